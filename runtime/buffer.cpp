@@ -117,9 +117,10 @@ UOp new_buffer(Device& device, DType dtype, int64_t size) {
     return context().buffers.add(std::make_shared<Buffer>(device, dtype, size));
 }
 
-UOp borrowed_buffer(Device& device, DType dtype, int64_t size, void* memory, std::shared_ptr<void> owner) {
+UOp borrowed_buffer(Device& device, DType dtype, int64_t size, void* memory, std::shared_ptr<void> owner,
+                    bool writable) {
     const auto bytes = static_cast<size_t>(size) * static_cast<size_t>(dtype.bytes());
-    std::shared_ptr<void> reach = context().host_memory.reach(device, memory, bytes);
+    std::shared_ptr<void> reach = context().host_memory.reach(device, memory, bytes, writable);
     if (!reach) return {};
     using Held = std::pair<std::shared_ptr<void>, std::shared_ptr<void>>;  // the second goes first
     auto held = std::make_shared<Held>(std::move(owner), std::move(reach));
@@ -164,7 +165,7 @@ UOp Buffers::add(std::shared_ptr<Buffer> buffer) {
     return node;
 }
 
-std::shared_ptr<void> HostMemory::reach(Device& device, void* memory, size_t bytes) {
+std::shared_ptr<void> HostMemory::reach(Device& device, void* memory, size_t bytes, bool writable) {
     const hip::HipApi& api = device.api();
     if (!api.map_host) return nullptr;
     std::lock_guard lock(mutex_);
@@ -175,17 +176,30 @@ std::shared_ptr<void> HostMemory::reach(Device& device, void* memory, size_t byt
     if (within) {
         found = std::prev(found);
     } else {
-        if (!api.map_host(device.ordinal(), memory, bytes)) return nullptr;
-        found = ranges_.emplace(std::pair(device.index(), low), Range{bytes, 0}).first;
+        if (!api.map_host(device.ordinal(), memory, bytes, writable)) return nullptr;
+        found = ranges_.emplace(std::pair(device.index(), low), Range{bytes, 0, 0}).first;
     }
-    ++found->second.users;
-    return {&found->second, [this, &device, key = found->first](void*) { leave(device, key); }};
+    Range& range = found->second;
+    ++range.users;
+    if (writable && range.writers++ == 0 && range.users > 1) permit(device, found->first, range);
+    return {&range, [this, &device, key = found->first, writable](void*) { leave(device, key, writable); }};
 }
 
-void HostMemory::leave(Device& device, Key key) {
+/// What kernels may do with a range, as those say who use it now.
+void HostMemory::permit(Device& device, Key key, const Range& range) {
+    void* const memory = reinterpret_cast<void*>(key.second);
+    (void)device.api().map_host(device.ordinal(), memory, range.bytes, range.writers > 0);
+}
+
+void HostMemory::leave(Device& device, Key key, bool writable) {
     std::lock_guard lock(mutex_);
     const auto found = ranges_.find(key);
-    if (--found->second.users) return;
+    Range& range = found->second;
+    const bool last_writer = writable && --range.writers == 0;
+    if (--range.users) {
+        if (last_writer) permit(device, key, range);
+        return;
+    }
     (void)device.api().unmap_host(device.ordinal(), reinterpret_cast<void*>(key.second));
     ranges_.erase(found);
 }

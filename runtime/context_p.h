@@ -54,15 +54,16 @@ class Buffers {
 class HostMemory {
   public:
     /// Until the result is gone. nullptr: the device cannot, or sees a part of it already as part of something else.
-    std::shared_ptr<void> reach(Device& device, void* memory, size_t bytes);
+    std::shared_ptr<void> reach(Device& device, void* memory, size_t bytes, bool writable);
 
   private:
     using Key = std::pair<uint16_t, uintptr_t>;  ///< device and address
     struct Range {
         size_t bytes;
-        int users;
+        int users, writers;  ///< writers: of the users, those that kernels may write for
     };
-    void leave(Device& device, Key key);
+    void permit(Device& device, Key key, const Range& range);
+    void leave(Device& device, Key key, bool writable);
 
     Mutex mutex_;
     std::map<Key, Range> ranges_;

@@ -79,7 +79,12 @@ Launched KernelCall::launch(std::span<const UOp> buffers) {
 }
 
 Launched KernelCall::launch_at(std::span<const hip::DevicePtr> memory) {
-    if (arguments_) return program_->launch(shape_, arguments_->bytes(memory));
+    if (arguments_) {  // the bodies of these promise what their parameters say, and may break it by a cast
+        hip::LaunchReport asked;
+        for (size_t i = 0; i < memory.size(); ++i)
+            (writes_[i].value_or(true) ? asked.written : asked.read_only).push_back(memory[i]);
+        return program_->launch(shape_, arguments_->bytes(memory), Wait::yes, Sample::usual, std::move(asked));
+    }
     for (size_t i = 0; i < memory.size(); ++i) slots_[parameters_[i]] = memory[i];
     return program_->launch(slots_);
 }

@@ -95,8 +95,8 @@ void Program::pack_arguments(std::span<const uint64_t> slots, std::span<uint8_t>
     }
 }
 
-Launched Program::launch(const LaunchShape& shape, std::span<const uint8_t> arguments, Wait wait, Sample sample) const {
-    hip::LaunchReport report;
+Launched Program::launch(const LaunchShape& shape, std::span<const uint8_t> arguments, Wait wait, Sample sample,
+                         hip::LaunchReport report) const {
     report.last_behind = counter_ != nullptr;
     report.sparse = sample == Sample::sparse;
     Device& device = module_->device();

@@ -59,7 +59,9 @@ struct LaunchConfig {
         nullptr;                  ///< gets what strict mode finds, also if the launch ends in an error
     bool counted = false;         ///< count what runs, at some tens of nanoseconds a wave instruction
     bool* over_budget = nullptr;  ///< gets whether the launch was ended since a wave ran as many instructions as it may
-    bool profiled = false;        ///< keep what the timing model finds out on its way; without effect unless `timed`
+    /// Addresses in allocations that the kernel may only read, unless one of those that it may write lies in them too.
+    std::vector<DeviceAddress> read_only = {}, written = {};
+    bool profiled = false;  ///< keep what the timing model finds out on its way; without effect unless `timed`
 };
 
 class Module;
@@ -99,8 +101,9 @@ class Gpu {
     Result<void> write(DeviceAddress to, const void* from, size_t bytes);
     Result<void> fill(DeviceAddress to, uint8_t value, size_t bytes);
     Result<void> copy(DeviceAddress to, DeviceAddress from, size_t bytes);
-    /// Memory of the host that kernels may use at its own address, until unmap_host.
-    Result<void> map_host(void* memory, size_t bytes);
+    /// Memory of the host that kernels may use at its own address, until unmap_host; once more with the same range: what they may do
+    /// from now on. Where pages of it go, a kernel that uses them faults.
+    Result<void> map_host(void* memory, size_t bytes, bool writable = true);
     Result<void> unmap_host(void* memory);
     /// The same for addresses that a program has mapped by itself, under what is said of them in messages; none of both: kernels that
     /// use it fault.
@@ -121,6 +124,7 @@ class Gpu {
                                 uint32_t dynamic_lds) const;
 
   private:
+    static Result<void> copied(void* to, const void* from, size_t bytes);
     struct State;
     std::unique_ptr<State> state_;
 };

@@ -1,9 +1,8 @@
 #include "strata/bindings/hip/copy_p.h"
 
-#include <cstring>
-
 #include "strata/bindings/hip/blocks_p.h"
 #include "strata/bindings/hip/exports_p.h"
+#include "strata/core/support/guarded.h"
 
 namespace strata::hip::library {
 namespace {
@@ -14,7 +13,8 @@ struct Side {
     bool on_device() const { return block && block->of_emulator(); }
 };
 
-/// Error: hipErrorInvalidValue for memory of a device that is not, or no longer, in use, or that ends before the copy does.
+/// Error: hipErrorInvalidValue for memory of a device that is not, or no longer, in use, or that ends before the copy does. What is
+/// the program's own is found missing when it is copied.
 Code look_at(const void* memory, const std::optional<size_t>& bytes, bool writes, Side& out) {
     if (!bytes) return hipErrorInvalidValue;
     out.block = block_of(memory);
@@ -31,8 +31,7 @@ Code copy_row(const Side& there, const Side& here, void* to, const void* from, s
                        hipErrorInvalidValue);
     if (here.on_device())
         return code_of(emulator().memcpy_to_host(here.block->device, to, address(from), bytes), hipErrorInvalidValue);
-    std::memmove(to, from, bytes);
-    return hipSuccess;
+    return copy_guarded(to, from, bytes) ? hipSuccess : hipErrorInvalidValue;
 }
 
 Time time_of(int device, const Side& to, const Side& from, const Rows& rows) {

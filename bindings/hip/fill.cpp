@@ -1,10 +1,10 @@
 #include <algorithm>
-#include <cstring>
 
 #include "strata/bindings/hip/blocks_p.h"
 #include "strata/bindings/hip/copy_p.h"
 #include "strata/bindings/hip/exports_p.h"
 #include "strata/bindings/hip/fill_p.h"
+#include "strata/core/support/guarded.h"
 
 namespace strata::hip::library {
 namespace {
@@ -13,8 +13,7 @@ Code fill_row(const Block& block, char* to, const Pattern& p) {
     if (p.element == 1 && block.of_emulator())
         return code_of(emulator().memset(block.device, address(to), static_cast<int>(p.value), p.width()),
                        hipErrorInvalidValue);
-    for (size_t i = 0; i < p.count; ++i) std::memcpy(to + i * p.element, &p.value, p.element);
-    return hipSuccess;
+    return fill_guarded(to, &p.value, p.element, p.count) ? hipSuccess : hipErrorInvalidValue;
 }
 
 }  // namespace

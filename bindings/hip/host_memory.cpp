@@ -1,8 +1,6 @@
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include "strata/bindings/hip/blocks_p.h"
 #include "strata/bindings/hip/exports_p.h"
+#include "strata/bindings/hip/host_access_p.h"
 #include "strata/bindings/hip/stream_p.h"
 
 using namespace strata;
@@ -30,21 +28,16 @@ Code release_of_host(void* memory) {
     return release(memory);
 }
 
-/// Whether each page of a range is mapped: for others msync() says ENOMEM, and MS_ASYNC does nothing but look.
-bool is_there(const void* memory, size_t bytes) {
-    const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE)), start = address(memory) / page * page;
-    return msync(reinterpret_cast<void*>(start), address(memory) + bytes - start, MS_ASYNC) == 0;
-}
-
 Code register_memory(void* memory, size_t bytes, unsigned flags) {
     if (refused_by_capture()) return hipErrorStreamCaptureUnsupported;
     if (!memory || bytes == 0 || flags & ~kRegisterFlags) return hipErrorInvalidValue;
     if (bytes > SIZE_MAX - address(memory)) return hipErrorInvalidValue;
     if (overlaps_block(memory, bytes)) return hipErrorHostMemoryAlreadyRegistered;
-    if (!is_there(memory, bytes)) return hipErrorInvalidValue;
+    const HostAccess access = host_access(memory, bytes);
+    if (!access.readable) return hipErrorInvalidValue;
     for (size_t i = 0; i < devices().size(); ++i) {
-        const Code code =
-            code_of(emulator().map_host(devices()[i], memory, bytes), hipErrorHostMemoryAlreadyRegistered);
+        const Code code = code_of(emulator().map_host(devices()[i], memory, bytes, access.writable),
+                                  hipErrorHostMemoryAlreadyRegistered);
         if (code == hipSuccess) continue;
         while (i-- > 0) (void)emulator().unmap_host(devices()[i], memory);
         return code;

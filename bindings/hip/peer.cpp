@@ -37,7 +37,7 @@ Code pair_of(int device, int peer, Pair& out) {
 }
 
 void show(int device, const Block& block) {
-    (void)emulator().map_host(device, reinterpret_cast<void*>(block.start), block.bytes);
+    (void)emulator().map_host(device, reinterpret_cast<void*>(block.start), block.bytes, true);
 }
 void hide(int device, const Block& block) { (void)emulator().unmap_host(device, reinterpret_cast<void*>(block.start)); }
 

@@ -14,6 +14,7 @@
 #include <sstream>
 #include <thread>
 
+#include "strata/bindings/hip/host_access_p.h"
 #include "strata/core/support/mutex.h"
 
 namespace strata::hip::library {
@@ -118,17 +119,7 @@ size_t threads_of_program() {
 }
 
 /// Whether another process may see what is written to memory, and write there.
-bool is_shared(const void* memory) {
-    std::ifstream maps("/proc/self/maps");
-    for (std::string line; std::getline(maps, line);) {
-        uint64_t low = 0, high = 0;
-        char dash = 0;
-        std::string access;
-        std::istringstream(line) >> std::hex >> low >> dash >> high >> access;
-        if (address(memory) >= low && address(memory) < high) return access.ends_with('s');
-    }
-    return true;
-}
+bool is_shared(const void* memory) { return host_access(memory, 1).shared; }
 
 /// Nothing can be done, all threads wait for that, and no other process can change it.
 bool is_deadlock(const Waiting& w) {

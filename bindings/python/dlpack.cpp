@@ -149,6 +149,7 @@ py::capsule to_dlpack(Tensor& t, py::handle stream, py::handle max_version, py::
 struct Imported {
     const DLTensor* tensor;
     std::shared_ptr<void> owner;
+    bool writable = true;
 };
 
 constexpr int kMostAxes = 64;  // of what comes from others, by files too: as NumPy has
@@ -172,7 +173,9 @@ Imported taken(const py::capsule& capsule, const char* name, const char* used) {
                                            t.shape ? "" : " without their sizes", kMostAxes));
     if (!t.data && std::ranges::find(t.shape, t.shape + t.ndim, 0) == t.shape + t.ndim)
         throw py::buffer_error("[from_dlpack] the tensor has elements, but no memory: its producer gives no address");
-    return {&t, std::move(owner)};
+    bool writable = true;
+    if constexpr (std::is_same_v<Managed, DLManagedTensorVersioned>) writable = !(managed->flags & kReadOnly);
+    return {&t, std::move(owner), writable};
 }
 
 DlpackDevice device_said_by(const py::object& x) {
@@ -313,7 +316,7 @@ Tensor from_dlpack(const py::object& x, const std::string& place, As<"bool | Non
     if (count && !why) {
         Tensor shared = computing([&] {
             GraphScope scope;
-            UOp memory = runtime::borrowed_buffer(device, type, count, data, got.owner);
+            UOp memory = runtime::borrowed_buffer(device, type, count, data, got.owner, got.writable);
             return memory ? Tensor(memory, &device).reshape(shape) : Tensor();
         });
         if (shared) return shared;

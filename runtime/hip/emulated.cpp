@@ -234,6 +234,8 @@ Result<void> module_launch_kernel(FunctionHandle* function, std::array<uint32_t,
     config.sampled = settings().emu_sampled;
     config.sparse = report.sparse;
     config.last_behind = report.last_behind;
+    config.read_only = report.read_only;
+    config.written = report.written;
     config.output = &report.output;
     config.check = check_of_settings();
     config.check_races = settings().check_races;
@@ -315,9 +317,9 @@ Result<void> graph_launch(GraphHandle* graph, StreamHandle* stream) {
 
 void* host_view(int, DevicePtr memory) { return reinterpret_cast<void*>(memory); }
 
-Result<void> map_host(int device, void* memory, size_t bytes) {
+Result<void> map_host(int device, void* memory, size_t bytes, bool writable) {
     STRATA_TRY(Gpu * g, gpu(device));
-    return g->map_host(memory, bytes);
+    return g->map_host(memory, bytes, writable);
 }
 Result<void> unmap_host(int device, void* memory) {
     STRATA_TRY(Gpu * g, gpu(device));

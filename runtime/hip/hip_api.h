@@ -50,6 +50,8 @@ struct LaunchReport {
     bool last_behind = false;  ///< asked for: emulated, the workgroup that starts last starts when all others are done
     bool sparse =
         false;  ///< asked for: emulated, of settings().emu_sampled the first workgroup, the last and one between
+    /// Asked for: memory that the kernel may only read, unless it is given a part of it to write too. Emulated, a write faults.
+    std::vector<DevicePtr> read_only = {}, written = {};
     bool shows_output = true;  ///< the provider shows what is printed; who does it himself clears it before the launch
     double modelled_ms = 0;    ///< if time is modelled
     std::any details;          ///< of a type that the provider's header names
@@ -75,8 +77,8 @@ struct HipApi {
     bool (*may_have_devices)() = nullptr;
     /// Memory that holds a pattern over and over, and takes less than its size; nullptr: there is none such.
     Result<DevicePtr> (*malloc_repeated)(int device, size_t bytes, std::span<const uint8_t> pattern) = nullptr;
-    /// Of the emulator: memory of the host that kernels use at its own address; workgroups of a kernel that a unit holds.
-    Result<void> (*map_host)(int device, void* memory, size_t bytes) = nullptr;
+    /// Of the emulator: memory of the host that kernels use at its own address, once more to say anew whether they may write; workgroups of a kernel that a unit holds.
+    Result<void> (*map_host)(int device, void* memory, size_t bytes, bool writable) = nullptr;
     Result<void> (*unmap_host)(int device, void* memory) = nullptr;
     Result<int> (*groups_per_unit)(FunctionHandle*, uint32_t block, uint32_t dynamic_lds) = nullptr;
     /// Bytes of freed memory that the provider keeps for the next request.

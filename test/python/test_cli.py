@@ -272,3 +272,10 @@ def test_a_file_of_tensors_that_becomes_a_fifo_holds_nobody_up(tmp_path):
         os.mkfifo(tmp_path / name)
         with pytest.raises(package.UsageError, match="is a FIFO: only regular files are read"):
             file["x"]
+
+
+def test_numbers_beyond_their_range_are_told_it(capsys):
+    for command, option, value, least, most in [("hip-run", "--devices", 0, 1, 16), ("hip-run", "--devices", 100000, 1, 16), ("hip-run", "--seed", 2**64, 0, 2**64 - 1),
+                                                ("run", "--seeds", 10**9, 0, 4096), ("run", "--lds", 2**32, 0, 2**32 - 1), ("mutate", "--seed", -1, 0, 2**64 - 1)]:
+        assert ends(command, f"{option}={value}", *COMMANDS[command]) == 2
+        assert f"'{value}': expected a number from {least} to {most}" in capsys.readouterr().err

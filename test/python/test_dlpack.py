@@ -286,3 +286,61 @@ def test_producers_that_say_nonsense_are_named(said):
     for wrong in (object(), 5, None, "x", [1.0], Producer):
         with pytest.raises(strata.UsageError, match="takes what has __dlpack__"):
             strata.from_dlpack(wrong if wrong is not Producer else said)
+
+
+CASTS = 'extern "C" __global__ void casts(float* out, const float* x) { ((float*)x)[threadIdx.x] = 9; out[threadIdx.x] = 1; }'
+
+
+@pytest.fixture(scope="module")
+def casts():
+    return strata.hip_kernel(CASTS, name="casts", grid=1, block=4)
+
+
+def read_only(array):
+    array.flags.writeable = False
+    return array
+
+
+@pytest.mark.emulated
+@pytest.mark.parametrize("kind", ["an array that is read-only", "a file mapped to be read", "an array", "a tensor", "a view of it"])
+def test_a_kernel_that_casts_const_away_writes_no_memory_of_others(kind, casts, tmp_path):
+    """Whoever shares the memory, a tensor or an array, has it as it was: the write is a fault, and the next launch is well."""
+    np.arange(4, dtype=np.float32).tofile(tmp_path / "x")
+    own = Tensor(np.arange(4, dtype=np.float32)).realize()
+    x = {"an array that is read-only": lambda: read_only(np.arange(4, dtype=np.float32)), "a file mapped to be read": lambda: np.memmap(tmp_path / "x", np.float32, mode="r"),
+         "an array": lambda: np.arange(4, dtype=np.float32), "a tensor": lambda: own, "a view of it": lambda: own.numpy()}[kind]()
+    t = x if kind == "a tensor" else strata.from_dlpack(x)
+    with pytest.raises(strata.MemoryFault, match="read-only.*every parameter of this launch that points there is const: take const away" if "read" not in kind else "which is read-only"):
+        casts(Tensor.empty(4), t)
+    assert np.asarray(x).tolist() == t.tolist() == own.tolist() == [0, 1, 2, 3]
+    assert (t + 1).tolist() == [1, 2, 3, 4]
+    both = Tensor(np.arange(4, dtype=np.float32)).realize()
+    casts(both, both)  # it is given to be written, too
+    assert both.tolist() == [1, 1, 1, 1]
+
+
+@pytest.mark.emulated
+def test_memory_that_is_read_only_is_no_result_of_anything():
+    x = read_only(np.arange(8, dtype=np.float32))
+    t = strata.from_dlpack(x)
+    step = strata.jit(lambda t: t.exp().log() + t)
+    for _ in range(4):
+        step(t)
+    t += 1
+    t[0] = 5
+    assert t.tolist() == [5, 2, 3, 4, 5, 6, 7, 8] and x.tolist() == list(range(8))
+
+
+@pytest.mark.emulated
+def test_memory_may_be_written_as_long_as_somebody_lent_it_so():
+    x = np.arange(8, dtype=np.float32)
+    bump = strata.hip_kernel('extern "C" __global__ void bump(float* x) { x[threadIdx.x] += 1; }', name="bump", grid=1, block=8)
+    shown = x.view()
+    shown.flags.writeable = False
+    first = strata.from_dlpack(shown)
+    second = strata.from_dlpack(x)
+    bump(second)
+    assert first.tolist()[0] in (0, 1) and (x[0] == 1) == (first.tolist()[0] == 1)
+    del second
+    gc.collect()
+    assert first.tolist() == shown.tolist()

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "strata/asm/emu/launch/state.h"
+#include "strata/core/support/guarded.h"
 #include "strata/core/support/settings.h"
 
 namespace strata::emu {
@@ -92,27 +93,35 @@ Result<void> Gpu::free(DeviceAddress address) {
     }
 }
 
+/// Where a side of a copy is the host's own, it may not be there.
+Result<void> Gpu::copied(void* to, const void* from, size_t bytes) {
+    if (copy_guarded(to, from, bytes)) return {};
+    return make_error(ErrorKind::Usage, "a copy of {} bytes from {} to {} meets memory of the host that is not there",
+                      bytes, from, to);
+}
+
 Result<void> Gpu::read(void* to, DeviceAddress from, size_t bytes) const {
     StoppableLock lock(state_->shared->mutex);
     if (bytes == 0) return {};
     if (!state_->shared->memory.find(from, bytes)) return bad_range("read", state_->shared->memory, from, bytes);
-    memcpy(to, reinterpret_cast<const void*>(from), bytes);
-    return {};
+    return copied(to, reinterpret_cast<const void*>(from), bytes);
 }
 
 Result<void> Gpu::write(DeviceAddress to, const void* from, size_t bytes) {
     StoppableLock lock(state_->shared->mutex);
     if (bytes == 0) return {};
     if (!state_->shared->memory.find(to, bytes)) return bad_range("write", state_->shared->memory, to, bytes);
-    memcpy(reinterpret_cast<void*>(to), from, bytes);
-    return {};
+    return copied(reinterpret_cast<void*>(to), from, bytes);
 }
 
 Result<void> Gpu::fill(DeviceAddress to, uint8_t value, size_t bytes) {
     StoppableLock lock(state_->shared->mutex);
     if (bytes == 0) return {};
     if (!state_->shared->memory.find(to, bytes)) return bad_range("fill", state_->shared->memory, to, bytes);
-    memset(reinterpret_cast<void*>(to), value, bytes);
+    const Allocation* const at = state_->shared->memory.find(to, bytes);
+    if (!at->mapped) memset(reinterpret_cast<void*>(to), value, bytes);
+    if (at->mapped && !fill_guarded(reinterpret_cast<void*>(to), &value, 1, bytes))
+        return bad_range("fill of what is not there,", state_->shared->memory, to, bytes);
     return {};
 }
 
@@ -121,12 +130,20 @@ Result<void> Gpu::copy(DeviceAddress to, DeviceAddress from, size_t bytes) {
     if (bytes == 0) return {};
     if (!state_->shared->memory.find(from, bytes)) return bad_range("copy from", state_->shared->memory, from, bytes);
     if (!state_->shared->memory.find(to, bytes)) return bad_range("copy to", state_->shared->memory, to, bytes);
-    memmove(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);
-    return {};
+    return copied(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);
 }
 
-Result<void> Gpu::map_host(void* memory, size_t bytes) {
-    return map_virtual(memory, bytes, "registered memory of the host", true, true);
+Result<void> Gpu::map_host(void* memory, size_t bytes, bool writable) {
+    const auto address = reinterpret_cast<DeviceAddress>(memory);
+    {
+        StoppableLock lock(state_->shared->mutex);
+        if (state_->shared->memory.is_mapped(address, bytes)) {
+            state_->shared->memory.permit(address, true, writable);
+            return {};
+        }
+    }
+    return map_virtual(memory, bytes, writable ? "memory of the host" : "memory of the host that is only read", true,
+                       writable);
 }
 
 Result<void> Gpu::map_virtual(void* memory, size_t bytes, std::string_view label, bool readable, bool writable) {

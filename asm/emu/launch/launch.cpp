@@ -133,6 +133,28 @@ class Timing {
     std::vector<GroupTiming> groups_;
 };
 
+/// Allocations that one launch may not write.
+class ReadOnly {
+  public:
+    ReadOnly(DeviceMemory& memory, const LaunchConfig& config) : memory_(memory) {
+        for (const DeviceAddress address : config.read_only) {
+            const Allocation* const at = memory.find(address, 0);
+            const auto holds = [&](DeviceAddress other) { return other - at->low < at->high - at->low; };
+            if (!at || !at->writable || std::ranges::any_of(config.written, holds)) continue;
+            starts_.push_back(at->low);
+            memory.read_by_launch(at->low, true);
+        }
+    }
+    ~ReadOnly() {
+        for (const DeviceAddress start : starts_) memory_.read_by_launch(start, false);
+    }
+    ReadOnly(const ReadOnly&) = delete;
+
+  private:
+    DeviceMemory& memory_;
+    std::vector<DeviceAddress> starts_;
+};
+
 /// Hands over what was printed, however the launch ends.
 struct KeepOutput {
     const Services* services;
@@ -288,6 +310,7 @@ Result<LaunchStats> Gpu::launch(const Module& module, std::string_view kernel_na
     plan.launch.most_groups =
         std::min(residency(*state_->model, arch, shape_of(plan, kernel)).groups_at_once, kMostResidents);
     pack_scalars(plan, kernel.info->descriptor, arch, area.packet, area.kernarg, kernarg);
+    const ReadOnly read_only(state_->shared->memory, config);
     return run(state_->pool, plan, kernel, *state_->model, config);
 }
 

@@ -13,6 +13,7 @@
 #include "strata/asm/emu/machine/device_memory.h"
 #include "strata/asm/emu/program/program.h"
 #include "strata/asm/emu/services/services.h"
+#include "strata/core/support/guarded.h"
 #include "strata/core/support/hash.h"
 #include "strata/core/support/interrupt.h"
 
@@ -31,6 +32,27 @@ struct FreeDeleter {
 };
 
 size_t scratch_bytes(const Plan& plan) { return (size_t{plan.scratch} + 3) / 4 * 4 * static_cast<size_t>(plan.lanes); }
+
+/// The host has refused an access to memory of its own, in the straight run that the wave is in.
+void fail_on_host(Wave* wave, uint64_t address) {
+    (void)fail(wave, wave->run_start,
+               fmt::format("an instruction from here on uses memory of the host at {:#x}, which is not there any more "
+                           "or cannot be written: {}",
+                           address, wave->group->launch->memory->describe(address, 1)));
+}
+
+/// Runs the handlers of a wave's turn. Of the host's own memory pages may be gone: that is a fault of the wave.
+void run_turn(Wave* wave) {
+    const auto run = [](void* context) {
+        auto* const own = static_cast<Wave*>(context);
+        for (const Op* op = own->pc; op;) op = op->run(own, op);
+    };
+    const auto owns = [](const void* context, uint64_t address) {
+        const Allocation* const at = static_cast<const Wave*>(context)->group->launch->memory->find(address, 1);
+        return at && at->mapped;
+    };
+    if (const std::optional<uint64_t> gone = run_guarded(run, owns, wave)) fail_on_host(wave, *gone);
+}
 
 }  // namespace
 
@@ -244,7 +266,7 @@ bool Worker::step(Wave* wave) {
     wave->stop = Stop::none;
     wave->run_start = wave->pc;
     const uint64_t before = wave->turn_start = wave->executed;
-    for (const Op* op = wave->pc; op;) op = op->run(wave, op);
+    run_turn(wave);
     if (plan_.services) plan_.services->had_turn(*wave);
     const uint64_t ran = wave->executed - before;
     since_progress_ += ran;

@@ -160,13 +160,26 @@ void DeviceMemory::add(Allocation part) {
 }
 
 void DeviceMemory::map(uint64_t address, void* host, uint64_t bytes, std::string label) {
-    add(Allocation{address, address + bytes, std::move(label), true, true, reinterpret_cast<uint64_t>(host) - address});
+    Allocation own{address, address + bytes, std::move(label), true, true, reinterpret_cast<uint64_t>(host) - address};
+    own.mapped = true;
+    add(std::move(own));
+}
+
+bool DeviceMemory::is_mapped(uint64_t address, uint64_t bytes) const {
+    const auto found = table_.find(address);
+    return found != table_.end() && found->second.mapped && found->second.high == address + bytes;
 }
 
 void DeviceMemory::permit(uint64_t address, bool readable, bool writable) {
     Allocation& at = table_.at(address);
     at.closed = !readable;
     at.writable = writable;
+}
+
+void DeviceMemory::read_by_launch(uint64_t address, bool read) {
+    Allocation& at = table_.at(address);
+    at.read_by_launch = read;
+    at.writable = !read;
 }
 
 bool DeviceMemory::overlaps(uint64_t address, uint64_t bytes) const {

@@ -17,9 +17,11 @@ struct Allocation {
     uint64_t low = 0, high = 0;  ///< half-open, exact
     std::string label = {};
     bool writable = true, live = true;
-    uint64_t bias = 0;     ///< host address - device address; 0 for all but memory mapped by map()
-    bool of_host = false;  ///< the host uses it, or gives it out, while kernels run
-    bool closed = false;   ///< kernels may not use it
+    uint64_t bias = 0;            ///< host address - device address; 0 for all but memory mapped by map()
+    bool of_host = false;         ///< the host uses it, or gives it out, while kernels run
+    bool closed = false;          ///< kernels may not use it
+    bool read_by_launch = false;  ///< the launch that runs may not write it
+    bool mapped = false;          ///< by map(): the host may take its pages away while a kernel runs
 };
 
 /// Device memory: a reserved range of host addresses, device address == host address. Blocks carry red zones, wide
@@ -53,10 +55,14 @@ class DeviceMemory {
     std::string describe(uint64_t address, size_t bytes) const;
 
     bool overlaps(uint64_t address, uint64_t bytes) const;
-    /// Memory owned by the host that the device may use as it is (run_wave).
+    /// Memory owned by the host that the device may use as it is.
     void map(uint64_t address, void* host, uint64_t bytes, std::string label);
-    /// What kernels may do with such memory from now on.
+    /// Whether exactly this range is mapped.
+    bool is_mapped(uint64_t address, uint64_t bytes) const;
+    /// What kernels may do with memory from now on, which starts there.
     void permit(uint64_t address, bool readable, bool writable);
+    /// The launch that runs, or from now on none, may only read an allocation that starts there.
+    void read_by_launch(uint64_t address, bool read);
 
   private:
     struct Block {

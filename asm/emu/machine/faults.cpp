@@ -7,6 +7,9 @@
 namespace strata::emu {
 namespace {
 
+constexpr std::string_view kConst =
+    "; every parameter of this launch that points there is const: take const away from the one that is written";
+
 std::string who(int lane, uint32_t bytes, Access access) {
     constexpr std::string_view verbs[] = {"reads", "writes", "updates"};
     std::string lanes = lane < 0 ? "the wave" : fmt::format("lane {}", lane);
@@ -31,8 +34,8 @@ const Op* fail_global(Wave* wave, const Op* op, int lane, uint64_t address, uint
     const Allocation* at = memory.find(address, bytes);
     if (at)
         return fail(wave, op,
-                    fmt::format("{} at {:#x}, which is read-only: {}", who(lane, bytes, access), address,
-                                memory.describe(address, bytes)));
+                    fmt::format("{} at {:#x}, which is read-only: {}{}", who(lane, bytes, access), address,
+                                memory.describe(address, bytes), at->read_by_launch ? kConst : ""));
     return fail(wave, op,
                 fmt::format("{} at {:#x}: {}", who(lane, bytes, access), address, memory.describe(address, bytes)));
 }

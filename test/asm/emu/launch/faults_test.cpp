@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <sys/mman.h>
 
 #include "../kernel.h"
 #include "strata/asm/llvm/assemble.h"
@@ -261,6 +262,48 @@ TEST_F(Faults, AGridThatCannotEndIsRefusedAndALaunchHasABudgetOfItsOwn) {
         many.grid = {4, 1, 1};
         EXPECT_TRUE(gpu.launch(*counts, "counts", many, {}));
     }
+}
+
+TEST_F(Faults, MemoryOfTheHostThatGoesAwayIsAFaultOfWhoUsesIt) {
+    auto module = load("KERNEL void add(int* out, const int* x) { out[TX] = x[TX] + 1; }");
+    constexpr size_t kPage = 4096;
+    const DeviceAddress own = gpu.allocate(64 * 4, "own").value();
+    for (const int left : {PROT_NONE, PROT_READ}) {
+        void* const host = mmap(nullptr, kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        ASSERT_NE(host, MAP_FAILED);
+        const auto at = reinterpret_cast<DeviceAddress>(host);
+        gpu.map_host(host, kPage).value();
+        EXPECT_TRUE(gpu.launch(*module, "add", config({1, 1, 1}, {64, 1, 1}), (Arguments() << at << own).bytes()));
+        gpu.map_host(host, kPage, false).value();
+        expect(error(*module, "add", config({1, 1, 1}, {64, 1, 1}), Arguments() << at << own), ErrorKind::MemoryFault,
+               {"kernel 'add'", "writes 4 bytes", "read-only"});
+        gpu.map_host(host, kPage, true).value();
+        ASSERT_EQ(mprotect(host, kPage, left), 0);
+        expect(error(*module, "add", config({1, 1, 1}, {64, 1, 1}), Arguments() << at << own), ErrorKind::MemoryFault,
+               {"kernel 'add'", "memory of the host", "not there any more"});
+        int value = 0;
+        EXPECT_EQ(bool(gpu.read(&value, at, 4)), left == PROT_READ);
+        EXPECT_FALSE(gpu.write(at, &value, 4));
+        EXPECT_FALSE(gpu.fill(at, 1, 4));
+        EXPECT_FALSE(gpu.copy(at, own, 4));
+        gpu.unmap_host(host).value();
+        munmap(host, kPage);
+        EXPECT_TRUE(gpu.launch(*module, "add", config({1, 1, 1}, {64, 1, 1}), (Arguments() << own << own).bytes()));
+    }
+    gpu.free(own).value();
+}
+
+TEST_F(Faults, WhatALaunchMayOnlyReadIsReadOnlyForThatLaunch) {
+    auto module = load("KERNEL void add(int* out, const int* x) { out[TX] = x[TX] + 1; }");
+    const DeviceAddress own = gpu.allocate(64 * 4, "own").value();
+    LaunchConfig asked = config({1, 1, 1}, {64, 1, 1});
+    asked.read_only = {own};
+    expect(error(*module, "add", asked, Arguments() << own << own), ErrorKind::MemoryFault,
+           {"'own'", "read-only", "take const away"});
+    asked.written = {own + 128};
+    EXPECT_TRUE(gpu.launch(*module, "add", asked, (Arguments() << own << own).bytes())) << "a part is written";
+    EXPECT_TRUE(gpu.launch(*module, "add", config({1, 1, 1}, {64, 1, 1}), (Arguments() << own << own).bytes()));
+    gpu.free(own).value();
 }
 
 TEST_F(Faults, HostAccessesAreCheckedToo) {
