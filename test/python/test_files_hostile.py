@@ -78,6 +78,24 @@ def test_sound_arrays_of_every_layout_are_numpys(tmp_path, rng):
                 np.testing.assert_array_equal(got[name].numpy(), array)
 
 
+@pytest.mark.parametrize("shape", [(0,), (0, 2**62), (2**31, 0), (3, 0, 5)], ids=str)
+def test_arrays_without_elements_come_in_any_shape(shape, tmp_path):
+    with open(tmp_path / "x.npy", "wb") as file:
+        np.lib.format.write_array_header_1_0(file, {"descr": "<f4", "fortran_order": False, "shape": shape})
+    assert strata.load(tmp_path / "x.npy")["x"].shape == shape
+
+
+@pytest.mark.parametrize("name", ["a\0b", "\ud800", "a" * 70000, 5, None, b"a"], ids=lambda name: repr(name)[:8])
+def test_names_that_a_file_cannot_hold_are_refused(name, tmp_path):
+    for ending in ("npz", "safetensors"):
+        if ending == "npz" or not isinstance(name, str) or name == "\ud800":
+            with pytest.raises(strata.UsageError, match=r"\[save\]"):
+                strata.save(tmp_path / f"x.{ending}", {name: strata.Tensor([1.0])})
+    names = {"file": 1.0, "arr_0": 2.0, "allow_pickle": 3.0, "x/y": 4.0, "a.npy": 5.0, "": 6.0, "é": 7.0}
+    strata.save(tmp_path / "x.npz", {n: strata.Tensor([v]) for n, v in names.items()})
+    assert {n: t.item() for n, t in strata.load(tmp_path / "x.npz").items()} == names
+
+
 def test_zips_that_lie(tmp_path):
     path, raw = tmp_path / "x.npz", npy("(4,)", content=bytes(16))
     for changed in ({"file_size": 1 << 40}, {"compress_size": 1 << 40}, {"header_offset": 7}, {"CRC": 5}, {"flag_bits": 1}, {"compress_type": 12}, {"file_size": len(raw) - 1}):
