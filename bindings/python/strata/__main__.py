@@ -139,9 +139,22 @@ def up_to(most, least=0):
 count, seed = up_to(2**31 - 1), up_to(2**64 - 1)
 
 
+def truth(args):
+    import strata
+
+    from .bench.truth import bench_truth, table
+
+    if args.only != ["model"]:
+        raise strata.UsageError("--truth FOLDER is of one benchmark: strata bench model --truth FOLDER")
+    result = bench_truth(args.truth)
+    print(table(result) if args.table else json.dumps(result, indent=2))
+
+
 def bench(args):
     from .bench import TABLES, run_benchmarks
 
+    if args.truth:
+        return truth(args)
     if args.table:
         args.only = [n for n in args.only if n in TABLES] or ["lowering"]
     shapes = {"count": args.cases, "seed": args.seed, "beam": args.beam}
@@ -204,6 +217,7 @@ def measuring(add):
     c.add_argument("only", nargs="*", help="import graph compile launch emu sum beam lowering kernels model search shapes train (default: all these); gpu, on a card; hip, of a build's libamdhip64")
     c.add_argument("--arch", action="append", default=[], choices=ARCHS, help="of lowering (default: all)")
     c.add_argument("--table", action="store_true", help="lowering (the default), compile, kernels, model, search, shapes or train as a table instead of JSON")
+    c.add_argument("--truth", metavar="FOLDER", help="of model: beside the times of an MI300A that this checkout of sarchlab/mgpusim has (scripts/model_truth)")
     c.add_argument("--cases", type=count, default=0, help="of shapes: how many are drawn (default: 96)")
     c.add_argument("--seed", type=seed, default=1, help="of shapes: what they are drawn by (default: 1)")
     c.add_argument("--beam", action="store_true", help="of shapes: beside what a search finds for each")
