@@ -16,7 +16,7 @@ from onnx import TensorProto, numpy_helper
 
 import strata
 
-STORED = {"int4": "int8", "uint4": "uint8", "int2": "int8", "uint2": "uint8", "float4_e2m1fn": "float16"}  # types that tensors have no own form of, and what holds their values
+STORED = {"int4": "int8", "uint4": "uint8", "int2": "int8", "uint2": "uint8", "float4_e2m1fn": "float16", "float8_e8m0fnu": "uint8"}  # types that tensors have no own form of, and what holds their values
 
 DRAWN = {"Bernoulli"}  # random numbers: shapes and types are compared
 
@@ -80,6 +80,7 @@ def compared(got, wanted, rtol, atol):
         assert got.shape == wanted.shape, f"shape {got.shape}, wanted is {wanted.shape}"
         name = wanted.dtype.name
         assert got.dtype.name == STORED.get(name, name), f"type {got.dtype}, wanted is {wanted.dtype}"
+        wanted = wanted.view(np.uint8) if name == "float8_e8m0fnu" else wanted
         if wanted.dtype.kind not in "iubf" or got.dtype.kind not in "iubf" or name in STORED or name in strata.onnx.values.OTHER_NAMES:
             rtol = max(rtol, 2**-6) if name == "bfloat16" else rtol
             got, wanted = got.astype(np.float32), wanted.astype(np.float32)

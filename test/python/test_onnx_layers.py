@@ -214,3 +214,13 @@ def test_four_bits_are_values_and_saturate():
     with pytest.raises(strata.Unsupported, match="Add 'a' of int4"):
         proto.graph.node.append(N("Add", ["w", "w"], ["b"], name="a"))
         strata.onnx.load(proto)(np.zeros(4, np.float32))
+
+
+def test_powers_of_two_are_scales():
+    """FLOAT8E8M0, the scales of microscaling formats: blocks of 2 along the last axis."""
+    q, scale = rng.integers(-99, 99, (3, 4)).astype(np.int8), np.float32([[0.25, 8], [2.0**-20, 1], [3, 0.75]])
+    nodes = [N("Cast", ["s"], ["e"], to=TensorProto.FLOAT8E8M0, round_mode="down"), N("Cast", ["e"], ["f"], to=TensorProto.FLOAT), N("DequantizeLinear", ["q", "f"], ["y"], axis=-1, block_size=2)]
+    y, e = computed(nodes, {"q": q, "s": scale}, outputs=("y", "e"), version=24)
+    exact = 2.0 ** np.floor(np.log2(scale))
+    np.testing.assert_array_equal(y, q * np.repeat(exact, 2, 1))
+    np.testing.assert_array_equal(e, np.log2(exact) + 127)

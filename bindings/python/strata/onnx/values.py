@@ -10,14 +10,15 @@ from .._strata import Tensor, Unsupported
 OTHER_NAMES = {"float8_e4m3fn": "fp8e4m3", "float8_e5m2": "fp8e5m2", "float8_e4m3fnuz": "fp8e4m3fnuz", "float8_e5m2fnuz": "fp8e5m2fnuz"}
 OF_ML_DTYPES = {"bfloat16": "bfloat16"} | {mine: theirs for theirs, mine in OTHER_NAMES.items()}  # which NumPy has from elsewhere
 
-# Types that tensors do not have: what holds their values.
-NARROW = {"int4": "int8", "uint4": "uint8", "int2": "int8", "uint2": "uint8", "float4_e2m1fn": "float16"}
+# Types that tensors do not have: what holds their values; of powers of two the exponent's bits.
+POWERS = "float8_e8m0fnu"
+NARROW = {"int4": "int8", "uint4": "uint8", "int2": "int8", "uint2": "uint8", "float4_e2m1fn": "float16", POWERS: "uint8"}
 NARROW_RANGE = {"int4": (-8, 7), "uint4": (0, 15), "int2": (-2, 1), "uint2": (0, 3)}
 
 
 @dataclass(frozen=True)
 class Narrow:
-    """Values of a type of 2 or 4 bits, one an element of the tensor that holds them."""
+    """Values of a type of NARROW, one an element of the tensor that holds them."""
 
     tensor: Tensor
     kind: str
@@ -53,7 +54,7 @@ def type_name(number):
         name = helper.tensor_dtype_to_np_dtype(number).name
     except KeyError:
         raise Unsupported(f"[onnx] the type {number} of TensorProto is not there") from None
-    if name in ("object", "str") or name.startswith(("complex", "float8_e8m0", "float6_")):
+    if name in ("object", "str") or name.startswith(("complex", "float6_")):
         raise Unsupported(f"[onnx] values of type {'string' if name in ('object', 'str') else name} are not there")
     return OTHER_NAMES.get(name, name)
 
@@ -71,10 +72,10 @@ def to_tensor(value, device):
         return value if value is None or isinstance(value, Tensor | Narrow | list) else Tensor(value, device=device)
     value = numpy.asarray(value)
     name = OTHER_NAMES.get(value.dtype.name, value.dtype.name)
-    if value.dtype.kind in "OUST" or name.startswith(("float8_e8m0", "float6_")):
+    if value.dtype.kind in "OUST" or name.startswith("float6_"):
         raise Unsupported(f"[onnx] values of type {'string' if value.dtype.kind in 'OUST' else name} are not there")
     if name in NARROW:
-        return Narrow(Tensor(value.astype(NARROW[name]), device=device), name)
+        return Narrow(Tensor(value.view("uint8") if name == POWERS else value.astype(NARROW[name]), device=device), name)
     if name in OF_ML_DTYPES:
         return Tensor(value.view(f"u{value.dtype.itemsize}"), device=device).bitcast(name)
     return Tensor(value, device=device)

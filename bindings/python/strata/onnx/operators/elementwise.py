@@ -7,16 +7,37 @@ import numpy
 
 from ... import _strata
 from ..._strata import Tensor, Unsupported
-from ..values import NARROW, NARROW_RANGE, Narrow, type_name
+from ..values import NARROW, NARROW_RANGE, POWERS, Narrow, type_name
 from .common import in_float32, is_narrow, wide
 
 LARGEST = {"fp8e4m3": 448.0, "fp8e5m2": 57344.0, "fp8e4m3fnuz": 240.0, "fp8e5m2fnuz": 57344.0}
 
 
-def to_type(x, name, saturate=1):
+def held(x):
+    """The values of a tensor, or of Narrow, as a tensor."""
+    if not isinstance(x, Narrow) or x.kind != POWERS:
+        return x.tensor if isinstance(x, Narrow) else x
+    bits = x.tensor.cast("int32")
+    bits = _strata.where(bits == 0, 1 << 22, bits * (1 << 23))  # 2 ** -127 is below the normal numbers
+    return _strata.where(x.tensor == 255, math.nan, bits.bitcast("float32"))
+
+
+def _exponents(x, saturate, round_mode):
+    """The bits of the power of two that |x| is rounded to; infinities and NaN have all set."""
+    bits = x.cast("float32").bitcast("int32")
+    exponent, rest = (bits >> 23) & 255, bits & 0x7FFFFF
+    if round_mode not in ("up", "down", "nearest"):
+        raise Unsupported(f"[onnx] Cast with round_mode {round_mode}: up, down and nearest are there")
+    more = {"up": rest > 0, "down": rest < 0, "nearest": (rest > 0x400000) | (rest == 0x400000) & (exponent > 0)}[round_mode]
+    more = more & (exponent < (254 if saturate else 255))
+    return Narrow((exponent + more.cast("int32")).cast("uint8"), POWERS)
+
+
+def to_type(x, name, saturate=1, round_mode="up"):
     """x (a tensor, or Narrow) as another type by its name here, or by that of NARROW."""
-    if isinstance(x, Narrow):
-        x = x.tensor
+    x = held(x)
+    if name == POWERS:
+        return _exponents(x, saturate, round_mode)
     if name == "float4_e2m1fn":
         return Narrow(_quarter(wide(x)).cast("float16"), name)
     if name in NARROW:
@@ -37,11 +58,11 @@ def _quarter(x):
 
 
 def cast(x, *, to, saturate=1, round_mode="up"):
-    return to_type(x, type_name(to), saturate)
+    return to_type(x, type_name(to), saturate, round_mode)
 
 
 def cast_like(x, like, *, saturate=1, round_mode="up"):
-    return to_type(x, like.kind if isinstance(like, Narrow) else like.dtype.name, saturate)
+    return to_type(x, like.kind if isinstance(like, Narrow) else like.dtype.name, saturate, round_mode)
 
 
 def bit_cast(x, *, to):

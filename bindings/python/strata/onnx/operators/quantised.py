@@ -5,17 +5,13 @@ from ..._strata import Unsupported
 from ..values import NARROW_RANGE, Narrow, type_name
 from . import windows
 from .common import axis_of, wide
-from .elementwise import to_type
+from .elementwise import held, to_type
 
 RANGES = {"int8": (-128, 127), "uint8": (0, 255), "int16": (-32768, 32767), "uint16": (0, 65535), **NARROW_RANGE}
 
 
 def _kind(x):
     return x.kind if isinstance(x, Narrow) else x.dtype.name
-
-
-def _held(x):
-    return x.tensor if isinstance(x, Narrow) else x
 
 
 def spread(v, x, axis, block_size):
@@ -47,7 +43,8 @@ def quantize_linear(x, scale, zero_point=None, *, axis=1, saturate=1, block_size
     kind = _kind(zero_point) if zero_point is not None else type_name(output_dtype) if output_dtype else "uint8"
     if kind not in RANGES and not kind.startswith("fp8") and kind != "float4_e2m1fn":
         raise Unsupported(f"[onnx] QuantizeLinear to {kind}")
-    by, zero = spread(scale, x, axis, block_size), spread(None if zero_point is None else _held(zero_point), x, axis, block_size)
+    scale = held(scale)
+    by, zero = spread(scale, x, axis, block_size), spread(None if zero_point is None else held(zero_point), x, axis, block_size)
     x = x.cast("float32") if x.dtype.is_integer else x
     if precision:
         x, by = x.cast(type_name(precision)), by.cast(type_name(precision))
@@ -55,8 +52,8 @@ def quantize_linear(x, scale, zero_point=None, *, axis=1, saturate=1, block_size
 
 
 def dequantize_linear(x, scale, zero_point=None, *, axis=1, block_size=0, output_dtype=0):
-    values = _held(x)
-    by, zero = spread(scale, values, axis, block_size), spread(None if zero_point is None else _held(zero_point), values, axis, block_size)
+    values, scale = held(x), held(scale)
+    by, zero = spread(scale, values, axis, block_size), spread(None if zero_point is None else held(zero_point), values, axis, block_size)
     if zero is not None and not values.dtype.is_float:
         values = values.cast("int32") - zero.cast("int32")
     out = values.cast("float32") * wide(by).cast("float32")
