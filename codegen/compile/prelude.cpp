@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <span>
 #include <string>
 #include <unordered_set>
 #include <vector>
@@ -117,9 +118,24 @@ static __device__ inline __attribute__((always_inline)) long long strata_wall_cl
 #endif
 )";
 
+#define POLYNOMIAL(name, ...) inline constexpr double name[] = {__VA_ARGS__};
+namespace polynomials {
+#include "strata/codegen/decompose/polynomials.def"
+}
+#undef POLYNOMIAL
+
+/// A section with a macro of v: a polynomial of polynomials.def in fmas.
+std::string polynomial_section(std::string_view macro, std::span<const double> c, std::string_view suffix) {
+    std::string sum = fmt::format("{:a}{}", c.back(), suffix);
+    for (size_t i = c.size() - 1; i-- > 0;) sum = fmt::format("__builtin_fma{2}({0}, v, {1:a}{2})", sum, c[i], suffix);
+    return fmt::format("//@ {0}\n#define {0}(v) {1}\n", macro, sum);
+}
+
 /// prelude.hip with a section for each function of the math library that an op is spelt with, and for what lanes do together.
 std::string all_sections() {
     std::string text = std::string(prelude_text) + prelude_common_text + wave_functions();
+    text.insert(text.find("//@ ncdf"), polynomial_section("STRATA_NCDF_F32", polynomials::ncdf_f32, "f") +
+                                           polynomial_section("STRATA_NCDF_F64", polynomials::ncdf_f64, ""));
     for (const LibraryFunction& f : math_library())
         text += fmt::format("//@ {0} {0}f : ocml\nSTRATA_MATH{1}({0})\n", f.name, f.arity);
     return text;

@@ -221,6 +221,56 @@ STRATA_FN float log2f(float x) { return __builtin_log2f(x); }
 //@ log2 & double : ocml
 extern "C" __device__ __attribute__((const)) double __ocml_log2_f64(double);
 STRATA_FN double log2(double x) { return __ocml_log2_f64(x); }
+//@ expm1 expm1f : ocml
+// The library's value of -0 is 0.
+extern "C" __device__ __attribute__((const)) float __ocml_expm1_f32(float);
+extern "C" __device__ __attribute__((const)) double __ocml_expm1_f64(double);
+STRATA_FN float expm1(float x) { return __builtin_copysignf(__ocml_expm1_f32(x), x); }
+STRATA_FN double expm1(double x) { return __builtin_copysign(__ocml_expm1_f64(x), x); }
+STRATA_FN half expm1(half x) { return (half)expm1((float)x); }
+STRATA_FN float expm1f(float x) { return expm1(x); }
+//@ log1p log1pf
+// As codegen/decompose has them, these three: in half of the library's instructions.
+STRATA_FN float log1p(float x) {
+    float v = x + 1, lost = x - (v - 1);
+    return v == 1 ? x : __builtin_logf(v) + (__builtin_fabsf(x) < 1 ? lost : 0);
+}
+STRATA_FN half log1p(half x) { return (half)log1p((float)x); }
+STRATA_FN float log1pf(float x) { return log1p(x); }
+//@ log1p & double : ocml
+STRATA_FN double log1p(double x) {
+    double v = x + 1, lost = x - (v - 1);
+    return v == 1 ? x : log(v) + (__builtin_fabs(x) < 1 ? lost : 0);
+}
+//@ logistic
+STRATA_FN float logistic(float x) {
+    float power = __builtin_expf(-__builtin_fabsf(x)), r = __builtin_amdgcn_rcpf(power + 1);
+    return x < 0 ? power * r : r;
+}
+STRATA_FN half logistic(half x) { return (half)logistic((float)x); }
+//@ logistic & double : ocml
+STRATA_FN double logistic(double x) {
+    double power = exp(-__builtin_fabs(x)), r = 1 / (power + 1);
+    return x < 0 ? power * r : r;
+}
+//@ ncdf
+STRATA_FN float ncdf(float x) {
+    const float rate = -0x1.715476p-1f, rate_low = -0x1.4ae0bep-27f;
+    float size = __builtin_fabsf(x), y = 15 < size ? 15 : size, square = y * y, lost = __builtin_fmaf(y, y, -square);
+    float high = square * rate, whole = __builtin_rintf(high);
+    float low = __builtin_fmaf(lost, rate, __builtin_fmaf(square, rate_low, __builtin_fmaf(square, rate, -high)));
+    float v = __builtin_amdgcn_rcpf(__builtin_fmaf(y, 0.5f, 1)), factor = v * STRATA_NCDF_F32(v);
+    float below = __builtin_ldexpf(__builtin_amdgcn_exp2f(high - whole + low) * factor, (int)(whole < 0 ? whole : 0));
+    return x < 0 ? below : 1 - below;
+}
+STRATA_FN half ncdf(half x) { return (half)ncdf((float)x); }
+//@ ncdf & double : ocml
+STRATA_FN double ncdf(double x) {
+    double size = __builtin_fabs(x), y = 39 < size ? 39 : size, square = y * y, lost = __builtin_fma(y, y, -square);
+    double power = exp(square * -0.5), v = 1 / __builtin_fma(y, 0.25, 1);
+    double below = __builtin_fma(power, lost * -0.5, power) * (v * STRATA_NCDF_F64(v));
+    return x < 0 ? below : 1 - below;
+}
 //@ STRATA_MATH1
 // A function of the device math library by its name in C; prelude.cpp adds a section for each that ops.def names.
 #define STRATA_MATH1(name)                                                             \

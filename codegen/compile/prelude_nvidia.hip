@@ -64,6 +64,26 @@ STRATA_NARROW(half)
 STRATA_NARROW(bfloat16)
 //@ _Float16
 #define _Float16 half
+//@ logistic
+STRATA_FN float logistic(float x) {
+    float power = expf(-fabsf(x)), r = 1 / (power + 1);
+    return x < 0 ? power * r : r;
+}
+STRATA_FN double logistic(double x) {
+    double power = exp(-fabs(x)), r = 1 / (power + 1);
+    return x < 0 ? power * r : r;
+}
+//@ ncdf
+STRATA_FN float ncdf(float x) { return normcdff(x); }
+STRATA_FN double ncdf(double x) { return normcdf(x); }
+//@ expm1 & half half2 half4 half8 half16
+STRATA_NARROW_FUNCTION(half, expm1)
+//@ log1p & half half2 half4 half8 half16
+STRATA_NARROW_FUNCTION(half, log1p)
+//@ logistic & half half2 half4 half8 half16
+STRATA_NARROW_FUNCTION(half, logistic)
+//@ ncdf & half half2 half4 half8 half16
+STRATA_NARROW_FUNCTION(half, ncdf)
 //@ STRATA_MATH1
 // Functions of CUDA's math library for half too; prelude.cpp adds a section for each that ops.def names.
 #define STRATA_MATH1(name) STRATA_FN half name(half x) { return half(name((float)x)); }

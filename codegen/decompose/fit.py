@@ -29,6 +29,17 @@ def cosine(x):
     return (mp.cos(mp.sqrt(x)) - 1 + x / 2) / x**2
 
 
+def tail_of_exp(x):
+    return (mp.exp(x) - 1 - x) / x**2 if abs(x) > 1e-25 else mp.mpf(1) / 2
+
+
+def ncdf_of_ratio(at):
+    def of(x):
+        y = at / x - at
+        return mp.exp(y**2 / 2) * mp.ncdf(-y) / x
+    return of
+
+
 def erfc_of_ratio(x):
     y = (mp.mpf("2.75") + 5 * x) / (1 - x)
     return mp.log(mp.erfc(y)) + y**2
@@ -47,13 +58,16 @@ ROWS = [
     ("erf_f32", "erf(s) / s - 1, s = sqrt(x)", lambda x: mp.erf(mp.sqrt(x)) / mp.sqrt(x) - 1, 0, 1, 6),
     ("erfc_f32", "log2(erfc(x))", lambda x: mp.log(mp.erfc(x), 2), 1, 4, 8),
     ("log_f32", "((atanh(s) / s - 1) / x - 1 / 3) / x, s = sqrt(x)", tail_of_atanh, 0, S**2, 2),
-    ("exp_f64", "(exp(x) - 1 - x) / x^2", lambda x: (mp.exp(x) - 1 - x) / x**2, -mp.log(2) / 2, mp.log(2) / 2, 11),
+    ("exp_f32", "(exp(x) - 1 - x) / x^2", tail_of_exp, -mp.log(2) / 2, mp.log(2) / 2, 4),
+    ("exp_f64", "(exp(x) - 1 - x) / x^2", tail_of_exp, -mp.log(2) / 2, mp.log(2) / 2, 11),
     ("log_f64", "((atanh(s) / s - 1) / x - 1 / 3) / x, s = sqrt(x)", tail_of_atanh, 0, S**2, 9),
     ("sin_f64", "(sin(s) / s - 1) / x, s = sqrt(x)", over_root(mp.sin), 0, QUARTER**2, 7),
     ("cos_f64", "(cos(s) - 1 + x / 2) / x^2, s = sqrt(x)", cosine, 0, QUARTER**2, 7),
     ("tanh_f64", "(tanh(s) / s - 1) / x, s = sqrt(x)", over_root(mp.tanh), 0, SMALL_TANH_F64**2, 12),
     ("erf_f64", "erf(s) / s - 1, s = sqrt(x)", lambda x: mp.erf(mp.sqrt(x)) / mp.sqrt(x) - 1, 0, 1, 14),
     ("erfc_f64", "log(erfc(y)) + y^2, x = (y - 2.75) / (y + 5)", erfc_of_ratio, mp.mpf("-1.75") / 6, mp.mpf("3.25") / 11, 19),
+    ("ncdf_f32", "ncdf(-y) exp(y^2 / 2) / x, x = 2 / (y + 2)", ncdf_of_ratio(2), mp.mpf(2) / 17, 1, 10),
+    ("ncdf_f64", "ncdf(-y) exp(y^2 / 2) / x, x = 4 / (y + 4)", ncdf_of_ratio(4), mp.mpf(4) / 43, 1, 22),
 ]
 
 

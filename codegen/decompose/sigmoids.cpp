@@ -1,8 +1,16 @@
-// tanh and erf: a series near zero, 1 minus what is missing beyond.
+// tanh and erf: a series near zero, 1 minus what is missing beyond. The normal distribution function: a density times a
+// polynomial, which has all its digits in both tails, as the logistic function has.
 #include "strata/codegen/decompose/functions_p.h"
 #include "strata/codegen/decompose/polynomials_p.h"
 
 namespace strata::codegen {
+namespace {
+
+/// ncdf(x) of what it is at -|x|.
+UOp on_both_sides(UOp x, UOp below) { return select(less(x, 0), below, like(x, 1) - below); }
+
+}  // namespace
+
 /// 1 - 2 / (e^2y + 1).
 UOp single_tanh(UOp u, const Target&) {
     UOp x = u.src(0), y = magnitude(x), z = x * x;
@@ -32,6 +40,39 @@ UOp double_erf(UOp u, const Target&) {
     UOp most = select(less(6, y), 6, y), v = plus(most, -2.75) * near_reciprocal(plus(most, 5));
     UOp far = like(x, 1) - exp_of_wide(fma(minus(most), most, polynomial(v, polynomials::erfc_f64)));
     return with_sign_of(select(less(y, 1), near, far), x);
+}
+
+/// 1 / (1 + e^-|x|), times e^-|x| below 0.
+UOp single_logistic(UOp u, const Target&) {
+    constexpr double kRate = -0x1.715476p+0, kRateLow = -0x1.4ae0bep-26;  // -log2(e)
+    UOp x = u.src(0), size = magnitude(x), y = select(less(128, size), 128, size);
+    UOp high = times(y, kRate), whole = rint(high), low = fma(y, kRateLow, fma(y, kRate, minus(high)));
+    UOp power = ldexp(exp2_approx(high - whole + low), cast(whole, dtypes::int32)), r = rcp(plus(power, 1));
+    return select(less(x, 0), power * r, r);
+}
+
+UOp double_logistic(UOp u, const Target&) {
+    UOp x = u.src(0), power = exp_of_wide(minus(magnitude(x))), r = near_reciprocal(plus(power, 1));
+    return select(less(x, 0), power * r, r);
+}
+
+/// e^(-y^2 / 2) p(v) v, y = |x|, v = 2 / (y + 2). Below -15 it is 0. y^2 is a sum of two: its rounding is an error of the power.
+UOp single_ncdf(UOp u, const Target&) {
+    constexpr double kRate = -0x1.715476p-1, kRateLow = -0x1.4ae0bep-27;  // -log2(e) / 2
+    UOp x = u.src(0), size = magnitude(x), y = select(less(15, size), 15, size);
+    UOp square = y * y, lost = fma(y, y, minus(square)), high = times(square, kRate), whole = rint(high);
+    UOp low = fma(lost, kRate, fma(square, kRateLow, fma(square, kRate, minus(high))));
+    UOp v = rcp(fma(y, 0.5, 1)), factor = v * polynomial(v, polynomials::ncdf_f32);
+    UOp below = ldexp(exp2_approx(high - whole + low) * factor, cast(whole, dtypes::int32));
+    return on_both_sides(x, below);
+}
+
+/// The same of v = 4 / (y + 4); below -39 it is 0.
+UOp double_ncdf(UOp u, const Target&) {
+    UOp x = u.src(0), size = magnitude(x), y = select(less(39, size), 39, size);
+    UOp square = y * y, lost = fma(y, y, minus(square)), power = exp_of_wide(times(square, -0.5));
+    UOp v = near_reciprocal(fma(y, 0.25, 1)), factor = v * polynomial(v, polynomials::ncdf_f64);
+    return on_both_sides(x, fma(power, times(lost, -0.5), power) * factor);
 }
 
 }  // namespace strata::codegen

@@ -44,6 +44,13 @@ double fused(double a, double b, double c, DType type) {
     return type == dtypes::float64 ? std::fma(a, b, c) : fma_to_odd(a, b, c);
 }
 
+double logistic(double a) {
+    const double power = std::exp(-std::abs(a));
+    return (a < 0 ? power : 1) / (1 + power);
+}
+
+double normal_below(double a) { return static_cast<double>(std::erfc(-a * std::sqrt(0.5L)) / 2); }
+
 uint64_t int_pow(uint64_t base, uint64_t exponent) {
     uint64_t out = 1;
     for (; exponent; exponent >>= 1, base *= base)

@@ -82,6 +82,8 @@ inline double float_op(Op op, const double* v) {
         case Op::min: return std::isnan(a) || std::isnan(b) ? NAN : std::fmin(a, b);
         case Op::pow: return std::pow(a, b);
         case Op::fma: return std::fma(a, b, v[2]);
+        case Op::logistic: return 1 / (1 + std::exp(-a));
+        case Op::ncdf: return std::erfc(-a * std::sqrt(0.5)) / 2;
         default:
             if (!info(op).is(kUnary)) throw std::runtime_error("no float value: " + std::string(info(op).name));
             return called(info(op).name, a);

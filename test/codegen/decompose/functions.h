@@ -24,6 +24,10 @@ inline Real exact(Op op, Real a, Real b) {
         case Op::cos: return cosl(a);
         case Op::tanh: return tanhl(a);
         case Op::erf: return erfl(a);
+        case Op::expm1: return expm1l(a);
+        case Op::log1p: return log1pl(a);
+        case Op::logistic: return (a < 0 ? expl(a) : 1) / (1 + expl(-std::fabs(a)));
+        case Op::ncdf: return erfcl(-a * sqrtl(0.5L)) / 2;
         case Op::pow: return powl(a, b);
         case Op::fmod: return fmodl(a, b);
         default: ADD_FAILURE() << info(op).name << " has no host function"; return 0;

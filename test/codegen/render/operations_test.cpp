@@ -131,6 +131,8 @@ constexpr const char* host_functions = R"(
 #define MATH2(name) extern "C" float __ocml_##name##_f32(float x, float y) { return name##f(x, y); } \
                     extern "C" double __ocml_##name##_f64(double x, double y) { return name(x, y); }
 extern "C" {
+float __ocml_expm1_f32(float x) { return expm1f(x); } double __ocml_expm1_f64(double x) { return expm1(x); }
+float host_rcp(float x) { return 1 / x; } float host_exp2(float x) { return exp2f(x); }
 double __ocml_exp_f64(double x) { return exp(x); } double __ocml_exp2_f64(double x) { return exp2(x); }
 double __ocml_log_f64(double x) { return log(x); } double __ocml_log2_f64(double x) { return log2(x); }
 float __truncsfbf2(float x) {
@@ -148,7 +150,10 @@ std::string host_text() {
 
 std::string device_text(std::string_view kernels) {
     std::string text = prelude_for(kernels).text;
-    std::string renamed = "#define __builtin_amdgcn_rsqf host_rsqrt\nextern \"C\" float host_rsqrt(float);\n";
+    std::string renamed =
+        "#define __builtin_amdgcn_rsqf host_rsqrt\nextern \"C\" float host_rsqrt(float);\n"
+        "#define __builtin_amdgcn_rcpf host_rcp\nextern \"C\" float host_rcp(float);\n"
+        "#define __builtin_amdgcn_exp2f host_exp2\nextern \"C\" float host_exp2(float);\n";
     std::string plain = "#undef __launch_bounds__\n#define __launch_bounds__(...)\n";
     return renamed + text + plain + std::string(kernels);
 }
