@@ -54,6 +54,8 @@ void check_integer(std::string_view name, const Tensor& x);
 Tensor widened(const Tensor& x, bool floating = true);
 /// The signed integers that hold the bits of a float.
 DType bits_of(DType type);
+/// The type that all of them promote to.
+DType common_type(std::initializer_list<Tensor> operands);
 /// The type a floating function of x has: x's, or float32 for integers and bool.
 DType floating_dtype(const Tensor& x);
 

@@ -49,14 +49,18 @@ Tensor windows_along(const Tensor& x, size_t axis, int64_t window, int64_t strid
     return t.movedim(static_cast<int>(axis), -1);
 }
 
-Tensor with_bias(std::string_view name, const Tensor& y, const std::optional<Tensor>& bias) {
-    if (!bias) return y;
+/// What sums of products gives of x and weight, and the bias: rounded once.
+template <typename Sums>
+Tensor with_bias(std::string_view name, const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias,
+                 const Sums& sums) {
+    if (!bias) return sums(x, weight);
+    Tensor y = sums(widened(x, false), widened(weight, false));
     if (bias->shape() != Shape{y.shape()[1]})
         user_error(ErrorKind::Shape, "[{}] bias has shape {}, it must be ({},)", name, to_string(bias->shape()),
                    y.shape()[1]);
     Shape along(y.shape().size() - 1, 1);
     along[0] = y.shape()[1];
-    return y.add(bias->reshape(along));
+    return y.add(bias->reshape(along)).cast(common_type({x, weight, *bias}));
 }
 
 void check_groups(std::string_view name, const Tensor& x, const Tensor& weight, size_t channels_axis, int64_t groups) {
@@ -115,7 +119,7 @@ Tensor conv(const Tensor& x, const Tensor& weight, const std::optional<Tensor>& 
     const Steps steps{window, for_each("conv", "stride", sliding.stride, axes, 1),
                       for_each("conv", "padding", sliding.padding, axes, 0),
                       for_each("conv", "dilation", sliding.dilation, axes, 1), groups};
-    return with_bias("conv", convolved(x, weight, steps), bias);
+    return with_bias("conv", x, weight, bias, [&](const Tensor& a, const Tensor& b) { return convolved(a, b, steps); });
 }
 
 Tensor conv_transpose(const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias, const Sliding& sliding,
@@ -136,7 +140,8 @@ Tensor conv_transpose(const Tensor& x, const Tensor& weight, const std::optional
                        steps.padding[i], reach, beyond[i], steps.stride[i]);
         sizes.push_back((x.shape()[i + 2] - 1) * steps.stride[i] + reach + 1 - 2 * steps.padding[i] + beyond[i]);
     }
-    return with_bias("conv_transpose", spread_back(x, weight, steps, sizes), bias);
+    return with_bias("conv_transpose", x, weight, bias,
+                     [&](const Tensor& a, const Tensor& b) { return spread_back(a, b, steps, sizes); });
 }
 
 Tensor max_pool(const Tensor& x, const Shape& window, const std::optional<Shape>& stride, const Shape& padding,

@@ -11,24 +11,27 @@ using namespace ops;
 
 namespace {
 
-enum class Accept { any, comparable, number, integer, bits, logic, floating, wide };
+enum class Accept { any, comparable, number, wide_number, integer, bits, logic, floating, wide };
 constexpr std::string_view kAccepted[] = {
-    "any type", "any type", "integers and floats", "integers", "integers and bool", "any type", "any type", "any type"};
+    "any type", "any type", "integers and floats", "integers and floats", "integers", "integers and bool", "any type",
+    "any type", "any type"};
+
+/// Functions made of several operations: narrow floats are computed as float32 and rounded once.
+constexpr bool computes_wide(Accept accepts) { return accepts == Accept::wide || accepts == Accept::wide_number; }
+bool is_narrow(DType type) { return type.is_float() && type.bits() < 32; }
 
 /// The type operands are turned into before the operation.
 DType prepared_dtype(std::string_view name, Accept accepts, DType type) {
-    bool fits = accepts == Accept::number    ? !type.is_bool()
-                : accepts == Accept::integer ? type.is_integer()
-                : accepts == Accept::bits    ? !type.is_float()
-                                             : true;
+    bool fits = accepts == Accept::number || accepts == Accept::wide_number ? !type.is_bool()
+                : accepts == Accept::integer                                ? type.is_integer()
+                : accepts == Accept::bits                                   ? !type.is_float()
+                                                                            : true;
     if (!fits)
         user_error(ErrorKind::DType, "[{}] takes {}, not {}; cast first", name, kAccepted[static_cast<int>(accepts)],
                    type.name());
     if (accepts == Accept::logic) return dtypes::boolean;
-    if (accepts == Accept::floating || accepts == Accept::wide) {
-        if (!type.is_float() || (accepts == Accept::wide && type.bits() < 32)) return dtypes::float32;
-    }
-    return type;
+    if ((accepts == Accept::floating || accepts == Accept::wide) && !type.is_float()) return dtypes::float32;
+    return computes_wide(accepts) && is_narrow(type) ? dtypes::float32 : type;
 }
 
 Tensor converted(const Operand& x, DType type) {
@@ -97,24 +100,6 @@ Tensor sign_of(const Tensor& x) {
     return select(negative(x), like(x, -1), select(op(Op::cmplt, zero, x), one, rest));
 }
 
-/// 1 / (1 + e^-x), or e^x / (1 + e^x) below 0: no power overflows, so that nothing is lost before the result is.
-Tensor sigmoid_of(const Tensor& x) {
-    Tensor below = negative(x), power = op(Op::exp, select(below, x, op(Op::neg, x))), one = like(x, 1);
-    return op(Op::fdiv, select(below, power, one), op(Op::add, power, one));
-}
-
-Tensor gelu_erf(const Tensor& x) {
-    Tensor e = op(Op::erf, op(Op::mul, x, like(x, std::sqrt(0.5))));
-    return op(Op::mul, op(Op::mul, x, like(x, 0.5)), op(Op::add, e, like(x, 1)));
-}
-
-Tensor gelu_by_tanh(const Tensor& x) {
-    Tensor cube = op(Op::mul, op(Op::mul, x, x), x);
-    Tensor inner = op(Op::add, x, op(Op::mul, cube, like(x, 0.044715)));
-    Tensor t = op(Op::tanh, op(Op::mul, inner, like(x, std::sqrt(2 / 3.14159265358979323846))));
-    return op(Op::mul, op(Op::mul, x, like(x, 0.5)), op(Op::add, t, like(x, 1)));
-}
-
 Tensor rounded(Op o, const Tensor& x) { return x.dtype().is_float() ? op(o, x) : x; }
 
 Tensor all_false(const Tensor& x) {
@@ -167,8 +152,6 @@ Division floor_division(const Tensor& a, const Tensor& b) {
 
 Tensor floor_quotient(const Tensor& a, const Tensor& b) {
     if (a.dtype().is_unsigned()) return op(Op::idiv, a, b);
-    if (a.dtype().is_float() && a.dtype().bits() < 32)  // a - r would round
-        return floor_division(a.cast(dtypes::float32), b.cast(dtypes::float32)).quotient.cast(a.dtype());
     if (a.dtype().is_float()) return floor_division(a, b).quotient;
     Tensor q = op(Op::idiv, a, b);
     Tensor r = op(Op::sub, a, op(Op::mul, q, b));
@@ -249,8 +232,7 @@ Tensor shifted_right(const Tensor& a, const Tensor& b) {
 }
 
 Tensor finished(Accept accepts, DType from, const Tensor& result) {
-    bool narrow = accepts == Accept::wide && from.is_float() && from.bits() < 32;
-    return narrow ? result.cast(from) : result;
+    return computes_wide(accepts) && is_narrow(from) ? result.cast(from) : result;
 }
 
 }  // namespace
@@ -268,7 +250,7 @@ Tensor finished(Accept accepts, DType from, const Tensor& result) {
         GraphScope scope;                                                                    \
         if (is_complex(left) || is_complex(right)) return complex_value(#name, left, right); \
         auto [a, b] = prepare(#name, Accept::accepts, left, right);                          \
-        if constexpr (Accept::accepts != Accept::wide) return __VA_ARGS__;                   \
+        if constexpr (!computes_wide(Accept::accepts)) return __VA_ARGS__;                   \
         return finished(Accept::accepts, result_type(left, right), __VA_ARGS__);             \
     }                                                                                        \
     Tensor Tensor::name(const Operand& other) const { return ops::name(*this, other); }

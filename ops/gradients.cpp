@@ -12,6 +12,7 @@
 #include "strata/ops/gradient_rules.h"
 #include "strata/ops/gradients_p.h"
 #include "strata/ops/leaf_p.h"
+#include "strata/ops/special_p.h"
 #include "strata/runtime/custom.h"
 
 namespace strata::ops {
@@ -34,13 +35,15 @@ Tensor share(const Tensor& g, const Tensor& chosen, const Tensor& x, const Tenso
     return where(chosen, g, equal);
 }
 
-/// 0 for a power of 0, whatever the base.
+/// 0 for a power of 0, of the base 0 too: no infinity is multiplied by it.
 Tensor power_base(const Tensor& g, const Tensor& base, const Tensor& exponent) {
-    return where(eq(exponent, 0), 0, g * exponent * pow(base, exponent - 1));
+    Tensor nothing = bitwise_and(eq(exponent, 0), eq(base, 0));
+    return g * exponent * pow(base, where(nothing, 1, exponent) - 1);
 }
 /// 0 for the base 0, near which the power is 0 for all exponents.
-Tensor power_exponent(const Tensor& g, const Tensor& power, const Tensor& base) {
-    return where(eq(base, 0), 0, g * power * base.log());
+Tensor power_exponent(const Tensor& g, const Tensor& base, const Tensor& exponent) {
+    Tensor known = where(eq(base, 0), 1, base);
+    return g * pow(known, exponent) * known.log();
 }
 
 using Rule = Tensor (*)(const Step&);
@@ -68,19 +71,12 @@ const Row* row_of(Op op) {
 
 Tensor expanded(const Tensor& x, const Tensor& to) { return expand_to(x, to.shape()); }
 
-/// Of a product: with one factor of 0 only that one changes it.
-Tensor to_factors(const Tensor& g, const Tensor& x, const std::vector<int>& axes) {
-    Tensor zero = eq(x, 0), others = where(zero, 1, x);
-    Tensor zeros = expanded(zero.cast(dtypes::int32).sum(axes, true), x), rest = expanded(others.prod(axes, true), x);
-    Tensor changes = bitwise_or(eq(zeros, 0), bitwise_and(eq(zeros, 1), zero));
-    return expanded(g, x) * where(changes, rest / others, 0);
-}
-
 Tensor to_reduced(const Tensor& g, const Tensor& y, const Tensor& x, const ReduceArg& arg) {
     if (arg.op == Op::add) return expanded(g, x);
-    if (arg.op == Op::mul) return to_factors(g, x, arg.axes);
-    Tensor hit = eq(x, expanded(y, x)).cast(x.dtype());  // equal extremes share it
-    return hit * expanded(g / hit.sum(arg.axes, true), x);
+    if (arg.op == Op::mul) return to_factors(expanded(g, x), x, arg.axes);
+    // Equal extremes share it. Their number is no number of a narrow type.
+    Tensor hit = widened(eq(x, expanded(y, x)).cast(x.dtype()));
+    return (hit * expanded(g / hit.sum(arg.axes, true), x)).cast(x.dtype());
 }
 
 std::vector<int> inverse(const std::vector<int>& order) {
@@ -223,11 +219,19 @@ class Reverse {
     }
 
     void pass_on_elementwise(UOp u, const Tensor& g, const Row& row) {
-        Step step{g, tensor(u), {}, {}, {}};
+        // Rules of dear operations are made of several: of narrow floats they are computed as float32 and rounded once.
+        constexpr int kDear = 8;
+        const bool wide = info(u.op()).cost >= kDear && u.dtype().is_float() && u.dtype().bits() < 32;
+        Step step{wide ? widened(g) : g, tensor(u), {}, {}, {}};
         Tensor* operands[] = {&step.a, &step.b, &step.c};
-        for (size_t i = 0; i < u.src().size(); ++i) *operands[i] = operand(u.src(i), u.shape());
+        for (size_t i = 0; i < u.src().size(); ++i) {
+            *operands[i] = operand(u.src(i), u.shape());
+            if (wide) *operands[i] = widened(*operands[i]);
+        }
+        if (wide) step.y = u.src().size() == 1 ? op(u.op(), step.a) : op(u.op(), step.a, step.b);
         for (size_t i = 0; i < u.src().size(); ++i)
-            if (carries_.contains(u.src(i))) add(u.src(i), row.to[i](step));
+            if (carries_.contains(u.src(i)))
+                if (const Tensor to = row.to[i](step)) add(u.src(i), to.cast(u.src(i).dtype()));
     }
 
     const runtime::Device* device_;

@@ -5,6 +5,8 @@ namespace strata::ops {
 
 /// Each place of x gets the sum of what arrived where it was taken, always in the same order.
 Tensor to_taken(const Tensor& g, const Tensor& x, const Tensor& indices, int axis);
+/// What arrives at the factors x of a product over axes of what arrives at it, which is given in x's shape.
+Tensor to_factors(const Tensor& g, const Tensor& x, const std::vector<int>& axes);
 /// What arrives at x of y, its running sums, products or extremes.
 Tensor to_scanned(const Tensor& g, const Tensor& y, const Tensor& x, const ReduceArg& arg);
 

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "strata/ops/build_p.h"
+#include "strata/ops/gradients.h"
 #include "strata/ops/indexing_p.h"
 
 namespace strata::ops {
@@ -20,6 +21,14 @@ void check_same(std::string_view name, std::string_view what, const Shape& have,
                    to_string(want));
 }
 
+/// softmax along the last axis, and 0 in rows that see no key, whose scores are -infinity alone.
+Tensor weights_of(const Tensor& scores) {
+    if (scores.size(-1) == 0) return scores;
+    Tensor top = scores.max(-1, true);
+    Tensor e = scores.sub(detach(where(top.isfinite(), top, 0))).exp(), total = e.sum(-1, true);
+    return e.div(where(eq(total, 0), 1, total));
+}
+
 }  // namespace
 
 Tensor linear(const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias) {
@@ -27,8 +36,8 @@ Tensor linear(const Tensor& x, const Tensor& weight, const std::optional<Tensor>
         user_error(ErrorKind::Shape, "[linear] shapes {} and {}: weight is (out, in) and x (..., in)",
                    to_string(x.shape()), to_string(weight.shape()));
     if (bias) check_same("linear", "bias", bias->shape(), {weight.size(0)});
-    Tensor y = x.matmul(weight.T());
-    return bias ? y.add(*bias) : y;
+    if (!bias) return x.matmul(weight.T());
+    return widened(x, false).matmul(widened(weight, false).T()).add(*bias).cast(common_type({x, weight, *bias}));
 }
 
 Tensor layernorm(const Tensor& x, int axes, const std::optional<Tensor>& weight, const std::optional<Tensor>& bias,
@@ -82,7 +91,7 @@ Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, cons
         scores = where(le(iota_along(matrix, 1), iota_along(matrix, 0)), scores, never);
     }
     if (mask) scores = mask->dtype().is_bool() ? where(*mask, scores, never) : scores.add(*mask);
-    return scores.softmax(-1).matmul(widened(value)).cast(result_type(query, value));
+    return weights_of(scores).matmul(widened(value)).cast(result_type(query, value));
 }
 
 Tensor cross_entropy(const Tensor& logits, const Tensor& target, Reduction reduction) {

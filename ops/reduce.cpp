@@ -169,7 +169,8 @@ Tensor Tensor::log_softmax(int axis) const {
 Tensor Tensor::logsumexp(Axes wanted, bool keepdims) const {
     std::vector<int> axes = axes_of("logsumexp", wanted, ndim());
     Shifted s = shifted(*this, axes);
-    Tensor total = folded(s.x.exp(), Op::add, axes, true, 0).log().add(s.top);
+    Tensor sum = folded(s.x.exp(), Op::add, axes, true, 0), none = sum.eq(0);  // of -infinity alone: no slope
+    Tensor total = where(none, -std::numeric_limits<double>::infinity(), where(none, 1, sum).log().add(s.top));
     return total.reshape(kept_shape(shape(), axes, keepdims)).cast(floating_dtype(*this));
 }
 

@@ -4,6 +4,7 @@
 #include <numbers>
 
 #include "strata/ops/build_p.h"
+#include "strata/ops/gradient_rules.h"
 
 namespace strata::ops {
 namespace {
@@ -23,6 +24,15 @@ Tensor polynomial(const Tensor& x, const double (&c)[n]) {
 /// |x|, which grows by x on one side of 0 and by -x on the other: with_sign_of(f(magnitude(x)), x) has the slope of f at 0.
 Tensor magnitude(const Tensor& x) { return where(sign_bit(x), -x, x); }
 
+Tensor expm1_of(const Tensor& x) { return op(Op::expm1, x); }
+Tensor log1p_of(const Tensor& x) { return op(Op::log1p, x); }
+
+/// A value whose slope is 1 / by(x). An infinite one meets no 0 on the way.
+Tensor with_slope(const Tensor& value, std::string_view kind, const Tensor& x, Tensor (*by)(const Tensor&)) {
+    return with_backward(value, kind, {x}, [=, at = held(x)](const Tensor& g) { return std::vector{g / by(at)}; });
+}
+Tensor beside_one(const Tensor& x) { return ((1 - x) * (1 + x)).sqrt(); }
+
 /// Two magnitudes in order; of equal ones the second is first.
 struct Ordered {
     Tensor is_first, first, second;
@@ -37,19 +47,6 @@ Ordered ordered(const Tensor& a, const Tensor& b) {
 Tensor root_of(const Tensor& powers, double order) {
     Tensor none = eq(powers, 0), known = where(none, 1, powers);
     return where(none, 0, order == 2 ? known.sqrt() : pow(known, 1 / order));
-}
-
-// Near 0, exp(x) = u has lost bits of x that log(u) has lost too (Kahan; Higham, Accuracy and Stability, 1.14.1).
-Tensor expm1_of(const Tensor& x) {
-    Tensor small = where(lt(x.abs(), 0.5), x, 0.25), u = small.exp(), same = eq(u, 1);
-    Tensor by_log = (u - 1) * small / where(same, 2.0, u).log();
-    return where(lt(x.abs(), 0.5), where(same, small, by_log), x.exp() - 1);
-}
-
-Tensor log1p_of(const Tensor& x) {
-    Tensor small = where(lt(x.abs(), 0.5), x, 0.25), u = small + 1, same = eq(u, 1);
-    Tensor by_log = u.log() * small / where(same, 1.0, u - 1);
-    return where(lt(x.abs(), 0.5), where(same, small, by_log), (x + 1).log());
 }
 
 // Above 20 the other exponential is below half an ulp; exp(x / 2) overflows for no x whose sinh does not.
@@ -78,17 +75,18 @@ Tensor atan_of(const Tensor& x) {
     Tensor z = t * t;
     Tensor rest = t * (z * (polynomial(z, above) / polynomial(z, below)));
     Tensor start = where(far, like(x, pi / 2), where(middle, like(x, pi / 4), 0));
-    return with_sign_of(start + (rest + t), x);
+    return with_slope(with_sign_of(start + (rest + t), x), "atan", x, [](const Tensor& at) { return at * at + 1; });
 }
 
 Tensor asin_of(const Tensor& x) {
     Tensor away = ((1 - x) * (1 + x)).sqrt();
-    return atan_of(x / (away + 1)) * 2;
+    return with_slope(atan_of(x / (away + 1)) * 2, "asin", x, [](const Tensor& at) { return beside_one(at); });
 }
 
 Tensor acos_of(const Tensor& x) {
     Tensor end = eq(x, -1);
-    return where(end, pi, atan_of(((1 - x) / where(end, 1.0, 1 + x)).sqrt()) * 2);
+    Tensor value = where(end, pi, atan_of(((1 - x) / where(end, 1.0, 1 + x)).sqrt()) * 2);
+    return with_slope(value, "acos", x, [](const Tensor& at) { return -beside_one(at); });
 }
 
 // Large ones as log(2 x), where squares would overflow or are all there is.
@@ -101,7 +99,8 @@ Tensor asinh_of(const Tensor& x) {
 Tensor acosh_of(const Tensor& x) {
     Tensor beyond = x - 1, near = beyond.minimum(1e8);
     Tensor value = where(lt(x, 1e8), log1p_of(near + (near * (near + 2)).sqrt()), x.log() + ln2);
-    return where(lt(x, 1), std::numeric_limits<double>::quiet_NaN(), value);
+    return with_slope(where(lt(x, 1), std::numeric_limits<double>::quiet_NaN(), value), "acosh", x,
+                      [](const Tensor& at) { return (at - 1).sqrt() * (at + 1).sqrt(); });
 }
 
 Tensor atanh_of(const Tensor& x) {
@@ -136,6 +135,26 @@ Tensor logaddexp_of(const Tensor& a, const Tensor& b) {
     Tensor endless = bitwise_and(eq(a, b), a.isinf());
     const auto [is_first, first, second] = ordered(a, b);
     return first + log1p_of(where(endless, 0, second - first).exp());
+}
+
+// At 0 both halves of the slope are the exponential's.
+Tensor softplus_of(const Tensor& x) {
+    Tensor above = gt(x, 0);
+    return where(above, x, 0) + log1p_of(where(above, -x, x).exp());
+}
+
+// x sigmoid(2 u), u = sqrt(2 / pi) (x + 0.044715 x^3): what is small has all its digits. Beyond 30 the sigmoid is 0 or 1.
+Tensor gelu_tanh_of(const Tensor& x) {
+    constexpr double kScale = 2 * std::numbers::sqrt2 * std::numbers::inv_sqrtpi;
+    Tensor near = x.maximum(-30.0).minimum(30.0);
+    return x * (near * (near * near * (kScale * 0.044715) + kScale)).sigmoid();
+}
+
+// The square's rounding is an error of the power: it is a sum of two. Beyond 64 the density is 0.
+Tensor normal_density(const Tensor& x) {
+    constexpr double kAtZero = std::numbers::inv_sqrtpi / std::numbers::sqrt2;
+    Tensor near = x.maximum(-64.0).minimum(64.0), square = near * near, lost = op(Op::fma, {near, near, -square});
+    return (square * -0.5).exp() * (lost * (-0.5 * kAtZero) + kAtZero);
 }
 
 Tensor sign_bit(const Tensor& x) { return lt(x.bitcast(bits_of(x.dtype())), 0); }

@@ -235,6 +235,13 @@ void check_integer(std::string_view name, const Tensor& x) {
         user_error(ErrorKind::DType, "[{}] indices are {}: integers are needed, cast first", name, x.dtype().name());
 }
 
+DType common_type(std::initializer_list<Tensor> operands) {
+    DType type = operands.begin()->dtype();
+    for (const Tensor& x : operands)
+        if (x.dtype() != type) type = promote(type, x.dtype());
+    return type;
+}
+
 DType floating_dtype(const Tensor& x) { return x.dtype().is_float() || x.is_complex() ? x.dtype() : dtypes::float32; }
 
 DType bits_of(DType type) {

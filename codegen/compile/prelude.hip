@@ -255,6 +255,7 @@ STRATA_FN double logistic(double x) {
 }
 //@ ncdf
 STRATA_FN float ncdf(float x) {
+#pragma clang fp contract(off)
     const float rate = -0x1.715476p-1f, rate_low = -0x1.4ae0bep-27f;
     float size = __builtin_fabsf(x), y = 15 < size ? 15 : size, square = y * y, lost = __builtin_fmaf(y, y, -square);
     float high = square * rate, whole = __builtin_rintf(high);

@@ -173,6 +173,7 @@ const std::map<std::string_view, Function> not_in_c = {
     {"reciprocal", [](double v) { return 1 / v; }},
     {"sigmoid", [](double v) { return 1 / (1 + std::exp(-v)); }},
     {"silu", [](double v) { return v / (1 + std::exp(-v)); }},
+    {"softplus", [](double v) { return std::log1p(std::exp(v)); }},
     {"gelu", [](double v) { return v * 0.5 * (1 + std::erf(v / std::sqrt(2.0))); }},
     {"gelu_tanh", [](double v) { return 0.5 * v * (1 + std::tanh(std::sqrt(2 / M_PI) * (v + 0.044715 * v * v * v))); }},
 };

@@ -33,7 +33,7 @@ UNARY = {
     **{name: smooth(name) for name in ("exp", "sin", "cos", "tanh", "sinh", "cosh", "expm1")}, **{name: smooth(name, low=-1.25, high=1.25) for name in ("tan", "asinh", "exp2", "atan")},
     **{name: smooth(name, low=0.25) for name in ("sqrt", "log", "log2", "log10", "reciprocal")}, "log1p": smooth("log1p", low=-0.75), **{name: smooth(name, low=-1, high=1) for name in ("asin", "acos")},
     "acosh": smooth("acosh", low=1), "atanh": smooth("atanh", low=-0.875, high=0.875), "rsqrt": smooth("rsqrt", lambda x: 1 / np.sqrt(x), 0.25), "relu": unary("relu", NUMBERS, lambda x: np.maximum(x, 0)),
-    "erf": smooth("erf", lambda x: ERF(x.astype(float)), kinds=REAL), "sigmoid": smooth("sigmoid", SIGMOID, kinds=REAL), "silu": smooth("silu", lambda x: x * SIGMOID(x), kinds=REAL),
+    "softplus": smooth("softplus", lambda x: np.logaddexp(x, 0), kinds=REAL), "erf": smooth("erf", lambda x: ERF(x.astype(float)), kinds=REAL), "sigmoid": smooth("sigmoid", SIGMOID, kinds=REAL), "silu": smooth("silu", lambda x: x * SIGMOID(x), kinds=REAL),
     "gelu": smooth("gelu", lambda x: 0.5 * x * (1 + ERF(x.astype(float) / math.sqrt(2))), kinds=REAL), "gelu_tanh": smooth("gelu_tanh", GELU_TANH, kinds=REAL),
     **{name: unary(name, NUMBERS, lambda x, f=getattr(np, name): f(x) if x.dtype.kind == "f" else x) for name in ("floor", "ceil", "trunc")}, "round": unary("round", "iufc"),
     **{name: unary(name, ALL) for name in ("isnan", "isinf", "isfinite", "logical_not")}, "signbit": smooth("signbit", kinds=REAL), "bitwise_invert": unary("bitwise_invert", "biu"),

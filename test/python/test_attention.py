@@ -19,7 +19,8 @@ def reference(q, k, v, mask=None, scale=None):
         scores = scores + mask
     with np.errstate(invalid="ignore"):
         e = np.exp(scores - np.where(np.isfinite(top := scores.max(-1, keepdims=True)), top, 0))
-        return e / e.sum(-1, keepdims=True) @ v
+        total = e.sum(-1, keepdims=True)
+        return e / np.where(total == 0, 1, total) @ v
 
 
 # Heads, queries, keys, width; whether a mask is known; kernels, as the times of both forms on the modelled 7900 XTX ask for.
@@ -135,7 +136,7 @@ def test_a_bias_a_scale_and_boolean_masks_stay_in_the_kernel(target, rng):
         check(nn.scaled_dot_product_attention(a, b, c, mask=Tensor(bias), causal=True), reference(q, k, v, bias + causal_mask(30, 50)))
         masked = nn.scaled_dot_product_attention(a, b, c, mask=Tensor(shown))
         check(masked, reference(q, k, v, np.where(shown, 0, -np.inf)))
-        assert np.isnan(masked.numpy()[:, :, 4]).all(), "a row that sees nothing divides 0 by 0"
+        assert (masked.numpy()[:, :, 4] == 0).all()
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -162,8 +163,41 @@ def test_scores_that_are_not_finite_come_out_as_without_fusion(target, rng):
         a, b, c, d = (Tensor(x) for x in (q, k, v, bias))
         scores = ((a @ b.mT) * (1 / np.sqrt(8)) + d).realize()
         apart = (scores.softmax(-1).realize() @ c).numpy()
-        np.testing.assert_allclose(nn.scaled_dot_product_attention(a, b, c, mask=d).numpy(), apart, rtol=2e-5, atol=2e-6)
         assert np.isnan(apart[[0, 1, 3]]).all() and np.isfinite(apart[[2, 4, 5]]).all()
+        apart[3] = 0  # attention has no key to see there
+        np.testing.assert_allclose(nn.scaled_dot_product_attention(a, b, c, mask=d).numpy(), apart, rtol=2e-5, atol=2e-6)
+
+
+# One kernel, the weights in memory between two, a wide head, and without schedule: shapes, settings.
+WAYS = {"fused": ((12, 20, 16, 16), {}), "in steps": ((12, 20, 16, 16), {"fusion": "less"}), "wide": ((4, 20, 600, 600), {}), "no schedule": ((12, 20, 16, 16), {"schedule": "none"})}
+UNSEEN = [(way, "gfx1100", "asm", mask) for way in WAYS for mask in ("boolean", "added", "causal")]
+UNSEEN += [("fused", arch, target, "boolean") for arch, target in (("gfx1100", "hip"), ("gfx1201", "asm"), ("gfx942", "asm"), ("gfx90a", "asm"))]
+
+
+def weighed(q, k, v, shown):
+    """By the definition, where a row that sees nothing has the total 1."""
+    e = ((q @ k.mT) * q.shape[-1] ** -0.5).exp() * Tensor(shown * 1.0)
+    return e / (e.sum(-1, keepdims=True) + Tensor(~shown.any(-1)[:, None] * 1.0)) @ v
+
+
+@pytest.mark.parametrize("way,arch,target,mask", UNSEEN)
+def test_a_row_that_sees_no_key_is_0_and_gets_no_gradient(way, arch, target, mask, rng):
+    (n, m, d, e), settings = WAYS[way]
+    arrays = inputs(rng, n, m, d, e, batch=(2,))
+    shown = rng.random((n, m)) < 0.4
+    shown[0], shown[3, :4] = False, False  # with the causal mask row 3 sees nothing either
+    seen = shown & np.isfinite(causal_mask(n, m)) if mask == "causal" else shown
+    with strata.config(device=f"emu:{arch}", target=target, **settings):
+        given = Tensor(shown) if mask != "added" else Tensor(np.where(shown, 0, -np.inf).astype(np.float32))
+        attend = lambda q, k, v: nn.scaled_dot_product_attention(q, k, v, mask=given, causal=mask == "causal")  # noqa: E731
+        tensors = [Tensor(x) for x in arrays]
+        y, slopes = attend(*tensors), strata.grad(lambda *t: attend(*t).square().sum(), (0, 1, 2))(*tensors)
+        unseen = ~seen.any(-1)
+        assert (y.numpy()[:, unseen] == 0).all() and (slopes[0].numpy()[:, unseen] == 0).all()
+        wide = [Tensor(x.astype(np.float64)) for x in arrays]
+        np.testing.assert_allclose(y.numpy(), weighed(*wide, seen).numpy(), rtol=2e-5, atol=2e-6)
+        for got, want in zip(slopes, strata.grad(lambda *t: weighed(*t, seen).square().sum(), (0, 1, 2))(*wide)):
+            np.testing.assert_allclose(got.numpy(), want.numpy(), rtol=2e-4, atol=2e-5)
 
 
 @pytest.mark.parametrize("target", TARGETS)

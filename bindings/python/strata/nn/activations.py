@@ -9,7 +9,7 @@ __all__ = []
 
 
 def softplus(x):
-    return x.logaddexp(0.0)
+    return x.softplus()
 
 
 def _exponential_below(x):
