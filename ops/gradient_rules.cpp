@@ -55,7 +55,8 @@ Rules& rules() {
 }
 
 bool is_same(const GradientRule& a, const GradientRule& b) {
-    return !a.kind.empty() && a.kind == b.kind && std::ranges::equal(a.inputs, b.inputs, {}, &Root::get, &Root::get);
+    return !a.kind.empty() && a.kind == b.kind && a.device == b.device &&
+           std::ranges::equal(a.inputs, b.inputs, {}, &Root::get, &Root::get);
 }
 
 }  // namespace
@@ -65,6 +66,7 @@ Tensor with_rule(const Tensor& value, GradientRule rule) {
     static const bool told = (runtime::on_forget([](UOp node) { rules().forget(node); }), true);
     STRATA_CHECK(told, "rules do not hear of nodes");
     GraphScope scope;
+    rule.device = value.placement();
     Tensor marked = detach(detach(detach(value.is_uniform() ? held(value) : value)));
     bool has_it = false;
     while (const auto there = rules().find(marked.uop())) {

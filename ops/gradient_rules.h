@@ -23,8 +23,10 @@ struct GradientRule {
     };
     std::function<Again()> again = {};
     Root first = {};  ///< with `again`: what was made of the inputs at first
-    /// Not empty: rules of one kind for one value of one list of inputs are the same, and with_rule gives what has it already.
+    /// Not empty: rules of one kind for one value of one list of inputs on one device are the same, and with_rule gives what has
+    /// it already.
     std::string_view kind = {};
+    const runtime::Device* device = nullptr;  ///< the value's: nodes that read no memory are the same on all of them
 };
 
 /// The same value, past which gradients go by the rule. Costs nothing. Of integers the value itself.

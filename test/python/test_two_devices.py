@@ -157,3 +157,27 @@ def test_a_result_is_where_its_tensors_are(result, n):
     assert t.device == B and t.realize().device == B
     with pytest.raises(strata.DeviceError, match="gfx942"):
         t + Tensor([1.0], device=A)
+
+
+# Functions of (3, 0) floats whose value has elements that none of theirs are in, or none; the gradient goes past them by a rule.
+OF_NOTHING = {
+    "sum": lambda x: x.sum(1),
+    "pad": lambda x: x.pad([(1, 0), (0, 2)], 2.0),
+    "cat": lambda x: strata.cat([x, strata.ones((3, 2))], 1),
+    "product": lambda x: x @ strata.ones((0, 4)),
+    "take": lambda x: x.take(strata.zeros((0,), dtype="int64"), 1),
+    "windows": lambda x: strata.functional.windows(x.pad([(0, 0), (2, 2)]), 2),
+    "conv": lambda x: strata.functional.conv(x.pad([(0, 0), (2, 2)])[:, None], strata.ones((2, 1, 3))),
+}
+
+
+@ORDERS
+@pytest.mark.parametrize("f", OF_NOTHING.values(), ids=OF_NOTHING)
+def test_gradients_of_tensors_of_nothing_are_on_the_device_of_each(f, first, second):
+    kept = []
+    for device in (first, second, first):
+        with strata.config(device=device):
+            value, slope = strata.value_and_grad(lambda x: (f(x) * 2 + x.sum()).sum())(Tensor(np.zeros((3, 0), np.float32)))
+            assert (value.device, slope.device, slope.shape) == (device, device, (3, 0))
+            assert np.isfinite(value.item())
+            kept.append((value, slope))
