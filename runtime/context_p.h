@@ -83,10 +83,13 @@ class CustomKernels {
     void remember(uint64_t id, std::span<const UOp> views);
     /// The view for one result of a custom node that has run on the device, else empty.
     UOp view(UOp pick, const Device& device);
+    /// Held by the thread that runs a custom node: another one that wants its results waits for them.
+    std::shared_ptr<Mutex> turn(uint64_t id);
 
   private:
     struct Entry {
         std::shared_ptr<const CustomLaunch> launch;
+        std::shared_ptr<Mutex> turn = std::make_shared<Mutex>();
         UOp node = {};                              ///< not kept alive
         std::vector<std::vector<Root>> views = {};  ///< of its buffers, for each device that it has run on
     };

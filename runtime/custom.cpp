@@ -76,6 +76,13 @@ std::shared_ptr<const CustomLaunch> CustomKernels::find(uint64_t id) {
     return found->second.launch;
 }
 
+std::shared_ptr<Mutex> CustomKernels::turn(uint64_t id) {
+    std::lock_guard lock(mutex_);
+    auto found = all_.find(id);
+    STRATA_CHECK(found != all_.end(), "user kernel {} is gone", id);
+    return found->second.turn;
+}
+
 void CustomKernels::forget(UOp node) {
     Entry last;  // freed outside the lock
     std::lock_guard lock(mutex_);

@@ -21,6 +21,7 @@
 #include "strata/runtime/replay.h"
 #include "strata/runtime/run_program_p.h"
 #include "strata/runtime/search_p.h"
+#include "strata/runtime/turns_p.h"
 
 namespace strata::runtime {
 namespace {
@@ -251,7 +252,10 @@ class Realization {
             if (view) known_.emplace(u, view);
             return view;
         });
-        if (!structure_) return run_step_by_step({});
+        if (!structure_) {
+            const Turns turns(roots_, [&](UOp u) { return bool(in_memory(u, device_)); });
+            return run_step_by_step({});
+        }
         for (UOp number : structure_->numbers) numbers_.push_back(codegen::parameter_bits(number));
         if (settings().beam) graph_ = content_hash("graph\n" + structure_->form);
         structure_->form.insert(0, settings_key(device_));

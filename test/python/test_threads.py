@@ -171,3 +171,22 @@ def test_a_thread_with_a_small_stack_computes(size):
         thread.join()
     """)
     assert (done.returncode, done.stdout) == (0, "[2.0, 3.0] True b'\\x7fELF'\n"), done.stderr
+
+
+def test_a_lazy_kernel_runs_once_whichever_threads_want_its_results():
+    """Each kernel is compiled first, so that all threads are at it by then."""
+    for turn in range(1, 4):
+        kernel = strata.hip_kernel(f'extern "C" __global__ void count(float* x) {{ x[threadIdx.x] += {turn}; }}', name="count", grid=1, block=4)
+        (y,) = Tensor(np.zeros(4, np.float32)).custom_kernel(kernel=kernel)
+        start, found = threading.Barrier(6), []
+
+        def work(i, y=y, start=start, found=found):
+            start.wait()
+            found.append((y + i).tolist()[0] - i if i % 2 else y.tolist()[0])
+
+        threads = [threading.Thread(target=work, args=(i,)) for i in range(6)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+        assert found == [turn] * 6
