@@ -115,7 +115,8 @@ class Uses {
         }
     }
 
-    /// Fills in what is inside; false where others use it too, or it is made in another way.
+    /// Fills in what is inside; false where others use it too, as a result of the graph that nothing here uses does, or it is
+    /// made in another way.
     bool close(OnlineSum& online) {
         std::unordered_set<UOp, UOpHash> inside{online.product};
         online.inside = {online.product};
@@ -134,7 +135,7 @@ class Uses {
             online.inside.push_back(u);
         }
         return inside.contains(online.sum.src(0)) && inside.contains(online.result.src(0)) &&
-               std::ranges::all_of(online.inside, [&](UOp u) { return used[u] == uses_.at(u); });
+               std::ranges::all_of(online.inside, [&](UOp u) { return used[u] > 0 && used[u] == uses_.at(u); });
     }
 
   private:

@@ -259,6 +259,22 @@ def test_weights_that_others_need_too_are_stored(rng):
     np.testing.assert_allclose(y.numpy(), reference(q, k, v, scale=1), rtol=2e-5, atol=2e-6)
 
 
+@pytest.mark.parametrize("of", ["product", "scores", "exponentials"])
+def test_what_is_on_the_way_may_be_a_result_that_nothing_else_uses(of, rng):
+    x = rng.standard_normal((9, 5)).astype(np.float32)
+    t = Tensor(x)
+    scores = t @ t.mT * 0.5
+    way = {"product": t @ t.mT, "scores": scores, "exponentials": (scores - scores.max(-1, keepdims=True)).exp()}[of]
+    other = strata.where(way.tril() > 0.1, way, -1.0)
+    out = scores.softmax(-1) @ t
+    strata.realize([other, out])
+    s = x @ x.T * np.float32(0.5)
+    want = {"product": x @ x.T, "scores": s, "exponentials": np.exp(s - s.max(-1, keepdims=True))}[of]
+    weights = np.exp(s - s.max(-1, keepdims=True))
+    np.testing.assert_allclose(out.numpy(), weights / weights.sum(-1, keepdims=True) @ x, rtol=2e-5, atol=2e-6)
+    np.testing.assert_allclose(other.numpy(), np.where(np.tril(want) > 0.1, want, -1), rtol=2e-5, atol=2e-6)
+
+
 @pytest.mark.usual_schedules
 @pytest.mark.parametrize("n,m,d,e", [(128, 128, 64, 64), (127, 127, 64, 64), (127, 130, 20, 20), (64, 64, 24, 40)])
 def test_keys_are_walked_once(n, m, d, e):
