@@ -1,6 +1,7 @@
 // What each schedule action makes of a kernel: it replaces one range, or two, by expressions over new ranges.
 #include <algorithm>
 #include <array>
+#include <unordered_set>
 
 #include "strata/codegen/kernel/widen.h"
 #include "strata/codegen/optimize/actions_p.h"
@@ -30,6 +31,20 @@ Result<Kernel> split(const Site& site, Axis axis, Part part = Part::fast) {
     return Kernel{simplify(sink), kernel.name};
 }
 
+/// The kernel whose loops over rows, which its end walks again, are inside all others: a row is reduced before an element of it
+/// is stored, and once.
+Kernel rows_inside(Kernel kernel) {
+    std::unordered_set<UOp, UOpHash> ended;
+    for (UOp u : toposort(kernel.sink))
+        if (u.is(Op::end)) ended.insert(u.src().begin() + 1, u.src().end());
+    for (UOp r : ranges(kernel.sink)) {
+        if (range_arg(r).axis != Axis::reduce || !ended.contains(r)) continue;
+        const UOp inside = uop::range(range_arg(r).size, next_range_id(kernel.sink), Axis::reduce);
+        kernel.sink = replace_range(kernel.sink, r, inside, std::array{inside});
+    }
+    return kernel;
+}
+
 }  // namespace
 
 namespace actions {
@@ -54,7 +69,8 @@ Result<Kernel> persist(const Site& site) {
     // The loop would stand inside that of a scan, whose registers hold one row.
     if (std::ranges::any_of(toposort(site.kernel.sink), [](UOp u) { return u.is(Op::scan); }))
         return make_error(ErrorKind::Usage, "blocks that go on to other rows cannot hold a scan");
-    return split(site, Axis::loop, Part::slow);
+    STRATA_TRY(Kernel kernel, split(site, Axis::loop, Part::slow));
+    return rows_inside(std::move(kernel));
 }
 Result<Kernel> unroll(const Site& site) { return split(site, Axis::unroll); }
 
