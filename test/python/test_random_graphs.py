@@ -1,8 +1,5 @@
 """Random graphs of integer tensors, several results at once, against NumPy: exact whatever the schedule is, with what fuses and without."""
 
-import os
-import time
-
 import numpy as np
 import pytest
 
@@ -198,31 +195,15 @@ def check_random_graph(seed, fuses=True, most=6, **kinds):
 
 
 @pytest.mark.parametrize("fuses", [True, False])
-@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize("seed", range(16))
 def test_a_random_graph(seed, fuses):
     check_random_graph(seed, fuses)
 
 
-@pytest.mark.parametrize("fusion", ["more", "less"])
-@pytest.mark.parametrize("seed", range(24, 36))
-def test_a_random_graph_whatever_shares_a_kernel(seed, fusion):
-    with strata.config(fusion=fusion):
-        check_random_graph(seed)
-
-
-@pytest.mark.parametrize("kinds", [{"types": NARROW}, {"shapes": EDGES}, {"shapes": EDGES, "types": NARROW}], ids=["narrow", "edges", "both"])
-@pytest.mark.parametrize("seed", range(36, 52))
+@pytest.mark.parametrize("kinds", [{"types": NARROW}, {"shapes": EDGES}], ids=["narrow", "edges"])
+@pytest.mark.parametrize("seed", range(36, 44))
 def test_a_random_graph_of_narrow_types_and_axes_of_none_and_one(seed, kinds):
     check_random_graph(seed, seed % 4 != 0, **kinds)
-
-
-def test_more_random_graphs():
-    """STRATA_FUZZ_SECONDS of them, from STRATA_FUZZ_SEED on, by the device and target of the settings."""
-    end, seed = time.monotonic() + float(os.environ.get("STRATA_FUZZ_SECONDS", "0")), int(os.environ.get("STRATA_FUZZ_SEED", "1000"))
-    while time.monotonic() < end:
-        with strata.config(fusion=("cost", "more", "less")[seed % 3]):
-            check_random_graph(seed, seed % 4 != 0, shapes=EDGES if seed % 5 == 0 else SHAPES, types=NARROW if seed % 2 else ("int64",))
-        seed += 1
 
 
 def test_a_join_of_many_tensors():
