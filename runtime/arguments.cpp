@@ -48,6 +48,14 @@ std::optional<DType> type_by_size(const Number& n, uint32_t size) {
 
 }  // namespace
 
+bool points_to(const codegen::Parameter& pointer, DType type) {
+    if (!pointer.pointee || *pointer.pointee == type) return true;
+    const DType pointee = *pointer.pointee;
+    if (pointee.is_float()) return false;
+    if (pointee.bytes() == 1 && !pointee.is_bool()) return true;
+    return pointee.bytes() == type.bytes() && (!type.is_float() || pointee.is_unsigned() || pointee.bytes() == 2);
+}
+
 Result<uint64_t> bits_of_number(const Number& n, DType type) {
     auto refuse = [&](std::string_view why) {
         return make_error(ErrorKind::Launch, "the number {} {} {}", text_of(n), why, type.name());

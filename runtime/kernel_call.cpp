@@ -72,7 +72,23 @@ void KernelCall::take_slots(std::span<const Argument> arguments, UOp sink) {
     }
 }
 
+void KernelCall::check_types(std::span<const UOp> buffers) const {
+    const codegen::Compiled& code = program_->code;
+    for (size_t i = 0; i < buffers.size() && arguments_; ++i) {
+        if (parameters_[i] >= code.parameters.size()) continue;
+        const codegen::Parameter& p = code.parameters[parameters_[i]];
+        const DType type = buffers[i].dtype();
+        if (points_to(p, type)) continue;
+        user_error(
+            ErrorKind::DType,
+            "kernel '{}', parameter {} ({} {}): the tensor is of {}; give tensor.cast(\"{}\"), or bitcast for the "
+            "same bits",
+            code.entry, parameters_[i], p.type, p.name, type.name(), p.pointee->name());
+    }
+}
+
 Launched KernelCall::launch(std::span<const UOp> buffers) {
+    check_types(buffers);
     const std::vector<hip::DevicePtr> memory = addresses(buffers);
     for (size_t i = 0; i < buffers.size(); ++i) find_buffer(buffers[i])->order(writes_[i].value_or(true));
     return launch_at(memory);

@@ -29,6 +29,8 @@ class KernelCall {
     bool same_arguments(const KernelCall& other) const;
 
   private:
+    /// DType error where a tensor is of another type than its pointer.
+    void check_types(std::span<const UOp> buffers) const;
     void take_slots(std::span<const Argument> arguments, UOp sink);
 
     std::shared_ptr<Program> program_;

@@ -37,8 +37,17 @@ ops::KernelArgument of_numpy_scalar(py::handle value) {
             exact};
 }
 
+/// Whether it is a number, structure or array of ctypes. A pointer's bytes are an address of the host, which no kernel can use.
 bool is_ctypes(py::handle value) {
-    return py::hasattr(py::type::of(value), "_fields_") || py::hasattr(value, "_b_base_");
+    if (!py::hasattr(value, "_b_base_")) return false;
+    const py::object type = py::getattr(value, "_type_", py::none());
+    const bool simple = py::isinstance<py::str>(type);
+    if (py::hasattr(value, "contents") ||
+        (simple && std::string_view("zZPO").find(type.cast<std::string>()) != std::string_view::npos))
+        user_error(ErrorKind::Launch,
+                   "a ctypes pointer is an address of the host; give what it points to (pointer.contents), or a tensor "
+                   "for memory");
+    return true;
 }
 
 py::tuple call(const Kernel& kernel, const py::args& values, py::handle grid, py::handle block, py::handle lds,

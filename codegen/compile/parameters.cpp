@@ -28,9 +28,16 @@ bool is_vector_name(std::string_view type) {
     return std::ranges::find(elements, type) != std::end(elements);
 }
 
+/// The numbers that a pointer's type points to; none: other things, or a type that nobody tells.
+std::optional<DType> pointee_of(std::string_view type, std::string_view text) {
+    if (type.find('*') + 1 != type.size()) return {};
+    return number_type(type.substr(0, type.size() - 1), text);
+}
+
 void add_meaning(Parameter& p, const Declared& declared, std::string_view text) {
     p.type = declared.type;
     if (p.name.empty()) p.name = declared.name;
+    p.pointee = pointee_of(declared.type, text);
     if (p.kind == Parameter::Kind::pointer) p.writable = p.writable && !declared.points_to_const, p.told = true;
     if (p.kind != Parameter::Kind::opaque) return;
     if (declared.pointer && p.size == 8) {  // where the metadata tells places and sizes alone, as NVIDIA's does

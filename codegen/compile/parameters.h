@@ -1,4 +1,5 @@
 #pragma once
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,12 +19,13 @@ struct Parameter {
     };
     Kind kind = Kind::opaque;
     uint32_t offset = 0, size = 0;
-    std::string name = {};      ///< "" = not known
-    std::string type = {};      ///< as declared, or the metadata's value kind
-    DType dtype = {};           ///< of a number
-    bool writable = true;       ///< of a pointer: not to const, not said to be read only
-    bool told = false;          ///< of a pointer: somebody says what it points to, or how it is used
-    bool may_be_number = true;  ///< of an opaque one: not certainly a struct
+    std::string name = {};              ///< "" = not known
+    std::string type = {};              ///< as declared, or the metadata's value kind
+    DType dtype = {};                   ///< of a number
+    std::optional<DType> pointee = {};  ///< of a pointer, where that is to numbers
+    bool writable = true;               ///< of a pointer: not to const, not said to be read only
+    bool told = false;                  ///< of a pointer: somebody says what it points to, or how it is used
+    bool may_be_number = true;          ///< of an opaque one: not certainly a struct
 };
 
 /// The explicit parameters, in order. What the metadata leaves out comes from the symbol where it is mangled, else from

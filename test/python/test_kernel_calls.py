@@ -290,3 +290,34 @@ def test_a_kernel_that_was_launched_is_not_loaded_again(axpy):
         axpy(1, 1, x, y)
     assert strata.stats().compile_ms == before
     assert y.numpy()[0] == 52
+
+
+POINTEES = {"float": "float32", "double": "float64", "_Float16": "float16", "__hip_bfloat16": "bfloat16", "int": "int32", "unsigned long": "uint64", "short": "int16"}
+DTYPES = ["bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float16", "bfloat16", "float32", "float64"]
+
+
+@pytest.mark.parametrize("pointee", POINTEES)
+def test_a_tensor_of_another_type_than_its_pointer_is_an_error_that_names_both(pointee):
+    own = getattr(strata.dtypes, POINTEES[pointee])
+    source = f'#include <hip/hip_bfloat16.h>\n#include <hip/hip_bf16.h>\nextern "C" __global__ void first(const {pointee}* x, {pointee}* y) {{ y[0] = x[0]; }}'
+    kernel = strata.hip_kernel(source, name="first", grid=1, block=1)
+    floats, taken = pointee in ("float", "double", "_Float16", "__hip_bfloat16"), []
+    for name in DTYPES:
+        type = getattr(strata.dtypes, {"bool": "boolean"}.get(name, name))
+        x, y = Tensor([1, 0]).cast(type).realize(), Tensor([0, 0]).cast(own).realize()
+        try:
+            kernel(x, y)[0].numpy()
+            taken.append(name)
+        except strata.DTypeError as error:
+            assert str(type).removeprefix("dtypes.") in str(error) and "parameter 0" in str(error) and "cast" in str(error)
+    if floats:
+        assert taken == [POINTEES[pointee]]
+    else:
+        assert POINTEES[pointee] in taken and all(getattr(strata.dtypes, name).itemsize == own.itemsize for name in taken)
+
+
+@pytest.mark.parametrize("given", [ctypes.pointer(Params(0.5, 3, 0.25)), ctypes.c_void_p(64), ctypes.c_char_p(b"12345678"), ctypes.byref(Params())], ids=lambda p: type(p).__name__)
+def test_a_pointer_of_the_host_is_no_argument(given):
+    kernel = strata.hip_kernel(STRUCTS, name="apply", grid=1, block=8)
+    with pytest.raises(strata.Error):
+        kernel(Tensor.empty(8, dtype="float64"), given, bytes(12))

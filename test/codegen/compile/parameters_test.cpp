@@ -22,6 +22,7 @@ TEST(Parameters, OfAMangledNameHaveItsTypes) {
     EXPECT_TRUE(p[0].writable);
     EXPECT_FALSE(p[1].writable);
     EXPECT_EQ(p[2].dtype, dtypes::float16);
+    for (size_t i : {0u, 1u}) EXPECT_EQ(p[i].pointee, dtypes::float16) << i;
     EXPECT_EQ(p[3].kind, Parameter::Kind::opaque);
     EXPECT_FALSE(p[3].may_be_number);
     EXPECT_EQ(p[4].dtype, dtypes::uint64);
@@ -51,6 +52,8 @@ extern "C" __global__ void /* the kernel */ k(float* __restrict__ out, const flo
     EXPECT_FALSE(p[12].may_be_number);
     EXPECT_EQ(p[13].dtype, dtypes::uint64);
     EXPECT_EQ(p[14].dtype, dtypes::boolean);
+    for (size_t i : {0u, 1u, 2u, 3u, 5u}) EXPECT_EQ(p[i].pointee, i == 5 ? dtypes::int32 : dtypes::float32) << i;
+    EXPECT_FALSE(p[4].pointee) << "a pointer to pointers";
     const char* names[] = {"out", "x", "y", "z", "rows", "m", "s", "n", "h", "big", "pair", "c", "v", "size", "on"};
     for (size_t i = 0; i < 15; ++i) EXPECT_EQ(p[i].name, names[i]);
 }
