@@ -43,9 +43,9 @@ bool Decoder::run(Inst& inst) {
     if (row->flags & kGraphics)
         return fail("graphics (exports, parameters, images of CDNA) are not there; read data through pointers");
     if (row->format != layout->format) layout = &table_.layout(row->format);
-    if ((word_ ^ table_.row_ones[number]) & ~table_.row_bits[number])
-        return fail(word_ & ~table_.row_bits[number] & ~table_.row_ones[number] ? "bits that must be zero are set"
-                                                                                : "bits that must be one are not");
+    bits_ = &table_.bits[number];
+    if (const uint64_t wrong = (word_ ^ bits_->ones) & bits_->fixed)
+        return fail(word_ & wrong ? "bits that must be zero are set" : "bits that must be one are not");
     inst.row = row;
     inst.encoding = layout->format;
     layout_ = layout;
@@ -151,8 +151,9 @@ void Decoder::decode_modifiers(Inst& inst) const {
     auto get = [&](const Field& field, uint32_t mask) { return static_cast<uint8_t>(field.get(word_) & mask); };
     inst.neg = get(layout_->neg, takes & 7);
     inst.abs = get(layout_->abs, takes >> 3 & 7);
-    inst.op_sel = get(layout_->op_sel, table_.op_sel[static_cast<size_t>(inst.row - table_.rows.data())]);
-    inst.op_sel_hi = static_cast<uint8_t>(get(layout_->op_sel_hi, 3) | get(layout_->op_sel_hi2, 1) << 2);
+    inst.op_sel = get(layout_->op_sel, bits_->op_sel);
+    const int op_sel_hi = get(layout_->op_sel_hi, 3) | get(layout_->op_sel_hi2, 1) << 2;
+    inst.op_sel_hi = static_cast<uint8_t>((op_sel_hi & bits_->op_sel_hi_read) | bits_->op_sel_hi_default);
     inst.neg_hi = get(layout_->neg_hi, takes >> 13 & 7);
     inst.omod = get(layout_->omod, takes & mod::omod ? 3 : 0);
     inst.clamp = get(layout_->clamp, takes & mod::clamp ? 1 : 0);
@@ -179,11 +180,12 @@ bool Decoder::decode_dpp(Inst& inst, uint32_t code) {
     return layout_->words == 2 || dpp_modifiers(inst);
 }
 
-/// The DPP16 word of VOP1, VOP2 and VOPC carries neg and abs of two sources.
+/// The DPP16 word of VOP1, VOP2 and VOPC carries neg and abs of two sources; those of an absent one are not read.
 bool Decoder::dpp_modifiers(Inst& inst) {
-    inst.neg = static_cast<uint8_t>((extra_word_ >> 20 & 1) | (extra_word_ >> 21 & 2));
-    inst.abs = static_cast<uint8_t>((extra_word_ >> 21 & 1) | (extra_word_ >> 22 & 2));
     const Row& row = *inst.row;
+    const uint8_t sources = row.src_kind[1] ? 3 : 1;
+    inst.neg = static_cast<uint8_t>(((extra_word_ >> 20 & 1) | (extra_word_ >> 21 & 2)) & sources);
+    inst.abs = static_cast<uint8_t>(((extra_word_ >> 21 & 1) | (extra_word_ >> 22 & 2)) & sources);
     bool allowed = ((mod::neg(inst.neg) | mod::abs(inst.abs)) & ~(row.modifiers | row.ignored)) == 0;
     inst.neg &= row.modifiers & 7;
     inst.abs &= row.modifiers >> 3 & 7;

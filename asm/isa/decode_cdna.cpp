@@ -26,8 +26,8 @@ bool Decoder::decode_sdwa(Inst& inst) {
     bool second = row.src_kind[1] && row.src[1] != Type::lanes;
     if (second) {
         sdwa.src_sel[1] = word >> 24 & 7;
-    } else if (word >> 24 & ~0x40u) {
-        return fail("bits that must be zero are set");
+    } else {
+        word &= 0xffffff;  // the second source's bits
     }
     inst.neg = static_cast<uint8_t>((word >> 20 & 1) | (word >> 27 & 2));
     inst.abs = static_cast<uint8_t>((word >> 21 & 1) | (word >> 28 & 2));

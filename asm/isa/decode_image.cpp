@@ -14,8 +14,6 @@ bool Decoder::decode_image(Inst& inst, const Layout& layout) {
         return fail("image instructions of 16-bit data or addresses are not there");
     if (is_set(bits.r128)) return fail("image descriptors of 128 bits are not there");
     ImageForm form{.kind = known->kind};
-    if (is_set(bits.fifth) || (!form.has_sampler() && is_set(bits.sampler)))
-        return fail("bits that must be zero are set");
     const uint32_t dim = bits.dim.get(word_);
     if (dim >= std::size(kImageDims) || kImageDims[dim].coordinates == 0)
         return fail("cube and multisampled images are not there");

@@ -80,7 +80,7 @@ bool Decoder::decode_ds(Inst& inst) {
     if (row.modifiers & mod::two_offsets) {
         inst.offset = static_cast<int32_t>(offset & 255);
         inst.offset1 = static_cast<uint8_t>(offset >> 8);
-    } else {
+    } else if (row.modifiers & mod::offset) {
         inst.offset = static_cast<int32_t>(offset);
     }
     if (row.dst_kind[0] && !data(inst.dst[0], layout_->dst, row.dst[0], row.dst_kind[0])) return false;
@@ -97,13 +97,10 @@ bool Decoder::decode_flat(Inst& inst) {
     bool unsigned_offset = flat && layout_->words == 2;
     inst.offset = unsigned_offset ? static_cast<int32_t>(offset) : sign_extend(offset, layout_->offset.bits);
     if (returns(inst) && !data(inst.dst[0], layout_->dst, row.dst[0], row.dst_kind[0])) return false;
+    if (!row.src_kind[0]) return inst.offset = 0, true;  // cache control
     uint32_t saddr = layout_->src[2].get(word_);
     bool off = flat || saddr == rules().saddr_off;
     if (scratch && !off && saddr == code::exec_hi) return fail("saddr cannot be exec_hi");
-    if (!row.src_kind[0]) {  // cache control
-        inst.offset = 0;
-        return off || fail("the instruction has no saddr");
-    }
     // Scratch of CDNA2 has one address register: the scalar one unless that is off.
     bool addressed = !scratch || (layout_->sve.bits ? layout_->sve.get(word_) : off);
     if (shape.address >= 0 && addressed) {

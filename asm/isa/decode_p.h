@@ -75,6 +75,7 @@ class Decoder {
     std::span<const uint32_t> words_;
     int wave_size_;
     const Layout* layout_ = nullptr;
+    const RowBits* bits_ = nullptr;
     uint64_t word_ = 0;
     uint32_t third_ = 0;       ///< word of the three-word formats
     size_t next_ = 0;          ///< words read so far

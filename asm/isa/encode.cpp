@@ -195,7 +195,7 @@ bool Encoder::modifiers() {
         const Field& field;
         const char* name;
     };
-    uint32_t takes = row_.modifiers, either = takes | row_.ignored, op_sel = table_.op_sel[row_number()];
+    uint32_t takes = row_.modifiers, either = takes | row_.ignored, op_sel = table_.bits_of(row_).op_sel;
     const Group groups[] = {{inst_.neg, takes & 7, layout_.neg, "neg"},
                             {inst_.abs, takes >> 3 & 7, layout_.abs, "abs"},
                             {inst_.op_sel & ~register_halves(), op_sel, layout_.op_sel, "op_sel"},
@@ -254,7 +254,8 @@ Result<Encoded> encode_as(const FamilyTable& family, const Row& row, const Inst&
     if (encoder.run(out)) return out;
     std::string failure = std::move(encoder.failure());
     const Row* wide = has_half_registers(row.format) && !inst.sdwa.present ? family.vop3_form(row) : nullptr;
-    if (wide) {
+    const bool dpp = inst.dpp.kind != DppKind::none;  // which CDNA's VOP3 does not have
+    if (wide && (!dpp || wide->modifiers & mod::dpp)) {
         Encoder promoted(family, *wide, inst);
         if (promoted.run(out)) return out;
         // That a VOP3 form which takes no literal refuses one would be no news.

@@ -89,8 +89,7 @@ class Encoder {
     bool cache_control();
     bool returns_where_asked();
     /// The bits that must be set where no modifier of the row owns them.
-    uint64_t ones() const { return table_.row_ones[row_number()]; }
-    size_t row_number() const { return static_cast<size_t>(&row_ - table_.rows.data()); }
+    uint64_t ones() const { return table_.bits_of(row_).ones; }
     bool has_extra_word() const { return inst_.dpp.kind != DppKind::none || inst_.sdwa.present; }
 
     const FamilyTable& table_;

@@ -83,72 +83,7 @@ constexpr bool sorted_and_unique(const Row (&rows)[N]) {
 #include "strata/asm/isa/families.def"
 #undef FAMILY
 
-uint64_t register_bits(const Layout& layout, const Row& row) {
-    uint64_t bits = 0;
-    size_t field = 0;
-    for (size_t i = 0; i < 4; ++i) {
-        bool from_field = row.src_kind[i] != 0 && row.src_kind[i] != kLiteralConstant;
-        if (from_field && field < 3) bits |= layout.src[field++].mask();
-    }
-    bool nothing = !row.dst_kind[0] && !row.src_kind[0];
-    if (nothing && row.format == Format::VOP1) bits |= layout.src[0].mask();  // v_nop, v_pipeflush do not look
-    if (row.dst_kind[0]) bits |= layout.dst.mask();
-    if (row.dst_kind[1]) bits |= layout.sdst.mask();
-    return bits;
-}
-
-/// Address, data and flag fields of the memory formats are not in operand order; unused ones are ignored by hardware. So
-/// is the destination of DS operations without one, where LLVM wants zeros.
-uint64_t memory_bits(const Layout& layout, const Row& row) {
-    if (layout.format == Format::DS) {
-        uint64_t bits = layout.dst.mask();
-        for (size_t i = 0, field = first_ds_field(row); i < 3 && row.src_kind[i]; ++i)
-            bits |= layout.src[field++].mask();
-        return bits;
-    }
-    uint64_t bits = layout.dst.mask();
-    for (const Field& field : layout.src) bits |= field.mask();
-    bool cache_control = layout.format != Format::SMEM && !row.src_kind[0];
-    if (cache_control) return bits;
-    return bits | layout.sve.mask() | layout.segment.mask() | layout.buffer_format.mask() | layout.offen.mask() |
-           layout.idxen.mask() | layout.soffset_en.mask() | (row.src_kind[0] ? layout.imm.mask() : 0);
-}
-
-uint64_t modifier_bits(const Layout& layout, uint32_t modifiers) {
-    auto group = [&](const Field& field, uint32_t first) { return field.put(modifiers >> first & 15); };
-    auto single = [&](const Field& field, uint32_t bit) { return modifiers & bit ? field.mask() : 0; };
-    return group({layout.neg.shift, layout.neg.bits}, 0) | group(layout.abs, 3) | group(layout.op_sel, 6) |
-           group(layout.op_sel_hi, 10) | layout.op_sel_hi2.put(modifiers >> 12) | group(layout.neg_hi, 13) |
-           single(layout.clamp, mod::clamp) | single(layout.simm, mod::simm) | single(layout.omod, mod::omod) |
-           single(layout.offset, mod::offset) | single(layout.glc, mod::glc) | single(layout.slc, mod::slc) |
-           single(layout.dlc, mod::dlc) | single(layout.tfe, mod::tfe) | single(layout.gds, mod::gds | mod::gds_only) |
-           single(layout.th, mod::cache) | single(layout.scope, mod::cache) | single(layout.sc1, mod::sc1) |
-           single(layout.lds, mod::lds) | single(layout.cbsz, mod::matrix) | single(layout.abid, mod::matrix);
-}
-
-/// Bits that choose the accumulation file, and the lane permutation of MFMA's B, which sparse forms do not have.
-uint64_t accumulation_bits(const Layout& layout, const Row& row) {
-    uint8_t kinds = row.dst_kind[0];
-    for (uint8_t kind : row.src_kind) kinds |= kind;
-    bool either = kinds & kAgpr && kinds & kVgpr, sparse = row.src[2] == Type::b32;
-    return (either ? layout.acc.mask() | layout.acc_cd.mask() : 0) | (sparse ? 0 : layout.blgp.mask());
-}
-
 uint64_t prefix_mask(const Layout& layout) { return ~uint64_t{0} << (32 - layout.prefix_bits) & 0xffffffff; }
-
-/// Bits that the way to the row has checked; a prefix of more than nine bits runs into the opcode that led there.
-uint64_t known_bits(const Layout& layout) {
-    return layout.prefix_bits > 9 ? 0xfc000000u | layout.prefix : prefix_mask(layout);
-}
-
-uint64_t allowed(const Layout& layout, const Row& row) {
-    uint64_t bits =
-        known_bits(layout) | layout.op.mask() | layout.ignored | modifier_bits(layout, row.modifiers | row.ignored);
-    if (row.flags & kGraphics) return ~uint64_t{0};
-    if (layout.format == Format::VOPD) return ~uint64_t{0};
-    bits |= accumulation_bits(layout, row);
-    return bits | (is_memory(layout.format) ? memory_bits(layout, row) : register_bits(layout, row));
-}
 
 void index_layouts(FamilyTable& table, Family family) {
     std::array<uint8_t, 512> specificity{};
@@ -187,14 +122,6 @@ void index_mnemonics(FamilyTable& table) {
     }
 }
 
-/// LLVM 19 prints op_sel of few instructions; RDNA's hardware applies it to every 16-bit operand of VOP3.
-uint8_t op_sel_bits(const Rules& rules, const Row& row) {
-    bool half = false;
-    for (Type type : {row.dst[0], row.src[0], row.src[1], row.src[2]}) half |= rules.half_registers && is_half(type);
-    uint32_t accepted = half ? row.modifiers | row.ignored : row.modifiers;
-    return static_cast<uint8_t>(accepted >> 6 & 15);
-}
-
 FamilyTable build(Family family, std::span<const Row> rows) {
     FamilyTable table;
     table.rows = rows;
@@ -211,10 +138,7 @@ FamilyTable build(Family family, std::span<const Row> rows) {
             const Field& op = table.layout(Format::MUBUF).op;
             table.by_opcode_[index_of(Format::MUBUF)][op.get(layout.prefix | layout.op.put(rows[i].opcode))] = number;
         }
-        table.op_sel.push_back(op_sel_bits(table.rules, rows[i]));
-        uint64_t bits = allowed(layout, rows[i]);
-        table.row_bits.push_back(bits);
-        table.row_ones.push_back(layout.ones & ~bits);
+        table.bits.push_back(bits_of(layout, rows[i], table.rules));
     }
     index_mnemonics(table);
     return table;

@@ -34,10 +34,31 @@ struct Layout {
         buffer_format{};
     Field sc1{}, lds{}, acc{}, imm{}, soffset_en{};  ///< CDNA; acc: data, or sources 0 and 1, in the other file
     Field acc_cd{}, cbsz{}, abid{}, blgp{};          ///< MFMA; acc_cd: destination and source 2 in the other file
-    uint64_t ignored = 0;                            ///< bits that hardware does not look at
+    uint64_t ignored = 0;                            ///< bits that no instruction of the format reads
     uint64_t ones = 0;                               ///< bits that must be set where no modifier of the row owns them
     uint64_t written = 0;                            ///< ignored bits that LLVM's assembler sets
     uint16_t first_opcode = 0;                       ///< added to the field's value where two encodings share a format
+};
+
+/// What the bits of an instruction are to a row: read, fixed, or neither.
+struct RowBits {
+    uint64_t fixed = 0;         ///< must be those of `ones`: no operand or modifier of the row, but looked at
+    uint64_t ones = 0;          ///< bits outside of the row's operands and modifiers that are written as ones
+    uint64_t unread = 0;        ///< may be anything
+    uint32_t third_unread = 0;  ///< the same of a third word
+    uint8_t op_sel = 0;         ///< bits of op_sel that select a half of something
+    /// op_sel_hi of an Inst is what its bits are in `op_sel_hi_read`, and ones in `op_sel_hi_default`.
+    uint8_t op_sel_hi_read = 0, op_sel_hi_default = 0;
+
+    uint64_t read() const { return ~(fixed | unread); }
+};
+
+/// Bits of an encoded instruction that hardware does not read.
+struct Unread {
+    uint64_t low = 0;      ///< of its first two words
+    uint32_t third = 0;    ///< of the third word of a three-word format
+    uint32_t extra = 0;    ///< of the DPP or SDWA word
+    uint64_t written = 0;  ///< what encode() writes into `low`
 };
 
 /// Everything the decoder and the encoder know about a family.
@@ -49,9 +70,7 @@ struct FamilyTable {
     std::array<const Layout*, 512> by_prefix{};  ///< by the top nine bits of the first word
     std::vector<uint16_t> next_form;             ///< per row: number of the next of its mnemonic, or kNoRow
     std::vector<uint16_t> by_mnemonic;           ///< number of the first row of a mnemonic, by hash; or kNoRow
-    std::vector<uint8_t> op_sel;                 ///< per row: bits of op_sel that select a half of something
-    std::vector<uint64_t> row_bits;              ///< per row: bits of the instruction that may vary
-    std::vector<uint64_t> row_ones;              ///< per row: bits of the others that must be set
+    std::vector<RowBits> bits;                   ///< per row
 
     const Layout& layout(Format format) const { return *layouts[index_of(format)]; }
     /// The row of an opcode; VOP3 and VOP3SD share one opcode space.
@@ -66,6 +85,8 @@ struct FamilyTable {
         return wide == kNoRow ? nullptr : &rows[wide];
     }
 
+    const RowBits& bits_of(const Row& row) const { return bits[static_cast<size_t>(&row - rows.data())]; }
+
     /// The number of a row's form in wave64.
     size_t wave64_form(size_t number) const {
         return number + 1 < rows.size() && rows[number + 1].flags & kWave64 ? number + 1 : number;
@@ -76,5 +97,9 @@ struct FamilyTable {
 };
 
 const FamilyTable& table(Family family);
+
+RowBits bits_of(const Layout& layout, const Row& row, const Rules& rules);
+/// The unread bits of an instruction that decode() gave.
+Unread unread_bits(Family family, const Inst& inst);
 
 }  // namespace strata::isa

@@ -22,13 +22,12 @@ class WordMaker {
 
     std::optional<Inst> make(const Row& row) {
         const Layout& layout = table_.layout(row.format);
-        const auto number = static_cast<size_t>(&row - table_.rows.data());
         const bool native = has_half_registers(row.format);
         for (int attempt = 0; attempt < 2000; ++attempt) {
             uint64_t word = random64();
             if (random_() % 2) word &= random64();  // fewer bits: more optional fields are empty
             const uint64_t fixed = layout.op.mask() | (~uint32_t{0} << (32 - layout.prefix_bits));
-            word = (word & table_.row_bits[number] & ~fixed) | layout.prefix | layout.op.put(row.opcode);
+            word = (word & table_.bits_of(row).read() & ~fixed) | layout.prefix | layout.op.put(row.opcode);
             const uint32_t extra = native && random_() % 2 ? random_() % 2 ? kSdwa : kDpp : 0;
             if (extra) word = (word & ~uint64_t{511}) | extra;
             std::array<uint32_t, 3> words = {static_cast<uint32_t>(word), static_cast<uint32_t>(word >> 32),

@@ -45,7 +45,7 @@ TEST(Failure, DecodeNamesTheWordsAndTheReason) {
     EXPECT_SAYS(decode_message({0x7e0002fa, 0xff014201}), "DPP control");
     EXPECT_SAYS(decode_message({0x7e0002e0}), "operand code is not allowed here");
     EXPECT_SAYS(decode_message({0x7e0007ff}), "past v255");
-    EXPECT_SAYS(decode_message({0xd5030000, 0xfc020501}), "must be zero");
+    EXPECT_SAYS(decode_message({0xd5250000, 0x20020501}), "must be zero");  // v_add_nc_u32 with a sign
     EXPECT_SAYS(decode_message({0xf0000000, 0}), "the instruction has no component (dmask:0)");
     EXPECT_SAYS(decode_message({}), "no words");
     auto other = decode(Arch::gfx942, std::array<uint32_t, 2>{0x7e0002f9, 0x00070607});

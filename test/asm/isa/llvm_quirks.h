@@ -113,14 +113,15 @@ inline Words with_lower_halves(Words words, uint32_t halves, bool dpp) {
     return words;
 }
 
-/// Words without the fields that hardware ignores and LLVM 19 wants to be zero: the destination of a DS operation that
-/// has none, and the second source of v_dual_mov_b32.
-inline Words without_ignored(const Inst& inst, Words words) {
-    constexpr uint32_t kDestination = 0xff000000, kSecond = 0x1fe00;
-    if (inst.encoding == Format::DS && !inst.dst[0].present()) words[1] &= ~kDestination;
-    if (inst.encoding != Format::VOPD) return words;
-    if (!inst.src[1].present()) words[0] &= ~kSecond;
-    if (!inst.src_y[1].present()) words[1] &= ~kSecond;
+/// Words whose unread bits are those that the assembler writes: LLVM 19 refuses others in most of them.
+inline Words without_unread(const Inst& inst, Words words, Family family) {
+    const Unread unread = unread_bits(family, inst);
+    const uint64_t low = ((words[0] | uint64_t{words[1]} << 32) & ~unread.low) | unread.written;
+    const bool short_form = has_half_registers(inst.encoding);
+    words[0] = static_cast<uint32_t>(low);
+    if (unread.low >> 32 || !short_form) words[1] = static_cast<uint32_t>(low >> 32);
+    words[2] &= ~unread.third;
+    if (unread.extra) words[short_form ? 1 : 2] &= ~unread.extra;
     return words;
 }
 

@@ -9,7 +9,7 @@ namespace strata::isa {
 /// Random but legal operands for a row; sources share one SGPR so that the constant bus limit holds.
 class Maker {
   public:
-    /// With `halves` short encodings name upper halves of registers too, which LLVM 19 does not.
+    /// With `halves` all 16-bit operands may be upper halves, which LLVM 19 does not know of most instructions.
     Maker(Family family, uint32_t seed, bool halves = false) : family_(family), halves_(halves), random_(seed) {}
 
     Inst make(const Row& row) {
@@ -95,8 +95,11 @@ class Maker {
         inst.neg = some & 7;
         inst.abs = some >> 3 & 7;
         inst.op_sel = some >> 6 & 15;
+        if (halves_) inst.op_sel |= table(family_).bits_of(*inst.row).op_sel & ~(inst.row->modifiers >> 6) & pick(16);
         inst.op_sel_hi = some >> 10 & 7;
-        if (table(family_).row_ones[static_cast<size_t>(inst.row - rows(family_).data())]) inst.op_sel_hi = 7;
+        const RowBits& bits = table(family_).bits_of(*inst.row);
+        if (bits.ones) inst.op_sel_hi = 7;
+        inst.op_sel_hi |= bits.op_sel_hi_default;
         inst.neg_hi = some >> 13 & 7;
         inst.clamp = some & mod::clamp;
         if (some & mod::omod) inst.omod = static_cast<uint8_t>(pick(4));

@@ -121,7 +121,7 @@ class CdnaMaker {
         inst.neg = some & 7;
         inst.abs = some >> 3 & 7;
         inst.op_sel = some >> 6 & 15;
-        inst.op_sel_hi = some >> 10 & 7;
+        inst.op_sel_hi = (some >> 10 & 7) | table(family_).bits_of(*inst.row).op_sel_hi_default;
         inst.neg_hi = some >> 13 & 7;
         if (inst.dpp.kind != DppKind::none) return;  // its word holds no more
         inst.clamp = some & mod::clamp;

@@ -9,7 +9,7 @@ namespace strata::isa {
 using Words = std::array<uint32_t, 3>;
 
 /// Random words for a family's decoder. One in four is wholly random, one in four begins like a format, the others like
-/// a row; operand fields are random or codes that mean something, and bits that a row has no use for are mostly zero.
+/// a row; operand fields are random or codes that mean something, and bits that a row does not read are mostly LLVM's.
 class RandomWords {
   public:
     RandomWords(Family family, uint32_t seed) : family_(family), table_(table(family)), engine_(seed) {
@@ -62,7 +62,7 @@ class RandomWords {
         const Row& row = table_.rows[number];
         const Layout& layout = table_.layout(row.format);
         uint64_t both = words[0] | uint64_t{words[1]} << 32;
-        if (random() % 8) both = (both & table_.row_bits[number]) | table_.row_ones[number];
+        if (random() % 8) both = (both & table_.bits[number].read()) | table_.bits[number].ones | layout.written;
         both = (both & ~(layout.op.mask() | head(layout))) | layout.prefix | layout.op.put(row.opcode);
         if (random() % 4 == 0) both = with_regular_source(layout, both);
         return {static_cast<uint32_t>(both), layout.words == 1 ? random_tail(both) : static_cast<uint32_t>(both >> 32),
