@@ -187,8 +187,8 @@ Result<void> place_immediate(Selector& selector, const Row& row, const DynOperan
 /// The half of its register that a 16-bit operand names; `bit` is its bit of op_sel.
 Result<void> place_half(Selector& selector, const DynOperand& given, Type type, size_t bit, const std::string& name) {
     if (given.half == DynOperand::Half::none) return {};
-    const bool half = type == Type::f16 || type == Type::i16 || type == Type::u16 || type == Type::b16;
-    if (!half) return selector.fail("{} is no 16-bit operand; {} names half a register", name, to_string(given));
+    if (!is_half(type))
+        return selector.fail("{} is no 16-bit operand; {} names half a register", name, to_string(given));
     if (given.half == DynOperand::Half::upper) selector.result.inst.op_sel |= static_cast<uint8_t>(1 << bit);
     return {};
 }

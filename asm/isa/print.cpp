@@ -58,10 +58,16 @@ Type Printer::constant_type(size_t index) const {
     return type == Type::f16 && row_.format == Format::SOPC ? Type::i16 : type;
 }
 
+/// Upper halves that LLVM 19 has no text for: those of VOP3 forms whose op_sel it does not know (RDNA3 ISA, 7.2.1).
+uint32_t Printer::unlisted_halves() const {
+    const bool in_numbers = has_half_registers(inst_.encoding) || inst_.encoding == Format::VOP3P;
+    return in_numbers ? 0 : inst_.op_sel & ~(row_.modifiers >> 6 & 15u);
+}
+
 /// LLVM 19 spells halves in the forms that it knows to have them (kTrue16). In others the lower half is the whole
 /// register's name unless the instruction has an upper one.
 std::string Printer::half(const Operand& from, std::string text, size_t bit) const {
-    bool named = row_.flags & kTrue16 || (has_half_registers(inst_.encoding) && inst_.op_sel);
+    bool named = row_.flags & kTrue16 || (has_half_registers(inst_.encoding) && inst_.op_sel) || unlisted_halves();
     if (named && is_half(from.type) && from.is_vgpr()) text += inst_.op_sel >> bit & 1 ? ".h" : ".l";
     return text;
 }

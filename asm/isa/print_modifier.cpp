@@ -52,6 +52,13 @@ void Printer::packed_modifiers(uint32_t sources) {
 /// Conversions from and to one byte: RDNA4 spells its number, CDNA all four bits, of which the upper two name it.
 void Printer::op_sel(uint32_t sources) {
     uint32_t shown = inst_.op_sel & row_.modifiers >> 6 & 15, all = (1u << sources) - 1;
+    if (const uint32_t halves = unlisted_halves()) {  // named by registers, but for those of scalars and constants
+        uint32_t named = uint32_t{inst_.dst[0].is_vgpr()} << 3;
+        for (uint32_t i = 0; i < sources; ++i) named |= uint32_t{inst_.src[i].is_vgpr()} << i;
+        const bool to_half = is_half(inst_.dst[0].type);
+        if (halves & ~named) bit_list("op_sel", (halves & all) | (halves >> 3) << sources, sources + to_half);
+        return;
+    }
     if (!shown || row_.flags & kTrue16) return;
     bool from = row_.mnemonic.starts_with("v_cvt_f32_"), to = row_.mnemonic.starts_with("v_cvt_sr_");
     if (family_ == Family::rdna4 && (from || to))

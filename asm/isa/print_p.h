@@ -41,6 +41,7 @@ class Printer {
     std::string mnemonic() const;
     std::string operand(const Operand& operand) const;
     std::string operand_or_off(const Operand& from) const { return from.present() ? operand(from) : "off"; }
+    uint32_t unlisted_halves() const;
     std::string half(const Operand& from, std::string text, size_t bit) const;
     std::string source(size_t index) const;
     /// v_fma_mix_*: neg_hi is abs, and op_sel_hi says which sources are f16.
