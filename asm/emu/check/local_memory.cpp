@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 
 #include "strata/asm/emu/check/private_memory.h"
 #include "strata/asm/emu/check/registers.h"
@@ -65,25 +66,47 @@ bool LocalMemory::races(Touch touch, const Moment& moment, Way way) const {
     return !(touch & kAtomic) || way == Way::store;
 }
 
+/// Whether a lane stores what is there. Waves that store equal values to the same bytes need no order among each other.
+bool LocalMemory::stores_what_is_there(const Wave& wave, uint32_t offset, uint32_t bytes, const Part& part) {
+    return part.stored && offset + bytes <= wave.lds_size && std::memcmp(part.stored, wave.lds + offset, bytes) == 0;
+}
+
+/// A race with an earlier write or read of the cell.
+void LocalMemory::report(const Moment& moment, uint32_t offset, const Cell& cell, Part part, bool with_write) const {
+    const Wave& wave = moment.wave;
+    const Touch touch = with_write ? cell.write : cell.read;
+    const bool values = with_write && part.stored && !(cell.write & kAtomic) && offset / 4 * 4 + 4 <= wave.lds_size;
+    while (values && stores_what_is_there(wave, offset, 1, part) && offset % 4 != 3) ++offset, ++part.stored;
+    const auto value = [&](const uint8_t* byte) { return values ? fmt::format(" ({:#04x})", *byte) : ""; };
+    moment.report(lint::Kind::lds_race, 1ull << part.lane, [&] {
+        lint::Finding finding;
+        const std::string others = with_write && touch & kSeveral ? std::string("several waves")
+                                                                  : fmt::format("wave {}", (touch & kWaveBits) >> 2);
+        finding.what = fmt::format("byte {} of local memory is {} here{} and was {} by {}{} with no barrier between",
+                                   offset, part.way != Way::load ? "written" : "read", value(part.stored),
+                                   with_write ? "written" : "read", others, value(wave.lds + offset));
+        finding.fix = "s_barrier between the two, after a wait for the first";
+        finding.witness = lint::Witness{wave.group->id, wave.wave_in_group, 1ull << part.lane, offset};
+        return finding;
+    });
+}
+
 /// Whether it races; `told`: something of the same access has been said to.
-bool LocalMemory::touch(const Moment& moment, uint32_t offset, Cell& cell, Way way, int lane, bool told) {
-    const bool writes = way != Way::load;
-    const bool with_write = races(cell.write, moment, way);
-    const bool with_read = way == Way::store && races(cell.read, moment, way);
-    if (!told && (with_write || with_read))
-        moment.report(lint::Kind::lds_race, 1ull << lane, [&] {
-            lint::Finding finding;
-            const uint32_t other = ((with_write ? cell.write : cell.read) & kWaveBits) >> 2;
-            finding.what =
-                fmt::format("byte {} of local memory is {} here and was {} by wave {} with no barrier between", offset,
-                            writes ? "written" : "read", with_write ? "written" : "read", other);
-            finding.fix = "s_barrier between the two, after a wait for the first";
-            finding.witness = lint::Witness{moment.wave.group->id, moment.wave.wave_in_group, 1ull << lane, offset};
-            return finding;
-        });
+bool LocalMemory::touch(const Moment& moment, uint32_t offset, uint32_t bytes, Cell& cell, const Part& part,
+                        bool told) {
+    const bool writes = part.way != Way::load;
+    const bool with_write = races(cell.write, moment, part.way);
+    const bool with_read = part.way == Way::store && races(cell.read, moment, part.way);
+    const bool equal = with_write && part.way == Way::store && !(cell.write & kAtomic) &&
+                       stores_what_is_there(moment.wave, offset, bytes, part);
     const Now at = now(moment.wave);
+    if (equal && !with_read) {
+        cell.write = std::max(cell.write, at.now) | kSeveral;
+        return false;
+    }
+    if (!told && (with_write || with_read)) report(moment, offset, cell, part, with_write && !equal);
     if (writes) {
-        cell.write = at.now | (way == Way::atomic ? kAtomic : 0);
+        cell.write = at.now | (part.way == Way::atomic ? kAtomic : 0);
     } else {
         const bool together = cell.read >> kWhen == at.now >> kWhen;
         const bool others = together && (cell.read & kSeveral || (cell.read & kWaveBits) != at.own);
@@ -104,22 +127,27 @@ LocalMemory::Cells& LocalMemory::split(size_t dword) {
 }
 
 /// Some bytes of one dword.
-void LocalMemory::touch(const Moment& moment, uint32_t offset, uint32_t bytes, Way way, int lane) {
+void LocalMemory::touch(const Moment& moment, uint32_t offset, uint32_t bytes, const Part& part) {
     const uint32_t dword = offset / 4;
-    if (bytes == 4 && written_[dword] != kSplit) {
+    const bool in_part = part.stored && bytes == 4 && written_[dword] != kSplit &&
+                         races(written_[dword], moment, Way::store) &&
+                         !stores_what_is_there(moment.wave, offset, bytes, part);  // of some bytes, maybe not of all
+    if (bytes == 4 && written_[dword] != kSplit && !in_part) {
         Cell whole{written_[dword], read_[dword]};
-        touch(moment, offset, whole, way, lane, false);
+        touch(moment, offset, bytes, whole, part, false);
         written_[dword] = whole.write;
         read_[dword] = whole.read;
         return;
     }
     Cells& cells = split(dword);
     bool told = false;
-    for (uint32_t i = offset % 4; i < offset % 4 + bytes; ++i) {
-        Cell byte{cells.write[i], cells.read[i]};
-        told |= touch(moment, 4 * dword + i, byte, way, lane, told);
-        cells.write[i] = byte.write;
-        cells.read[i] = byte.read;
+    for (uint32_t i = 0; i < bytes; ++i) {
+        const uint32_t at = offset % 4 + i;
+        Cell byte{cells.write[at], cells.read[at]};
+        told |=
+            touch(moment, offset + i, 1, byte, {part.way, part.lane, part.stored ? part.stored + i : nullptr}, told);
+        cells.write[at] = byte.write;
+        cells.read[at] = byte.read;
     }
 }
 
@@ -129,7 +157,13 @@ void LocalMemory::move(const Moment& moment, Registers& registers, int lane, con
         const uint32_t offset = first + at, part = offset % 4;
         count = std::min({4 - part, 4 - at % 4, item.bytes - at});
         if (offset + count > size_) continue;
-        touch(moment, offset, count, item.way, lane);
+        uint32_t stored = 0;
+        const bool stores = item.way == Way::store && item.stored >= 0;
+        const auto from = static_cast<uint16_t>(item.stored + static_cast<int>(at / 4));
+        if (stores) stored = moment.wave.row(from - lint::kVectors)[lane] >> (item.shift + 8 * (at % 4));
+        uint8_t values[4];
+        std::memcpy(values, &stored, sizeof values);
+        touch(moment, offset, count, {item.way, lane, stores ? values : nullptr});
         uint32_t& known = known_[offset / 4];
         const uint32_t mask = count == 4 ? ~0u : ((1u << 8 * count) - 1) << 8 * part;
         if (item.way != Way::store && item.loaded >= 0 && mask & ~known) {
@@ -140,10 +174,7 @@ void LocalMemory::move(const Moment& moment, Registers& registers, int lane, con
         }
         if (item.way == Way::load) continue;
         uint32_t data = mask;
-        if (item.way == Way::store && item.stored >= 0) {
-            const auto reg = static_cast<uint16_t>(item.stored + static_cast<int>(at / 4));
-            data = registers.bits(reg, lane) >> 8 * (at % 4) << 8 * part & mask;
-        }
+        if (stores) data = registers.bits(from, lane) >> (item.shift + 8 * (at % 4)) << 8 * part & mask;
         known = (known & ~mask) | data;
         if (data != mask) known_first_ = known_end_ = 0;
     }
@@ -161,9 +192,10 @@ void LocalMemory::step(const Moment& moment, Registers& registers) {
     const uint64_t active = lane_addresses(&moment.wave, moment.op, addresses);
     const bool two = fields.is(kTwoAddresses) && fields.space == Space::local;
     const DataRows rows(moment);
-    const Item one{way_of(fields), fields.bytes, rows.loaded, rows.stored[0]};
-    const Item other{one.way, fields.bytes, rows.loaded < 0 ? -1 : rows.loaded + (fields.bytes + 3) / 4,
-                     rows.stored[1]};
+    const uint32_t shift = moment.row().mnemonic.ends_with("_d16_hi") ? 16 : 0;
+    const Item one{way_of(fields), fields.bytes, rows.loaded, rows.stored[0], shift};
+    const Item other{one.way, fields.bytes, rows.loaded < 0 ? -1 : rows.loaded + (fields.bytes + 3) / 4, rows.stored[1],
+                     0};
     const Now at = now(moment.wave);
     if (at.now > latest_) renew(at);
     catch_up();

@@ -53,6 +53,13 @@ class LocalMemory {
         Way way;
         uint32_t bytes;
         int loaded, stored;
+        uint32_t shift;  ///< bits of the stored row below the item
+    };
+    /// What one lane does to bytes that lie side by side.
+    struct Part {
+        Way way;
+        int lane;
+        const uint8_t* stored;  ///< the bytes that the lane stores; nullptr: not known before
     };
     /// Bytes that lanes touch, one after the other.
     struct Extent {
@@ -72,8 +79,10 @@ class LocalMemory {
                 static_cast<Touch>(base_ + progress.signalled + 1) << kWhen | own};
     }
     bool races(Touch touch, const Moment& moment, Way way) const;
-    bool touch(const Moment& moment, uint32_t offset, Cell& cell, Way way, int lane, bool told);
-    void touch(const Moment& moment, uint32_t offset, uint32_t bytes, Way way, int lane);
+    static bool stores_what_is_there(const Wave& wave, uint32_t offset, uint32_t bytes, const Part& part);
+    void report(const Moment& moment, uint32_t offset, const Cell& cell, Part part, bool with_write) const;
+    bool touch(const Moment& moment, uint32_t offset, uint32_t bytes, Cell& cell, const Part& part, bool told);
+    void touch(const Moment& moment, uint32_t offset, uint32_t bytes, const Part& part);
     void forget(int64_t old);
     bool all_known(uint32_t first, uint32_t bytes) const;
     void move(const Moment& moment, Registers& registers, int lane, const Item& item, uint32_t first);

@@ -47,7 +47,7 @@ int LocalMemory::extents_of(const Places& places, Extent* extents) {
 [[gnu::always_inline]] inline bool LocalMemory::is_free(const Cell& cell, Way way, const Now& now) {
     const Touch harmless = way == Way::store ? 0 : kAtomic;
     const bool with_write =
-        (cell.write >= now.since) & ((cell.write & kWaveBits) != now.own) & !(cell.write & harmless);
+        (cell.write >= now.since) & ((cell.write & (kWaveBits | kSeveral)) != now.own) & !(cell.write & harmless);
     const bool with_read = (cell.read >= now.since) & ((cell.read & (kWaveBits | kSeveral)) != now.own);
     return !with_write & (way != Way::store || !with_read);
 }
@@ -62,11 +62,11 @@ int LocalMemory::extents_of(const Places& places, Extent* extents) {
 
 /// The same of four: those of a dword's bytes, or of dwords side by side.
 [[gnu::always_inline]] inline LocalMemory::Touches LocalMemory::wrong_of(const Cells& cells, Way way, const Now& now) {
-    const auto matters = [&](Touches touches, Touch bits, Touch harmless) {
-        return (touches >= now.since) & ((touches & bits) != now.own) & ((touches & harmless) == 0);
+    const auto matters = [&](Touches touches, Touch harmless) {
+        return (touches >= now.since) & ((touches & (kWaveBits | kSeveral)) != now.own) & ((touches & harmless) == 0);
     };
-    auto wrong = matters(cells.write, kWaveBits, way == Way::store ? 0 : kAtomic);
-    if (way == Way::store) wrong |= matters(cells.read, kWaveBits | kSeveral, 0);
+    auto wrong = matters(cells.write, way == Way::store ? 0 : kAtomic);
+    if (way == Way::store) wrong |= matters(cells.read, 0);
     return reinterpret_cast<Touches>(wrong);
 }
 

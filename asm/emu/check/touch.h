@@ -4,7 +4,7 @@
 namespace strata::emu {
 
 /// Who touched bytes of local memory last: the wave's signals then, counted over workgroups (0: never), above the wave and
-/// flags.
+/// flags. kSeveral: others too since the same barrier, of writes with equal values.
 using Touch = uint32_t;
 constexpr Touch kWhen = 8, kWaveBits = 0xfc, kSeveral = 2, kAtomic = 1;
 
