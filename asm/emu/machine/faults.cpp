@@ -2,6 +2,7 @@
 
 #include "strata/asm/emu/machine/device_memory.h"
 #include "strata/asm/emu/machine/workgroup.h"
+#include "strata/asm/object/code_object.h"
 #include "strata/core/support/wrong_index.h"
 
 namespace strata::emu {
@@ -14,6 +15,17 @@ std::string who(int lane, uint32_t bytes, Access access) {
     constexpr std::string_view verbs[] = {"reads", "writes", "updates"};
     std::string lanes = lane < 0 ? "the wave" : fmt::format("lane {}", lane);
     return fmt::format("{} {} {} bytes", lanes, verbs[static_cast<int>(access)], bytes);
+}
+
+/// Which of a workgroup's local memory the kernel declares, and which its launch adds. Empty: there is no kernel.
+std::string whose(const Wave& wave) {
+    const Launch& launch = *wave.group->launch;
+    const isa::KernelInfo* const kernel = launch.object ? launch.object->find(launch.kernel) : nullptr;
+    if (!kernel) return "";
+    const uint32_t declared = kernel->descriptor.group_segment_fixed_size, given = wave.lds_size - declared;
+    return fmt::format(
+        ": {} that the kernel declares and {} that the launch gave (lds= in Python, sharedMemBytes in HIP)", declared,
+        given ? std::to_string(given) : "none");
 }
 
 }  // namespace
@@ -42,8 +54,8 @@ const Op* fail_global(Wave* wave, const Op* op, int lane, uint64_t address, uint
 
 const Op* fail_local(Wave* wave, const Op* op, int lane, uint64_t address, uint32_t bytes, Access access) {
     return fail(wave, op,
-                fmt::format("{} at byte {} of local memory (LDS), of which the workgroup has {} bytes",
-                            who(lane, bytes, access), address, wave->lds_size));
+                fmt::format("{} at byte {} of local memory (LDS), of which the workgroup has {} bytes{}",
+                            who(lane, bytes, access), address, wave->lds_size, whose(*wave)));
 }
 
 const Op* fail_scratch(Wave* wave, const Op* op, int lane, uint64_t address, uint32_t bytes, Access access) {

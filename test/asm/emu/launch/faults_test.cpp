@@ -56,6 +56,25 @@ TEST_F(Faults, ALoadBeforeTheStart) {
            ErrorKind::MemoryFault, {"lane 0 reads 4 bytes", "4 bytes before allocation 'input'"});
 }
 
+TEST_F(Faults, LocalMemoryThatNobodyGaveNamesWhoGivesIt) {
+    auto module = load(
+        "extern __shared__ int more[];\n"
+        "KERNEL void grow(int* p) { more[TX * 8] = p[TX]; sync(); p[TX] = more[(TX ^ 1) * 8]; }\n"
+        "KERNEL void both(int* p) { __shared__ int own[8]; own[TX % 8] = p[TX]; more[TX * 8] = p[TX]; sync();"
+        "p[TX] = more[(TX ^ 1) * 8] + own[(TX + 1) % 8]; }");
+    Buffer<int> a(gpu, 64);
+    LaunchConfig launch = config({1, 1, 1}, {32, 1, 1});
+    launch.check = Check::report;
+    expect(error(*module, "grow", launch, Arguments() << a), ErrorKind::MemoryFault,
+           {"of local memory (LDS), of which the workgroup has 0 bytes: 0 that the kernel declares and none that the "
+            "launch gave (lds= in Python, sharedMemBytes in HIP)"});
+    launch.dynamic_lds = 64;
+    expect(error(*module, "both", launch, Arguments() << a), ErrorKind::MemoryFault,
+           {"of which the workgroup has 96 bytes: 32 that the kernel declares and 64 that the launch gave"});
+    launch.dynamic_lds = 1024;
+    EXPECT_TRUE(gpu.launch(*module, "grow", launch, (Arguments() << a).bytes()));
+}
+
 TEST_F(Faults, ANullPointerAndAWildOne) {
     auto module = load(kPeek);
     Buffer<int> out(gpu, 64, "output");
