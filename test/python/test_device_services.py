@@ -135,6 +135,14 @@ def test_a_failed_assert_names_line_function_and_thread(device, capfd):
     assert "Device-side assertion `x[i] > 0' failed.\n" in capfd.readouterr().err
 
 
+@pytest.mark.parametrize("block", [32, 256, 1024])
+def test_an_assert_that_every_wave_fails_keeps_its_words(device, block):
+    source = """#include <cassert>
+    extern "C" __global__ void f(int* out, const int* x) { assert(x[threadIdx.x] == 5); out[threadIdx.x] = 1; }"""
+    with pytest.raises(strata.MemoryFault, match=r"thread \(\d+, 0, 0\): .*Device-side assertion `x\[threadIdx.x\] == 5' failed"):
+        run(source, np.zeros(block, np.int32), device=device, n=block, grid=2, block=block)
+
+
 def test_abort_ends_the_launch_by_name(device):
     source = """
     extern "C" __global__ void f(int* out) { if (blockIdx.x == 1) abort(); }"""

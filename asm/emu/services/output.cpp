@@ -6,11 +6,11 @@
 
 namespace strata::emu {
 
-void Output::add(uint64_t group, std::string_view text) {
-    const size_t kept = static_cast<size_t>(std::min<uint64_t>(text.size(), limit_ - bytes_));
-    by_group_[group] += text.substr(0, kept);
+void Output::add(uint64_t group, const Printed& printed) {
+    const size_t kept = static_cast<size_t>(std::min<uint64_t>(printed.text.size(), left()));
+    if (kept) by_group_[group].append(printed.text, 0, kept);
     bytes_ += kept;
-    cut_ += text.size() - kept;
+    cut_ += printed.bytes - kept;
 }
 
 std::string Output::text() const {

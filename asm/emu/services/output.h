@@ -2,7 +2,8 @@
 #include <cstdint>
 #include <map>
 #include <string>
-#include <string_view>
+
+#include "strata/asm/emu/services/printf.h"
 
 namespace strata::emu {
 
@@ -10,7 +11,9 @@ namespace strata::emu {
 class Output {
   public:
     explicit Output(uint64_t limit) : limit_(limit) {}
-    void add(uint64_t group, std::string_view text);
+    void add(uint64_t group, const Printed& printed);
+    /// Bytes that are kept of what follows.
+    uint64_t left() const { return limit_ - bytes_; }
     /// All of it, in the order of the workgroups' numbers, with a note if some was cut.
     std::string text() const;
 

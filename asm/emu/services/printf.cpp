@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstdio>
 #include <cstring>
+#include <utility>
 
 // A kernel's format never reaches the host's printf: conversions are taken apart, and each is written anew for its one
 // argument, whose type is the conversion's.
@@ -152,15 +153,19 @@ bool take_stars(Conversion& c, PrintfArguments& arguments) {
 
 }  // namespace
 
-std::string format_printf(std::string_view format, PrintfArguments arguments) {
-    std::string out;
+Printed format_printf(std::string_view format, PrintfArguments arguments, uint64_t limit) {
+    Printed out;
+    const auto write = [&](std::string_view text) {
+        out.text += text.substr(0, static_cast<size_t>(std::min<uint64_t>(text.size(), limit - out.text.size())));
+        out.bytes += text.size();
+    };
     while (!format.empty()) {
         const size_t percent = std::min(format.find('%'), format.size());
-        out += format.substr(0, percent);
+        write(format.substr(0, percent));
         format.remove_prefix(percent);
         if (format.empty()) break;
         if (format.starts_with("%%")) {
-            out += '%';
+            write("%");
             format.remove_prefix(2);
             continue;
         }
@@ -168,10 +173,15 @@ std::string format_printf(std::string_view format, PrintfArguments arguments) {
         Conversion conversion = parser.parse();
         const std::string_view written = format.substr(0, parser.consumed() + 1);
         format.remove_prefix(written.size());
-        if (conversion.type && take_stars(conversion, arguments))
-            out += convert(conversion, arguments);
-        else
-            out += written;
+        if (!conversion.type || !take_stars(conversion, arguments)) {
+            write(written);
+        } else if (out.text.size() < limit) {
+            write(convert(conversion, arguments));
+        } else {  // counted without its blanks and leading zeros
+            const auto width = static_cast<size_t>(std::exchange(conversion.width, 0));
+            const size_t bytes = convert(conversion, arguments).size();
+            out.bytes += conversion.type == 'n' ? bytes : std::max(bytes, width);
+        }
     }
     return out;
 }

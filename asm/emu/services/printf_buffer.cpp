@@ -89,10 +89,11 @@ void PrintfBuffer::print(Part part, uint32_t at, Output& output) const {
         if (arguments.empty()) continue;
         if (control & kConstantFormat) {
             const auto format = formats_->find(arguments.number());
-            if (format != formats_->end()) output.add(part.group, format_printf(format->second, arguments));
+            if (format != formats_->end())
+                output.add(part.group, format_printf(format->second, arguments, output.left()));
         } else {
             const std::string_view format = arguments.string();
-            output.add(part.group, format_printf(format, arguments));
+            output.add(part.group, format_printf(format, arguments, output.left()));
         }
     }
 }

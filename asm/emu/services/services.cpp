@@ -1,5 +1,6 @@
 #include "strata/asm/emu/services/services.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstring>
@@ -50,7 +51,7 @@ Result<void> Services::begin(const ServiceArguments& wanted, const Shape& shape,
     shape_ = shape;
     output_ = Output(settings().emu_output);
     messages_.clear();
-    last_words_.reset();
+    last_words_.clear();
     answers_ = wanted.hostcall >= 0;
     prints_ = wanted.printf >= 0;
     if (prints_) {
@@ -130,15 +131,16 @@ Result<void> Services::print(HostcallBuffer::Slot& slot, const Caller& from) {
     PrintfArguments arguments{words_};
     if (arguments.empty()) return make_error(ErrorKind::Launch, "the kernel prints a message without a stream");
     const uint64_t stream = arguments.number();
-    const std::string text = format_printf(arguments.string(), arguments);
+    const Printed text = format_printf(arguments.string(), arguments, std::max<uint64_t>(output_.left(), kMostOfThem));
     output_.add(from.group, text);
+    const WaveNumber wave{from.group, from.wave};
     if (stream == kStderr) {
-        if (!last_words_ || last_words_->from.group != from.group || last_words_->from.wave != from.wave)
-            last_words_ = {from, text};
-    } else if (last_words_ && last_words_->from.group == from.group && last_words_->from.wave == from.wave) {
-        last_words_.reset();
+        if (last_words_.size() == kMostLastWords) last_words_.erase(last_words_.begin());
+        last_words_.try_emplace(wave, LastWords{from, text.text.substr(0, kMostOfThem)});
+    } else {
+        last_words_.erase(wave);
     }
-    slot[0] = text.size();
+    slot[0] = text.bytes;
     return {};
 }
 
@@ -159,10 +161,10 @@ std::string Services::output() const {
 }
 
 std::string Services::last_words(const Wave& wave) const {
-    if (!last_words_ || last_words_->from.group != number(*wave.group) || last_words_->from.wave != wave.wave_in_group)
-        return {};
-    const auto& [x, y, z] = last_words_->from.thread;
-    std::string_view text = last_words_->text;
+    const auto found = last_words_.find({number(*wave.group), wave.wave_in_group});
+    if (found == last_words_.end()) return {};
+    const auto& [x, y, z] = found->second.from.thread;
+    std::string_view text = found->second.text;
     while (text.ends_with('\n')) text.remove_suffix(1);
     return fmt::format("thread ({}, {}, {}): {}", x, y, z, text);
 }

@@ -1,6 +1,7 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -78,7 +79,9 @@ class Services {
         Caller from;
         std::string text;
     };
-    std::optional<LastWords> last_words_;
+    using WaveNumber = std::pair<uint64_t, uint32_t>;                   ///< workgroup and wave
+    static constexpr size_t kMostLastWords = 4096, kMostOfThem = 4096;  ///< waves, and bytes of each
+    std::map<WaveNumber, LastWords> last_words_;                        ///< of waves that wrote on stderr last
     std::vector<uint64_t> words_;
 };
 

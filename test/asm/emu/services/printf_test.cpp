@@ -34,7 +34,14 @@ class Sent {
 };
 
 std::string print(std::string_view format, const Sent& sent = {}) {
-    return format_printf(format, PrintfArguments{sent.words});
+    const Printed all = format_printf(format, PrintfArguments{sent.words}, ~0ull);
+    EXPECT_EQ(all.bytes, all.text.size());
+    for (const uint64_t limit : {uint64_t{0}, uint64_t{1}, all.bytes / 2, all.bytes}) {
+        const Printed cut = format_printf(format, PrintfArguments{sent.words}, limit);
+        EXPECT_EQ(cut.text, all.text.substr(0, limit)) << format;
+        EXPECT_EQ(cut.bytes, all.bytes) << format << " of which " << limit << " bytes are kept";
+    }
+    return all.text;
 }
 
 template <class... Args>
@@ -112,20 +119,41 @@ TEST(Printf, WidthsEnd) {
     EXPECT_LE(print("%.99999999f", Sent() << 0.1).size(), (1u << 16) + 2);
 }
 
+TEST(Printf, KeepsNoMoreThanItsLimit) {
+    std::string format;
+    Sent sent;
+    for (int i = 0; i < 60000; ++i) format += "%65536d", sent << i;
+    const Printed printed = format_printf(format, PrintfArguments{sent.words}, 1000);
+    EXPECT_EQ(printed.text, std::string(1000, ' '));
+    EXPECT_LT(printed.text.capacity(), 1u << 20);
+    EXPECT_EQ(printed.bytes, 60000ull << 16);
+}
+
+/// As a kernel prints it.
+Printed said(std::string text) { return {text, text.size()}; }
+
 TEST(Output, StandsInTheOrderOfWorkgroups) {
     Output output(100);
-    output.add(2, "c");
-    output.add(0, "a");
-    output.add(2, "d");
-    output.add(1, "b");
+    output.add(2, said("c"));
+    output.add(0, said("a"));
+    output.add(2, said("d"));
+    output.add(1, said("b"));
     EXPECT_EQ(output.text(), "abcd");
+}
+
+TEST(Output, CountsWhatWasNotKept) {
+    Output output(5);
+    output.add(3, {"abcde", 70000});
+    EXPECT_EQ(output.left(), 0u);
+    output.add(1, {"", 10});
+    EXPECT_EQ(output.text(), "abcde\n[70005 more bytes were printed; STRATA_EMU_OUTPUT keeps 5]\n");
 }
 
 TEST(Output, SaysHowMuchWasCut) {
     Output output(5);
-    output.add(0, "abc");
-    output.add(1, "defg");
-    output.add(0, "h");
+    output.add(0, said("abc"));
+    output.add(1, said("defg"));
+    output.add(0, said("h"));
     EXPECT_EQ(output.text(), "abcde\n[3 more bytes were printed; STRATA_EMU_OUTPUT keeps 5]\n");
 }
 
