@@ -5,6 +5,7 @@
 
 #include "strata/asm/object/byte_reader_p.h"
 #include "strata/asm/object/elf_view_p.h"
+#include "strata/core/support/utf8.h"
 
 namespace strata::isa {
 namespace {
@@ -170,7 +171,8 @@ class LineProgram {
 
     uint32_t add_file(std::string_view directory, std::string_view name) {
         const bool inside = !directory.empty() && directory != "." && !name.starts_with('/');
-        table_.files_.push_back(inside ? std::string(directory) + "/" + std::string(name) : std::string(name));
+        const std::string path = inside ? std::string(directory) + "/" + std::string(name) : std::string(name);
+        table_.files_.push_back(as_utf8(path));  // what is said of the code names it
         return static_cast<uint32_t>(table_.files_.size() - 1);
     }
 

@@ -54,6 +54,17 @@ TEST(LineTable, NamesTheFileOfEachAddress) {
     EXPECT_EQ(table.find(~0ull).file, "");
 }
 
+// What strict mode, faults and profiles say of code names its files.
+TEST(LineTable, NamesFilesInUtf8) {
+    std::string source(kSource);
+    const std::string name = "elsewhere/other.hip";
+    source.replace(source.find(name), name.size(), "else\xe9/other.hip");
+    CodeObject object = CodeObject::parse(test::compile_hip(source, "-g", "gfx1100")).value();
+    LineTable table = LineTable::read(object).value();
+    const SourceLine second = table.find(object.find("second")->entry_address);
+    EXPECT_TRUE(second.file.ends_with("else\\xe9/other.hip")) << second.file;
+}
+
 TEST(LineTable, IsEmptyWithoutDebugInformation) {
     LineTable table = LineTable::read(compiled("", "gfx1100")).value();
     EXPECT_TRUE(table.empty());

@@ -29,5 +29,18 @@ TEST(Utf8, KnowsOverlongFormsSurrogatesAndWhatIsBeyondTheLastCodePoint) {
         EXPECT_FALSE(is_utf8(text));
 }
 
+TEST(Utf8, IsMadeOfAnyBytes) {
+    EXPECT_EQ(as_utf8(""), "");
+    EXPECT_EQ(as_utf8("k\xc3\xa4se.hip"), "k\xc3\xa4se.hip");
+    EXPECT_EQ(as_utf8("k\xe4se.hip"), "k\\xe4se.hip");
+    EXPECT_EQ(as_utf8("\xff\xe2\x82"), "\\xff\\xe2\\x82");
+    for (int first = 0; first < 256; ++first)
+        for (int second = 0; second < 256; ++second) {
+            const std::string text{'a', static_cast<char>(first), static_cast<char>(second), 'b'};
+            EXPECT_TRUE(is_utf8(as_utf8(text)));
+            EXPECT_EQ(as_utf8(text) == text, is_utf8(text));
+        }
+}
+
 }  // namespace
 }  // namespace strata
