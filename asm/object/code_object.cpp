@@ -5,6 +5,7 @@
 #include "strata/asm/object/amdgpu_elf_p.h"
 #include "strata/asm/object/cubin_p.h"
 #include "strata/asm/object/elf_view_p.h"
+#include "strata/asm/object/features.h"
 #include "strata/asm/object/metadata_p.h"
 #include "strata/core/support/utf8.h"
 
@@ -22,8 +23,11 @@ constexpr uint64_t kMaxExtent = uint64_t{1} << 36;
 Result<Arch> arch_of(uint32_t flags) {
     for (const ArchInfo& row : archs())
         if (row.elf_mach == (flags & elf::kMachMask)) return row.arch;
+    for (const GenericTarget& row : generic_targets())
+        if (row.elf_mach == (flags & elf::kMachMask)) return row.arch;
     std::string known;
     for (const ArchInfo& row : archs()) known += fmt::format("{}{}", known.empty() ? "" : ", ", row.name);
+    for (const GenericTarget& row : generic_targets()) known += fmt::format(", {}", row.name);
     return make_error(ErrorKind::Device,
                       "code object: made for machine {:#x} of e_flags, which Strata does not know; known: {}",
                       flags & elf::kMachMask, known);

@@ -1,8 +1,16 @@
 #pragma once
 #include "strata/asm/object/code_object.h"
 
-// What an object's target id says beside the processor: "gfx90a:xnack-".
+// What an object's target id says beside the processor: "gfx90a:xnack-", and ids of several processors.
 namespace strata::isa {
+
+/// A row of generics.def.
+struct GenericTarget {
+    std::string_view name;
+    uint32_t elf_mach;
+    Arch arch;
+};
+std::span<const GenericTarget> generic_targets();
 
 /// Whether memory instructions of the object's code may run again after a page fault (XNACK): it was made for machines where
 /// they do, or for any.

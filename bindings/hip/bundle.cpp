@@ -9,6 +9,7 @@
 #include <cstring>
 #include <optional>
 
+#include "strata/asm/object/features.h"
 #include "strata/core/support/guarded.h"
 
 namespace strata::hip::library {
@@ -101,14 +102,26 @@ Result<std::vector<Entry>> entries_of(const Image& image) {
     return out;
 }
 
+bool is_generic(std::string_view target) { return target.substr(0, target.find(':')).ends_with("-generic"); }
+
+std::pair<bool, size_t> rank(const Entry& entry) { return {!is_generic(entry.target), entry.target.size()}; }
+
+/// Whether a target id without features is the processor's, or one of several that it belongs to.
+bool is_of(std::string_view target, std::string_view processor) {
+    const auto is_its = [&](const isa::GenericTarget& row) {
+        return row.name == target && isa::info(row.arch).name == processor;
+    };
+    return target == processor || std::ranges::any_of(isa::generic_targets(), is_its);
+}
+
 Result<isa::Bytes> of_bundle(const Image& image, std::string_view arch) {
     STRATA_TRY(const std::vector<Entry> entries, entries_of(image));
-    const Entry* best = nullptr;  // who names more features is made for fewer devices
+    const Entry* best = nullptr;  // who names the device, and more features, is made for fewer devices
     std::vector<std::string_view> targets;
     for (const Entry& entry : entries) {
         if (entry.target.empty()) continue;
         targets.push_back(entry.target);
-        if (fits(entry.target, arch) && (!best || entry.target.size() > best->target.size())) best = &entry;
+        if (fits(entry.target, arch) && (!best || rank(entry) > rank(*best))) best = &entry;
     }
     if (best && !image.has(best->offset, best->bytes)) return cut_off();
     if (best) return isa::Bytes(image.at + best->offset, image.at + best->offset + best->bytes);
@@ -149,7 +162,7 @@ bool fits(std::string_view code, std::string_view arch) {
         return first;
     };
     const std::string with = fmt::format(":{}:", arch);
-    if (rest(code) != arch.substr(0, arch.find(':'))) return false;
+    if (!is_of(rest(code), arch.substr(0, arch.find(':')))) return false;
     while (!code.empty()) {
         const std::string_view feature = rest(code);
         if (with.find(fmt::format(":{}:", feature)) == with.npos) return false;

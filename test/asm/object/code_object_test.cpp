@@ -6,6 +6,7 @@
 #include <random>
 
 #include "host_tools.h"
+#include "strata/asm/object/features.h"
 
 namespace strata::isa {
 namespace {
@@ -119,6 +120,24 @@ TEST(code_object, OfAnUnknownMachineIsRefusedWithTheKnownOnesListed) {
     ASSERT_FALSE(object);
     EXPECT_NE(object.error().message.find("gfx1100"), std::string::npos) << object.error().message;
     EXPECT_NE(object.error().message.find("gfx942"), std::string::npos) << object.error().message;
+}
+
+// Metadata spells targets in several ways ("amdgpu9.42-amd-amdhsa-unknown-gfx942"); e_flags tell.
+TEST(code_object, OfAGenericTargetIsOfTheDeviceThatIsOneOfIts) {
+    for (const GenericTarget& target : generic_targets()) {
+        Bytes image = sample(6);
+        image[48] = static_cast<uint8_t>(target.elf_mach);  // e_flags: the machine, and the version of a generic one
+        image[51] = 1;
+        Result<CodeObject> object = CodeObject::parse(image);
+        ASSERT_TRUE(object) << object.error().message;
+        EXPECT_EQ(object->arch, target.arch) << target.name;
+    }
+    for (const char* name : {"gfx11-generic", "gfx12-generic"}) {  // those that LLVM 19 knows
+        Result<CodeObject> object =
+            CodeObject::parse(test::compile_hip(test::kHipSample, "-mcode-object-version=6", name));
+        ASSERT_TRUE(object) << object.error().message;
+        EXPECT_EQ(object->arch, std::ranges::find(generic_targets(), name, &GenericTarget::name)->arch) << name;
+    }
 }
 
 TEST(code_object, OfAnotherKindOfFileSaysWhatIsWrong) {
