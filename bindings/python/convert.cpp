@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "foreign_p.h"
 #include "front_end_p.h"
 
 namespace strata::python {
@@ -207,6 +208,8 @@ py::object whole_numbers(py::handle data, py::object array) {
 /// Numbers must fit the type that they shall have, a list's and an array's.
 void check_range(const py::object& array, DType to) {
     if (!to.is_integer() || array.attr("size").cast<int64_t>() == 0) return;
+    if (foreign(named_dtype(py::str(array.attr("dtype").attr("name")))))
+        return check_range(array.attr("astype")("float32"), to);
     if (to.numpy() == py::str(array.attr("dtype").attr("name")).cast<std::string>()) return;
     for (const char* end : {"min", "max"}) (void)to_number(array.attr(end)()).constant(to);
 }
@@ -244,7 +247,8 @@ Tensor to_tensor(py::handle data, OptionalDType dtype, std::string_view device) 
         array = array.attr("astype")("complex64"), name = "complex64";
     if (array.attr("size").cast<int64_t>() == 0 && from_python && name == "float64") name = "float32";
     array = np.attr("ascontiguousarray")(array).attr("reshape")(array.attr("shape"));
-    DType held = parse_dtype(name);
+    DType held = named_dtype(name);
+    if (foreign(held)) array = array.attr("view")(bits_dtype(held));
     py::buffer_info info = py::buffer(array).request();
     Shape shape(info.shape.begin(), info.shape.end());
     Tensor out = computing([&] { return Tensor::from_host(info.ptr, shape, held, device); });
@@ -271,10 +275,8 @@ OperandHolder::OperandHolder(py::handle value) {
 }
 
 py::object to_numpy(Tensor& t, bool copy) {
-    std::string_view name = t.dtype().numpy();
-    if (name.empty())
-        user_error(ErrorKind::DType, "NumPy has no {}; cast first, e.g. x.cast(dtypes.float32).numpy()",
-                   t.dtype().name());
+    py::object type = numpy_dtype(t.dtype()), bits = numpy().attr("dtype")(bits_dtype(t.dtype()));
+    const auto typed = [&](const py::object& array) { return foreign(t.dtype()) ? array.attr("view")(type) : array; };
     py::module_ np = numpy();
     py::object shape = py::tuple(py::cast(t.shape()));
     if (!copy && t.numel() > 0) {
@@ -282,18 +284,17 @@ py::object to_numpy(Tensor& t, bool copy) {
         if (view.data) {
             auto* keep = new std::shared_ptr<runtime::Buffer>(view.memory);
             py::capsule owner(keep, [](void* p) { delete static_cast<std::shared_ptr<runtime::Buffer>*>(p); });
-            py::object type = np.attr("dtype")(std::string(name)).attr("str");
             py::object holder = py::module_::import("types").attr("SimpleNamespace")(py::arg("owner") = owner);
             holder.attr("__array_interface__") =
                 py::dict(py::arg("data") = py::make_tuple(reinterpret_cast<uintptr_t>(view.data), true),
-                         py::arg("shape") = shape, py::arg("typestr") = type, py::arg("version") = 3);
-            return np.attr("asarray")(holder);  // the array keeps the holder, the holder the memory
+                         py::arg("shape") = shape, py::arg("typestr") = bits.attr("str"), py::arg("version") = 3);
+            return typed(np.attr("asarray")(holder));  // the array keeps the holder, the holder the memory
         }
     }
-    py::object array = np.attr("empty")(shape, py::arg("dtype") = std::string(name));
+    py::object array = np.attr("empty")(shape, py::arg("dtype") = bits);
     void* to = py::buffer(array).request(true).ptr;
     computing([&] { t.to_host(to); });
-    return array;
+    return typed(array);
 }
 
 py::object to_python(const Number& n) {

@@ -2,6 +2,7 @@
 #include <limits>
 #include <memory>
 
+#include "foreign_p.h"
 #include "front_end_p.h"
 #include "methods_p.h"
 #include "strata/core/support/bools.h"
@@ -21,13 +22,11 @@ DlpackDevice dlpack_device(const Tensor& t) { return dlpack_device(t.device()); 
 
 namespace {
 
-/// (dtype code, bits) of DLPack's DLDataType; BufferError for types it has no code for.
+/// (dtype code, bits) of DLPack's DLDataType.
 std::pair<int, int> dlpack_type(DType t) {
     if (t.is_bool()) return {6, 8};
     if (t.is_complex()) return {5, t.bits()};
-    if (t == dtypes::bfloat16) return {4, 16};
-    if (t.is_float() && t.bits() == 8)
-        throw py::buffer_error(fmt::format("{} is not exchanged: bitcast it to uint8", t.name()));
+    if (const Foreign* row = foreign(t)) return {row->dlpack, t.bits()};
     return {t.is_float() ? 2 : t.is_unsigned() ? 1 : 0, t.bits()};
 }
 
@@ -216,10 +215,8 @@ Imported asked_for(const py::object& x, std::optional<int64_t> stream = {}) {
 DType type_of(const DLTensor& t) {
     if (t.lanes == 1)
         for (std::span<const DType> types : {all_dtypes(), complex_dtypes()})
-            for (DType type : types) {
-                const bool known = type.bits() > 8 || !type.is_float();
-                if (known && dlpack_type(type) == std::pair<int, int>(t.code, t.bits)) return type;
-            }
+            for (DType type : types)
+                if (dlpack_type(type) == std::pair<int, int>(t.code, t.bits)) return type;
     throw py::buffer_error(
         fmt::format("[from_dlpack] no type here has code {}, {} bits and {} lanes", t.code, t.bits, t.lanes));
 }

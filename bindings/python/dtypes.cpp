@@ -1,17 +1,57 @@
-#include "convert_p.h"
+#include "foreign_p.h"
 
 namespace strata::python {
 
+std::span<const Foreign> foreign_types() {
+#define FOREIGN(type, name, code) {dtypes::type, name, code},
+    static constexpr Foreign kRows[] = {
+#include "foreign_types.def"
+    };
+#undef FOREIGN
+    return kRows;
+}
+
+const Foreign* foreign(DType type) {
+    for (const Foreign& row : foreign_types())
+        if (row.type == type) return &row;
+    return nullptr;
+}
+
+DType named_dtype(const std::string& name) {
+    for (const Foreign& row : foreign_types())
+        if (row.name == name) return row.type;
+    return parse_dtype(name);
+}
+
+py::object numpy_dtype(DType type) {
+    const py::object dtype = py::module_::import("numpy").attr("dtype");
+    if (!type.numpy().empty()) return dtype(std::string(type.numpy()));
+    const Foreign* row = foreign(type);
+    try {
+        if (row) return dtype(py::module_::import("ml_dtypes").attr(std::string(row->name).c_str()));
+    } catch (py::error_already_set& e) {
+        if (!e.matches(PyExc_ImportError)) throw;
+    }
+    user_error(ErrorKind::DType,
+               "NumPy has no {}; cast first, e.g. x.cast(dtypes.float32).numpy(), or install the package ml_dtypes, "
+               "which has it",
+               type.name());
+}
+
+std::string bits_dtype(DType type) {
+    return type.numpy().empty() ? fmt::format("uint{}", type.bits()) : std::string(type.numpy());
+}
+
 DType to_dtype(py::handle value) {
     if (py::isinstance<DType>(value)) return value.cast<DType>();
-    if (py::isinstance<py::str>(value)) return parse_dtype(value.cast<std::string>());
+    if (py::isinstance<py::str>(value)) return named_dtype(value.cast<std::string>());
     if (value.ptr() == reinterpret_cast<PyObject*>(&PyBool_Type)) return dtypes::boolean;
     if (value.ptr() == reinterpret_cast<PyObject*>(&PyLong_Type)) return dtypes::int64;
     if (value.ptr() == reinterpret_cast<PyObject*>(&PyFloat_Type)) return dtypes::float32;
     if (value.ptr() == reinterpret_cast<PyObject*>(&PyComplex_Type)) return dtypes::complex64;
-    if (py::hasattr(value, "name")) return parse_dtype(py::str(value.attr("name")).cast<std::string>());  // numpy.dtype
+    if (py::hasattr(value, "name")) return named_dtype(py::str(value.attr("name")).cast<std::string>());  // numpy.dtype
     if (py::hasattr(value, "__name__"))
-        return parse_dtype(py::str(value.attr("__name__")).cast<std::string>());  // numpy.float32
+        return named_dtype(py::str(value.attr("__name__")).cast<std::string>());  // numpy.float32
     user_error(ErrorKind::DType, "not an element type: {}", shown(value));
 }
 

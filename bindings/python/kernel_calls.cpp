@@ -1,4 +1,5 @@
 // Calls of a user's kernel: Python's arguments, launches, the module's variables.
+#include "foreign_p.h"
 #include "front_end_p.h"
 #include "kernels_p.h"
 
@@ -100,7 +101,7 @@ py::bytes read(const Variable& v) {
 py::object as_numpy(const Variable& v, const As<"DTypeLike">& dtype, const As<"Shape | None">& shape) {
     py::module_ numpy = py::module_::import("numpy");
     py::object named = dtype;
-    if (py::isinstance<DType>(dtype)) named = py::str(std::string(dtype.cast<DType>().numpy()));
+    if (py::isinstance<DType>(dtype)) named = numpy_dtype(dtype.cast<DType>());
     py::object type = numpy.attr("dtype")(named);
     if (const auto item = type.attr("itemsize").cast<size_t>(); item == 0 || v.nbytes % item != 0)
         user_error(ErrorKind::DType, "the variable '{}' has {} bytes, no whole number of {}", v.name, v.nbytes,

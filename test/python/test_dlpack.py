@@ -193,7 +193,7 @@ def test_tensors_that_lie_are_refused():
     assert strata.from_dlpack(changed(16, ctypes.c_uint64, 0)).tolist() == [0, 1, 2, 3]  # nobody is to be told of the end
 
 
-@pytest.mark.parametrize("kind", ["bool", "uint8", "int16", "int64", "float16", "bfloat16", "float32", "float64", "complex64", "complex128"])
+@pytest.mark.parametrize("kind", ["bool", "uint8", "int16", "int64", "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz", "float32", "float64", "complex64", "complex128"])
 def test_tensors_of_pytorch_go_both_ways(kind):
     torch = pytest.importorskip("torch")
     x = (torch.arange(12).reshape(3, 4) % 3).to(getattr(torch, kind))

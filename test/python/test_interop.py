@@ -103,13 +103,11 @@ def test_dlpack(name, rng):
     np.testing.assert_array_equal(kept, x.T)
 
 
-def test_dlpack_of_views_and_of_types_it_lacks():
+def test_dlpack_of_views():
     t = Tensor(np.arange(12).reshape(3, 4))
     np.testing.assert_array_equal(np.from_dlpack(t[1:, ::2], device="cpu"), np.arange(12).reshape(3, 4)[1:, ::2])
     np.testing.assert_array_equal(np.from_dlpack(t.T, device="cpu"), np.arange(12).reshape(3, 4).T)
     assert np.from_dlpack(Tensor.zeros(0, 2), device="cpu").shape == (0, 2)
-    with pytest.raises(BufferError, match="fp8e4m3"):
-        Tensor([1.0], dtype="fp8e4m3").__dlpack__()
     t.__dlpack__()  # a capsule nobody takes frees its memory
     gc.collect()
 
