@@ -127,12 +127,34 @@ Tensor placed_at(const std::vector<Index>& indices, const Tensor& value, const S
 
 void check_scatter(std::string_view name, const Tensor& x, const Tensor& indices, const Tensor& values, int at) {
     check_integer(name, indices);
-    bool fits = x.ndim() == indices.ndim() && indices.shape() == values.shape();
-    for (int i = 0; fits && i < x.ndim(); ++i) fits = i == at || indices.size(i) == x.size(i);
+    bool fits = x.ndim() == indices.ndim() && x.ndim() == values.ndim();
+    for (int i = 0; fits && i < x.ndim(); ++i)
+        fits = indices.size(i) <= values.size(i) && (i == at || indices.size(i) <= x.size(i));
     if (!fits)
         user_error(ErrorKind::Shape,
-                   "[{}] indices {} and values {} into {}: the first two are of one shape, and of x's but for axis {}",
+                   "[{}] indices {} and values {} into {}: indices are larger along no axis than values, and, but for "
+                   "axis {}, than x",
                    name, to_string(indices.shape()), to_string(values.shape()), to_string(x.shape()), at);
+}
+
+/// Those values that have an index.
+Tensor with_index(const Tensor& values, const Tensor& indices) {
+    if (values.shape() == indices.shape()) return values;
+    Pairs bounds;
+    for (int64_t n : indices.shape()) bounds.emplace_back(0, n);
+    return values.shrink(bounds);
+}
+
+/// x with f of those of its elements that smaller indices stand beside; the others stay. nullopt: all do.
+template <typename F>
+std::optional<Tensor> beside_alone(std::string_view name, const Tensor& x, int at, const Tensor& indices,
+                                   const Tensor& values, const F& f) {
+    check_scatter(name, x, indices, values, at);
+    const Pairs part = beside(indices.shape(), x.shape(), at, false);
+    if (part.empty()) return std::nullopt;
+    std::vector<Index> place;
+    for (const auto& [begin, end] : part) place.push_back(Index::slice(begin, end));
+    return x.with(place, f(x.shrink(part)));
 }
 
 /// x (rows, n) and what is scattered, (rows, m), with the axis last.
@@ -154,13 +176,13 @@ struct Scatter {
 };
 
 Scatter prepared(std::string_view name, const Tensor& x, int at, const Tensor& indices, const Tensor& values) {
-    check_scatter(name, x, indices, values, at);
     common_device(name, x, indices);
     common_device(name, x, values);
     const int64_t n = x.size(at), m = indices.size(at), rows = n ? x.numel() / n : 0;
     Tensor old = x.movedim(at, -1), wrapped = checked_indices(indices, n, at).movedim(at, -1);
     return {iota(n).cast(wrapped.dtype()).reshape({1, n, 1}), wrapped.reshape({rows, 1, m}),
-            values.cast(x.dtype()).movedim(at, -1).reshape({rows, 1, m}), old.reshape({rows, n}), old.shape()};
+            with_index(values, indices).cast(x.dtype()).movedim(at, -1).reshape({rows, 1, m}), old.reshape({rows, n}),
+            old.shape()};
 }
 
 }  // namespace
@@ -199,8 +221,10 @@ Tensor Tensor::scatter(int axis, const Tensor& indices, const Tensor& values) co
     if (parts_)
         return of_parts(real().scatter(axis, indices, values.real()), imag().scatter(axis, indices, values.imag()));
     const int at = axis_of("scatter", axis, ndim());
+    const auto into = [&](const Tensor& x) { return x.scatter(at, indices, values); };
+    if (std::optional<Tensor> part = beside_alone("scatter", *this, at, indices, values, into)) return *part;
     Scatter s = prepared("scatter", *this, at, indices, values);
-    if (values.numel() == 0) return without_derivative(*this, {values});
+    if (indices.numel() == 0) return without_derivative(*this, {values});
     const int64_t rows = s.rows(), n = s.n(), m = s.m();
     if (!s.few("scatter"))
         return written(s.old.flatten(), s.positions(), s.values.flatten()).reshape(s.moved).movedim(-1, at);
@@ -218,15 +242,17 @@ Tensor Tensor::scatter_add(int axis, const Tensor& indices, const Tensor& values
     const int at = axis_of("scatter_add", axis, ndim());
     if (dtype().is_bool())
         user_error(ErrorKind::DType, "[scatter_add] takes integers and floats, not bool; cast first");
+    const auto into = [&](const Tensor& x) { return x.scatter_add(at, indices, values); };
+    if (std::optional<Tensor> part = beside_alone("scatter_add", *this, at, indices, values, into)) return *part;
     Scatter s = prepared("scatter_add", *this, at, indices, values);
-    if (values.numel() == 0) return without_derivative(*this, {values});
+    if (indices.numel() == 0) return without_derivative(*this, {values});
     const int64_t rows = s.rows(), n = s.n();
     Tensor values_there = widened(s.values, false), added;
     if (s.few("scatter_add")) {
         Tensor arrived = ops::where(ops::eq(s.indices, s.place), values_there, 0);
         added = s.m() == 1 ? arrived : reduce(expand_to(arrived, {rows, n, s.m()}), Op::add, {2});
     } else {
-        added = sums_at(s.positions(), values_there.reshape({1, values.numel(), 1}), rows * n);
+        added = sums_at(s.positions(), values_there.reshape({1, indices.numel(), 1}), rows * n);
     }
     added = added.reshape({rows, n});
     return (widened(s.old, false) + added).cast(dtype()).reshape(s.moved).movedim(-1, at);

@@ -262,6 +262,21 @@ Tensor Tensor::take(const Tensor& indices, OptionalAxis axis) const {
     return take_axis(*this, size(at) ? checked_indices(indices, size(at), at) : indices, at);
 }
 
+namespace ops {
+
+Pairs beside(const Shape& indices, const Shape& shape, int axis, bool one_is_all) {
+    Pairs bounds;
+    bool smaller = false;
+    for (size_t i = 0; i < shape.size(); ++i) {
+        const bool all = static_cast<int>(i) == axis || indices[i] >= shape[i] || (one_is_all && indices[i] == 1);
+        bounds.emplace_back(0, all ? shape[i] : indices[i]);
+        smaller |= !all;
+    }
+    return smaller ? bounds : Pairs{};
+}
+
+}  // namespace ops
+
 Tensor Tensor::gather(int axis, const Tensor& indices) const {
     if (parts_) return each_part(*this, [&](const Tensor& part) { return part.gather(axis, indices); });
     check_indices(indices);
@@ -270,6 +285,7 @@ Tensor Tensor::gather(int axis, const Tensor& indices) const {
     if (from.size() != wanted.size())
         user_error(ErrorKind::Shape, "[gather] shapes {} and {}: both need the same number of axes", to_string(from),
                    to_string(wanted));
+    if (const Pairs first = beside(wanted, from, at, true); !first.empty()) return shrink(first).gather(axis, indices);
     from[static_cast<size_t>(at)] = 1;
     Shape to = broadcast_shapes("gather", from, wanted);
     int64_t stride = numel();

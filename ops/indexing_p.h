@@ -20,6 +20,9 @@ std::vector<Index> spelled_out(const std::vector<Index>& indices, const Shape& s
 /// Positions from 0 on, in a type that holds every position and every index. An index outside of the axis ends the kernel
 /// that computes it.
 Tensor checked_indices(const Tensor& indices, int64_t n, int axis);
+/// The part of a shape that smaller indices along `axis` stand beside: its first elements, (begin, end) an axis. Empty: all of it.
+/// one_is_all: indices of size 1 are repeated instead.
+Pairs beside(const Shape& indices, const Shape& shape, int axis, bool one_is_all);
 
 /// numpy.take of positions that are right by how they were made.
 Tensor take_axis(const Tensor& x, const Tensor& indices, int axis);

@@ -38,6 +38,11 @@ Index host_indices(py::handle value) {
     return index;
 }
 
+bool is_bool(py::handle value) {
+    return PyBool_Check(value.ptr()) ||
+           (is_numpy_scalar(value) && py::str(value.attr("dtype").attr("name")).cast<std::string>() == "bool");
+}
+
 Index to_index(py::handle value) {
     if (value.is_none()) return Index::new_axis();
     if (value.ptr() == Py_Ellipsis) return Index::ellipsis();
@@ -52,8 +57,8 @@ Index to_index(py::handle value) {
     if (py::isinstance<Tensor>(value)) return Index::tensor(value.cast<Tensor>());
     bool array = py::isinstance<py::list>(value) || (py::hasattr(value, "__array__") && !is_numpy_scalar(value));
     if (array) return host_indices(value);
-    if (PyIndex_Check(value.ptr()) && !PyBool_Check(value.ptr()))
-        return Index::at(to_integer(value, "[index] an index"));
+    if (is_bool(value)) return Index::tensor(Tensor::full({}, value.cast<bool>()));
+    if (PyIndex_Check(value.ptr())) return Index::at(to_integer(value, "[index] an index"));
     user_error(ErrorKind::Usage,
                "[index] cannot index with {}; use an integer, slice, None, Ellipsis or an integer tensor",
                shown(value));

@@ -165,3 +165,28 @@ def test_gradients_of_a_scatter_of_many_values(rng):
     (x.scatter_add(0, Tensor(at), v) * Tensor(w)).sum().backward()
     np.testing.assert_allclose(x.grad.numpy(), w)
     np.testing.assert_allclose(v.grad.numpy(), w[at])
+
+
+def test_indices_of_scatter_may_be_smaller_than_values_and_both_than_x():
+    """PyTorch's rule: places without an index stay, values without one are left out."""
+    x = rng.standard_normal((4, 5, 3)).astype(np.float32)
+    for axis in range(3):
+        for shape in ((4, 5, 3), (2, 5, 3), (3, 4, 2), (1, 2, 1), (0, 5, 3)):
+            index, values = rng.integers(0, x.shape[axis], shape), rng.standard_normal([n + 1 for n in shape]).astype(np.float32)
+            put, added = x.copy(), x.astype(np.float64)
+            to_values = np.zeros_like(values)
+            for at in np.ndindex(*shape):
+                to = (*at[:axis], index[at], *at[axis + 1 :])
+                put[to] = values[at]
+                added[to] += values[at]
+                to_values[at] = np.cos(np.ravel_multi_index(to, x.shape))
+            np.testing.assert_array_equal(Tensor(x).scatter(axis, Tensor(index), Tensor(values)).numpy(), put)
+            np.testing.assert_allclose(Tensor(x).scatter_add(axis, Tensor(index), Tensor(values)).numpy(), added, rtol=1e-5, atol=1e-6)
+            leaf = Tensor(values).requires_grad_()
+            weights = Tensor(np.cos(np.arange(x.size)).astype(np.float32).reshape(x.shape))
+            (Tensor(x).scatter_add(axis, Tensor(index), leaf) * weights).sum().backward()
+            if index.size:
+                np.testing.assert_allclose(leaf.grad.numpy(), to_values, rtol=1e-5, atol=1e-6)
+    for index, values in (((5, 5, 3), (5, 5, 3)), ((2, 2, 2), (2, 1, 2)), ((2, 2), (2, 2))):
+        with pytest.raises(strata.ShapeError, match=r"\[scatter\] indices .* larger along no axis than values"):
+            Tensor(x).scatter(1, Tensor(np.zeros(index, int)), Tensor(np.zeros(values, np.float32)))

@@ -160,3 +160,37 @@ def test_indices_that_come_of_reductions(n):
     same(Tensor(table).take(t.sum() % 6, 0), table[x.sum() % 6])
     same(Tensor(table).take((t.argmax() + 1) % 6, 0), table[(x.argmax() + 1) % 6])
     same(t.take(t.argmax() - 1) + 1, x[x.argmax() - 1] + 1)
+
+
+def test_a_bool_is_a_mask_of_a_new_axis():
+    t = Tensor(X)
+    for key in (True, False, np.True_, np.False_, (True,)):
+        same(t[key], X[key])
+        same(Tensor(5)[key], np.array(5)[key])
+        got, want = Tensor(X.copy()), X.copy()
+        got[key] = 7
+        want[key] = 7
+        same(got, want)
+    assert strata.grad(lambda x: (x[True] * 3).sum())(Tensor([1.0, 2.0])).tolist() == [3.0, 3.0]
+    with pytest.raises(strata.UsageError, match="stands alone"):
+        t[True, 0]
+
+
+def test_indices_of_gather_may_be_smaller():
+    """PyTorch's rule: result[i, j] = x[i, index[i, j]] for the places that there are; of size 1 along another axis they are repeated, as NumPy does."""
+    x = np.arange(60, dtype=np.float32).reshape(4, 5, 3)
+    rng = np.random.default_rng(0)
+    for axis in range(3):
+        for shape in ((4, 5, 3), (2, 5, 3), (3, 4, 2), (2, 2, 2), (2, 7, 2) if axis == 1 else (3, 2, 3), (0, 5, 3)):
+            index = rng.integers(-x.shape[axis], x.shape[axis], shape)
+            part = x[tuple(slice(None) if i == axis else slice(n) for i, n in enumerate(shape))]
+            want = np.take_along_axis(part, index, axis)
+            same(Tensor(x).gather(axis, Tensor(index)), want)
+            leaf = Tensor(x).requires_grad_()
+            if want.size:
+                (leaf.gather(axis, Tensor(index)) * Tensor(want + 1)).sum().backward()
+                to = np.zeros_like(part)
+                for at in np.ndindex(*shape):
+                    to[(*at[:axis], index[at], *at[axis + 1 :])] += want[at] + 1
+                np.testing.assert_allclose(leaf.grad.numpy(), np.pad(to, [(0, n - m) for n, m in zip(x.shape, to.shape)]))
+    same(Tensor(x).gather(1, Tensor(np.zeros((1, 2, 3), np.int64))), np.take_along_axis(x, np.zeros((1, 2, 3), np.int64), 1))
