@@ -76,7 +76,10 @@ Artifact compile(std::span<const UOp> roots, const codegen::Target& target) {
         const codegen::Kernel kernel = codegen::start_kernel(item).kernel;
         codegen::Scheduled one = here ? known_schedule(*here, kernel) : unsearched(kernel, target);
         one.kernel.name = names.of(one.kernel);
-        out.kernels.push_back(compile_kernel(one, target, codegen::Text::yes).value());
+        Result<codegen::Compiled> compiled = compile_kernel(one, target, codegen::Text::yes);
+        if (!compiled && target.route == codegen::Route::hip && compiled.error().kind == ErrorKind::Device)
+            compiled = render_alone(one, target, std::move(compiled.error()));
+        out.kernels.push_back(std::move(compiled).value());
     }
     return out;
 }

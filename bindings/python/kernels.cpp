@@ -189,11 +189,12 @@ void bind_artifact(py::module_& m) {
         .def_readonly("compile_ms", &Compiled::compile_ms,
                       "Milliseconds from text to code object; near 0 from a cache.")
         .def_property_readonly(
-            "code_object", [](const Compiled& k) { return bytes_of(k.code_object()); },
-            "ELF that any HIP program can load.")
+            "code_object", [](const Compiled& k) { return bytes_of(computing([&] { return k.code_object(); })); },
+            "ELF that any HIP program can load. DeviceError where there is no compiler for it.")
         .def_property_readonly("assembly", assembly,
                                "Listing of the code object; with target 'asm' as it was written, with comments.")
         .def("__repr__", [](const Compiled& k) {
+            if (!k.object) return fmt::format("<kernel {}, its text alone>", k.entry);
             const isa::KernelInfo& info = k.info();
             return fmt::format("<kernel {} grid={} block={} vgprs={} sgprs={} lds={} scratch={}>", k.entry,
                                k.grid[0] * k.grid[1] * k.grid[2], k.block[0] * k.block[1] * k.block[2], info.vgprs,

@@ -59,6 +59,14 @@ Result<Compiled> to_machine_code(const LinearProgram& program, const Target& tar
     STRATA_CHECK(false, "a target without a route");
 }
 
+void add_launch(Compiled& compiled, const LinearProgram& program, const Scheduled& scheduled) {
+    compiled.grid = program.grid;
+    compiled.block = program.block;
+    compiled.places = parameter_places(program);
+    compiled.actions = scheduled.actions;
+    compiled.flops = count_flops(scheduled.kernel.sink);
+}
+
 }  // namespace
 
 BoundKernel start_kernel(const ScheduleItem& item) {
@@ -96,11 +104,21 @@ Result<Compiled> compile_kernel(const Scheduled& scheduled, const Target& target
     const ScratchNodes own;
     STRATA_TRY(const LinearProgram program, linearize(spread_finish(scheduled.kernel, target), target));
     STRATA_TRY(Compiled compiled, to_machine_code(program, target, text));
-    compiled.grid = program.grid;
-    compiled.block = program.block;
-    compiled.places = parameter_places(program);
-    compiled.actions = scheduled.actions;
-    compiled.flops = count_flops(scheduled.kernel.sink);
+    add_launch(compiled, program, scheduled);
+    return compiled;
+}
+
+Result<Compiled> render_alone(const Scheduled& scheduled, const Target& target, Error why) {
+    const GraphScope scope;
+    const ScratchNodes own;
+    STRATA_TRY(const LinearProgram program, linearize(spread_finish(scheduled.kernel, target), target));
+    STRATA_TRY(HipSource source, render_hip(program, target));
+    Compiled compiled;
+    compiled.without_object = std::move(why);
+    compiled.entry = program.name;
+    compiled.text = std::move(source.text);
+    compiled.route = "text alone";
+    add_launch(compiled, program, scheduled);
     return compiled;
 }
 

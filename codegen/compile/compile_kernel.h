@@ -43,6 +43,8 @@ class SharedKernels {
 /// that the target does not have), and what compile_hip reports.
 /// text: whether what direct lowering makes has its assembly as text too.
 Result<Compiled> compile_kernel(const Scheduled& kernel, const Target& target, Text text = Text::no);
+/// Its HIP text and launch without an object, for `why`: a machine without the compiler.
+Result<Compiled> render_alone(const Scheduled& kernel, const Target& target, Error why);
 /// One object that holds all of them, of which those of one name are one; direct lowering's were made with text. Error
 /// (Unsupported) where one of several was not written by Strata.
 Result<isa::Bytes> one_object(std::span<const Compiled> kernels, const Target& target);

@@ -2,6 +2,16 @@
 
 namespace strata::codegen {
 
-const isa::KernelInfo& Compiled::info() const { return *object->kernel(entry).value(); }
+namespace {
+
+const isa::CodeObject& object_of(const Compiled& compiled) {
+    if (!compiled.object) throw Exception(compiled.without_object.value());
+    return *compiled.object;
+}
+
+}  // namespace
+
+const isa::Bytes& Compiled::code_object() const { return object_of(*this).image; }
+const isa::KernelInfo& Compiled::info() const { return *object_of(*this).kernel(entry).value(); }
 
 }  // namespace strata::codegen

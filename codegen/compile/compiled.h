@@ -1,6 +1,7 @@
 #pragma once
 #include <array>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -8,13 +9,15 @@
 #include "strata/codegen/compile/parameters.h"
 #include "strata/codegen/linear/linear.h"
 #include "strata/codegen/optimize/action.h"
+#include "strata/core/support/error.h"
 
 namespace strata::codegen {
 
 /// A kernel as machine code, with what a launch must know of it.
 struct Compiled {
-    std::shared_ptr<const isa::CodeObject> object;
-    std::string entry;  ///< the kernel in the object; its symbol, which may be mangled
+    std::shared_ptr<const isa::CodeObject> object;  ///< null where there is text alone
+    std::optional<Error> without_object;            ///< why
+    std::string entry;                              ///< the kernel in the object; its symbol, which may be mangled
     std::array<uint32_t, 3> grid{1, 1, 1}, block{1, 1, 1};
     std::vector<ParameterPlace> places;           ///< of the parameters of a graph; none: one address a buffer
     uint32_t dynamic_lds = 0;                     ///< bytes
@@ -30,8 +33,9 @@ struct Compiled {
 
     std::vector<Parameter> parameters;  ///< the explicit ones of a user's kernel
 
-    const isa::Bytes& code_object() const { return object->image; }
-    /// Registers, LDS, scratch and arguments of the entry. Throws (Launch) when the object has no such kernel.
+    /// Throws `without_object` where there is none.
+    const isa::Bytes& code_object() const;
+    /// Registers, LDS, scratch and arguments of the entry. Throws (Launch) when the object has no such kernel, and as code_object.
     const isa::KernelInfo& info() const;
 };
 

@@ -106,3 +106,8 @@ def test_what_cannot_be_compiled_is_said():
     for what, named, said in [(lambda v: v, {}, "not a function: call a function"), (None, {}, "not a NoneType"), ([], {}, "not a list"), ([1], {}, "not a list"), ("x", {}, "not a str"), (x, {"arch": ["gfx1100"]}, r"arch is \['gfx1100'\]: the name of one"), (x, {"arch": None}, "arch is None")]:
         with pytest.raises(strata.UsageError, match=said):
             strata.compile(what, **named)
+
+
+def test_text_for_another_makers_chip_needs_no_compiler_of_theirs():
+    text = strata.compile(Tensor.empty(64) * 2 + 1, arch="sm_90")
+    assert "__global__" in text.source and text.kernels[0].grid == [1, 1, 1] and text.kernels[0].name in repr(text.kernels[0])

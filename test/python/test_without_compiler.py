@@ -117,8 +117,11 @@ def test_what_is_asked_for_wins(nothing):
         with pytest.raises(strata.DeviceError, match="no HIP compiler.*clang-19.*target='asm'"):
             (Tensor.empty(77) * 3).realize()
     with strata.config(**nothing):
-        with pytest.raises(strata.DeviceError, match="target='asm'"):
-            strata.compile(Tensor.empty(77) * 3, target="hip")
+        text = strata.compile([Tensor.empty(77) * 3, Tensor.empty(77, 5).sum(1)], target="hip")
+        assert text.source.count("__global__") == 2 and "text alone" in repr(text.kernels[0]) and text.kernels[0].grid[0] > 0
+        for asked in (lambda: text.code_object, lambda: text.assembly, lambda: text.kernels[1].code_object, lambda: text.kernels[0].vgprs):
+            with pytest.raises(strata.DeviceError, match="target='asm'"):
+                asked()
         assert strata.compile(Tensor.empty(77) * 3).source == ""
 
 
