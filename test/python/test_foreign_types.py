@@ -40,8 +40,6 @@ def test_arrays_go_both_ways_bit_for_bit(name):
         np.testing.assert_array_equal(Tensor(array).cast("float32").numpy(), array.astype(np.float32))
         np.testing.assert_array_equal((Tensor(array) * 1).cast("float32").numpy(), array.astype(np.float32))
     assert Tensor(array, dtype="float64").dtype == "float64" and strata.asarray(array).dtype.name == name
-    memory = Tensor(array).realize()
-    assert not memory.numpy().flags.writeable or memory.numpy().base is None
 
 
 @pytest.mark.parametrize("name", TYPES)
