@@ -117,8 +117,8 @@ class LocalMemory {
     void renew(const Now& now);
     void keep(std::span<const int32_t> places, uint32_t bytes, const Now& now);
     void catch_up();
-    template <class Part, class Whole>
-    static bool each(Extent extent, Part part, Whole whole);
+    template <class OfPart, class OfWhole>
+    static bool each(Extent extent, OfPart part, OfWhole whole);
 
     uint32_t size_;
     std::vector<Touch> written_, read_;  ///< by dword

@@ -183,8 +183,8 @@ void LocalMemory::note_all(size_t first, size_t end, Way way, const Now& now) {
 }
 
 /// Dwords of which only a part is in the stretch, with the bits of that; and those that are in it whole.
-template <class Part, class Whole>
-[[gnu::always_inline]] inline bool LocalMemory::each(Extent extent, Part part, Whole whole) {
+template <class OfPart, class OfWhole>
+[[gnu::always_inline]] inline bool LocalMemory::each(Extent extent, OfPart part, OfWhole whole) {
     const auto first = static_cast<uint32_t>(extent.first), end = static_cast<uint32_t>(extent.end);
     if (end - first == 4 && first % 4 == 0) return part(first / 4, ~0u);
     if (first / 4 == (end - 1) / 4) return part(first / 4, bits_of_bytes(first % 4, end - first / 4 * 4));
