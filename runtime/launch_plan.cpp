@@ -132,14 +132,13 @@ void LaunchPlan::verify(std::span<const PlannedStep> steps) const {
                              held.at(room_of(memory[slot])));
         }
         for (size_t output : outputs) {
-            for (size_t slot = 0; slot < memory.size(); ++slot) {
-                if (memory[slot] == memory[output] || room_of(memory[slot]) != room_of(memory[output])) continue;
-                if (!filled[memory[slot]]) continue;  // an output that comes later: it is looked at then
-                const bool may = std::ranges::any_of(steps[s].in_place, [&](const codegen::InPlace& pair) {
-                    return pair.output == static_cast<int>(output) && pair.input == static_cast<int>(slot);
-                });
-                STRATA_CHECK(may, "step {} fills slot {} in the memory of slot {}", s, output, slot);
-            }
+            // What it overwrites; of what that had overwritten in turn, its own step was asked.
+            const auto before = held.find(room_of(memory[output]));
+            const auto slot = before == held.end() ? memory.end() : std::ranges::find(memory, before->second);
+            const bool may = slot == memory.end() || std::ranges::any_of(steps[s].in_place, [&](codegen::InPlace pair) {
+                                 return pair.output == static_cast<int>(output) && pair.input == slot - memory.begin();
+                             });
+            STRATA_CHECK(may, "step {} fills slot {} in the memory of slot {}", s, output, slot - memory.begin());
             held[room_of(memory[output])] = memory[output];
             filled[memory[output]] = true;
         }
