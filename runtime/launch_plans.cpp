@@ -34,7 +34,8 @@ void LaunchPlans::add(const std::string& structure, std::span<const uint64_t> nu
     Entry entry{.first = {numbers.begin(), numbers.end()}, .changing = parameters, .exact = {}, .general = {}};
     if (const Entry* known = all_.find(structure)) entry = *known;
     const bool has_parameters = std::ranges::find(parameters, true) != parameters.end();
-    (has_parameters ? entry.general : entry.exact) = {std::move(plan), {numbers.begin(), numbers.end()}, parameters};
+    (has_parameters ? entry.general : entry.exact) =
+        Made{std::move(plan), {numbers.begin(), numbers.end()}, parameters};
     size_t bytes = 2 * structure.size() + 10 * numbers.size();
     for (const Made* made : {&entry.exact, &entry.general})
         bytes += made->plan ? made->plan->bytes() + 9 * made->numbers.size() : 0;
