@@ -74,6 +74,7 @@ def _of_probabilities(x, target, axis, along, reduction, label_smoothing):
     return reduced(losses, reduction)
 
 
+@rounded_once
 def linear_cross_entropy(input, linear_weight, target, *, linear_bias=None, weight=None, reduction="mean", ignore_index=None, label_smoothing=0.0, options=None):
     """cross_entropy(linear(input, linear_weight, linear_bias), target): input (n, in) or (in,). options: None."""
     if options is not None:
