@@ -338,6 +338,7 @@ Tensor stand_in(const Tensor& x) {
     const WithoutPast with_past(false);
     Tensor out = detach(detach(Tensor(x).realize()));
     out.requires_grad_();
+    leaf_of(out.value())->stays = true;
     return out;
 }
 
@@ -379,7 +380,7 @@ Tensor& Tensor::requires_grad_(bool wanted) {
     if (leaf_) return *this;
     leaf_ = std::make_shared<Leaf>(shape());
     become_source();
-    while (is_leaf(value())) {  // of a tensor with this value: the two are told apart by a node that costs nothing
+    while (leaf_of(value())) {  // of a tensor with this value: the two are told apart by a node that costs nothing
         root_ = detach(*this).root_;
         leaf_->node = root_;
     }

@@ -37,9 +37,11 @@ std::vector<std::shared_ptr<Leaf>> living_leaves() {
     return out;
 }
 
-bool is_leaf(UOp value) {
-    UOp source = source_of_gradient(value);
-    return std::ranges::any_of(living_leaves(), [&](const auto& leaf) { return leaf->node.get() == source; });
+std::shared_ptr<Leaf> leaf_of(UOp value) {
+    const UOp source = source_of_gradient(value);
+    for (std::shared_ptr<Leaf>& leaf : living_leaves())
+        if (leaf->node.get() == source) return std::move(leaf);
+    return nullptr;
 }
 
 }  // namespace strata::ops
@@ -62,7 +64,7 @@ Tensor Tensor::twin() const {
 void Tensor::become_source() {
     const WithoutPast with_past(false);
     memory_ = cut_ = Root();
-    quiet_ = false;
+    quiet_ = leaf_->stays = false;
     if (uniform_ || !source_of_gradient(value())) {
         root_ = contiguous().root_;
         uniform_ = false;

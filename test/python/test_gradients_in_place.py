@@ -58,6 +58,12 @@ def set_through_another_name(x):
     return x * x + y
 
 
+def realized(x):
+    y = x * x
+    x.realize()
+    return x * y
+
+
 # Each way, and what it computes.
 WAYS = {
     assigned: lambda x: x * x * x,
@@ -68,6 +74,7 @@ WAYS = {
     set_by_list: lambda x: strata.stack([x[1] * x[1], x[1], x[0] * x[1]]),
     set_whole: lambda x: x.sin(),
     set_twice: lambda x: strata.stack([x[2], x[1], x[2] * x[1]]) * x * 2,
+    realized: lambda x: x * x * x,
     set_through_another_name: lambda x: strata.stack([x[0] * x[0] + x[0], x[1] * 0, x[2] * x[2] + x[2]]),
 }
 
