@@ -1,7 +1,8 @@
 // in_place: which outputs of a kernel may be in the memory of an input that nothing reads afterwards.
 //
 // For each element of the input there are three things to prove:
-// 1. its loads are part of the value that is stored there, so that no compiler moves the store before them: `earlier`;
+// 1. its loads are part of the value that is stored there, so that no compiler moves the store before them: `earlier`. Where others
+//    need the loads too, a sum or another output, the value must not lose them where a condition is known: `surely_in`;
 // 2. the thread that stores it is the only one that loads it, and no later step of a loop does: the offsets are the same ranges;
 // 3. a reduction that reads it is done before: none does, or it is of a row, of which a thread has the same elements in each walk,
 //    and loops over rows are inside all others (finish_ids in finish.cpp).
@@ -34,6 +35,45 @@ std::unordered_set<UOp, UOpHash> below_reductions(std::span<const UOp> nodes) {
     return below;
 }
 
+/// Loads and reductions that a value is made of whatever its conditions turn out to be: one that is known for some elements leaves
+/// the other choice out.
+std::unordered_set<UOp, UOpHash> surely_in(UOp value) {
+    const std::vector<UOp> order = toposort(value);
+    std::vector<UOp> asked;
+    for (UOp u : order)
+        if (u.is(Op::load) || u.is(Op::reduce)) asked.push_back(u);
+    UOpMap<std::vector<bool>> sure;  // by node, of those that are asked for
+    for (UOp u : order) {
+        std::vector<bool> own(asked.size());
+        const bool floats = !u.src().empty() && u.src(0).dtype().is_float();
+        const bool may_fold = u.is(Op::where) || (info(u.op()).elementwise() && !floats);
+        const bool known_test = u.is(Op::where) && info(u.src(0).op()).elementwise() && !u.src(0).src().empty() &&
+                                u.src(0).src(0).dtype().is_float();  // a comparison of floats
+        for (size_t i = 0; i < asked.size(); ++i) {
+            const auto has = [&](UOp s) { return bool(sure.at(s)[i]); };
+            const std::span<const UOp> choices = u.src().subspan(u.is(Op::where) ? 1 : 0);
+            const bool in_all = !choices.empty() && std::ranges::all_of(choices, has);
+            own[i] = u == asked[i] || in_all || (!may_fold && std::ranges::any_of(choices, has)) ||
+                     (known_test && has(u.src(0)));
+        }
+        sure.emplace(u, std::move(own));
+    }
+    std::unordered_set<UOp, UOpHash> found;
+    for (size_t i = 0; i < asked.size(); ++i)
+        if (sure.at(value)[i]) found.insert(asked[i]);
+    return found;
+}
+
+/// The reductions of rows that each load is part of.
+UOpMap<std::vector<UOp>> reductions_of(std::span<const UOp> nodes) {
+    UOpMap<std::vector<UOp>> found;
+    for (UOp u : nodes)
+        if (u.is(Op::reduce))
+            for (UOp below : toposort(u))
+                if (below.is(Op::load)) found[below].push_back(u);
+    return found;
+}
+
 }  // namespace
 
 std::vector<InPlace> in_place(UOp sink) {
@@ -41,14 +81,21 @@ std::vector<InPlace> in_place(UOp sink) {
     std::vector<InPlace> found;
     if (std::ranges::any_of(nodes, [](UOp u) { return u.is(Op::scan); })) return found;
     const std::unordered_set<UOp, UOpHash> below = below_reductions(nodes);
+    const UOpMap<std::vector<UOp>> reductions = reductions_of(nodes);
+    const bool several = std::ranges::count_if(nodes, [](UOp u) { return u.is(Op::store); }) > 1;
     for (UOp store : nodes) {
         if (!store.is(Op::store)) continue;
         const std::vector<UOp> made_of = toposort(store.src(1));
         const std::unordered_set<UOp, UOpHash> earlier(made_of.begin(), made_of.end());
+        const std::unordered_set<UOp, UOpHash> sure = surely_in(store.src(1));
         UOpMap<bool> fits;  // by input
         for (UOp load : nodes) {
             if (!load.is(Op::load)) continue;
-            const bool same = offset_of(load) == offset_of(store) && earlier.contains(load) && !below.contains(load);
+            const auto rows = reductions.find(load);
+            const bool same = offset_of(load) == offset_of(store) && !below.contains(load) &&
+                              (several ? sure : earlier).contains(load) &&
+                              (rows == reductions.end() ||
+                               std::ranges::all_of(rows->second, [&](UOp row) { return sure.contains(row); }));
             fits.try_emplace(memory_of(load), true).first->second &= same;
         }
         for (auto [input, fit] : fits)

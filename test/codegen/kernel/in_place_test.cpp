@@ -65,6 +65,15 @@ TEST(InPlace, AFinishWalksItsRowsInsideOfItsOtherLoops) {
     EXPECT_EQ(range_arg(all[1]).axis, Axis::reduce);
 }
 
+TEST(InPlace, AValueThatAConditionMayLeaveOutIsNotWaitedFor) {
+    GraphScope scope;
+    const UOp x = filled({6, 5}), row = x - expand(reduce(x, Op::max, {1}), {6, 5});
+    const UOp first =
+        alu(Op::cmplt, {expand(reshape(iota(5, dtypes::int32), {1, 5}), {6, 5}), number(2, dtypes::int32)});
+    EXPECT_EQ(pairs(item(alu(Op::where, {first, x, row}))), Pairs{}) << "a sum of what the first two overwrite";
+    EXPECT_EQ(pairs(item(alu(Op::where, {first, x, x * number(2)}))), (Pairs{{0, 1}}));
+}
+
 TEST(InPlace, OfSeveralOutputsOnlyThoseThatAreMadeOfAllThatIsRead) {
     GraphScope scope;
     UOp x = filled({30}), y = filled({30});
