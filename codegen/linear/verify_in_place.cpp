@@ -26,9 +26,10 @@ struct Access {
     int lanes;
     bool stores;
     int64_t block, thread;
-    int epoch;    ///< barriers of the block before it
-    int phase;    ///< 1 behind last_block, which all blocks come before
-    size_t step;  ///< of its thread
+    int epoch;         ///< barriers of the block before it
+    int phase;         ///< 1 behind last_block, which all blocks come before
+    size_t step;       ///< of its thread
+    bool used = true;  ///< of a load: some effect of its thread has the value
 };
 
 bool comes_before(const Access& a, const Access& b) {
@@ -63,6 +64,7 @@ class Walk {
             partner_[i] = open.back(), partner_[open.back()] = i;
             open.pop_back();
         }
+        find_feeds();
         for (size_t i = ops_.size(); i-- > 0;) mark(i);
         choose_sample();
     }
@@ -76,13 +78,41 @@ class Walk {
     }
 
   private:
+    /// The loads whose values nothing but gated stores has, by the place of each of those: where its gate is closed, no value is used.
+    void find_feeds() {
+        UOpMap<std::vector<size_t>> loads;  // that a value is made of
+        std::vector<bool> always(ops_.size());
+        feeds_.resize(ops_.size()), waits_.resize(ops_.size()), latest_.resize(ops_.size());
+        for (size_t i = 0; i < ops_.size(); ++i) {
+            const UOp u = ops_[i];
+            std::vector<size_t> own;
+            for (UOp s : u.is(Op::store) ? u.src().subspan(1) : u.src())
+                if (const auto found = loads.find(skip_after(s)); found != loads.end())
+                    own.insert(own.end(), found->second.begin(), found->second.end());
+            if (u.is(Op::store))
+                for (UOp s : u.src(0).src().subspan(1))
+                    if (const auto found = loads.find(skip_after(s)); found != loads.end())
+                        for (size_t load : found->second) always[load] = true;
+            std::ranges::sort(own);
+            own.erase(std::ranges::unique(own).begin(), own.end());
+            const bool gated = u.is(Op::store) && u.src(0).src().size() > 2;
+            if (gated)
+                feeds_[i] = own;
+            else if (!info(u.op()).elementwise() && !u.is(Op::vec) && !u.is(Op::lane) && !u.is(Op::index))
+                for (size_t load : own) always[load] = true;
+            if (u.is(Op::load) && slot_of(u)) own.push_back(i), waits_[i] = true;
+            if (!own.empty() && !u.is(Op::store)) loads[u] = std::move(own);
+        }
+        for (size_t i = 0; i < ops_.size(); ++i) waits_[i] = waits_[i] && !always[i];
+    }
+
     /// Nodes that decide where an access goes, or whether and how often it runs.
     void mark(size_t i) {
         const UOp u = ops_[i];
         const auto need = [&](UOp source) {
             if (const auto at = place_.find(skip_after(source)); at != place_.end()) needed_[at->second] = true;
         };
-        if (is_access(u) && slot_of(u)) {
+        if (is_access(u) && (slot_of(u) || !feeds_[i].empty())) {
             needed_[i] = true;
             for (UOp s : u.src(0).src().subspan(1)) need(s);
         } else if (u.is(Op::range) || u.is(Op::first_wave)) {
@@ -137,6 +167,7 @@ class Walk {
     void run_thread(int64_t block, int64_t thread) {
         int epoch = 0, phase = 0;
         size_t step = 0;
+        std::ranges::fill(latest_, std::nullopt);
         std::vector<std::vector<int64_t>> left;  // steps of the open loops, the next last
         for (size_t pc = 0; pc < ops_.size(); ++pc) {
             const UOp u = ops_[pc];
@@ -179,13 +210,18 @@ class Walk {
     }
 
     void touch(UOp u, Access access) {
-        const std::optional<int> slot = slot_of(u);
-        if (!slot) return;
         const UOp index = u.src(0);
         if (index.src().size() > 2)
             if (const auto gate = value(index.src(2)); gate && !*gate) return;
+        const size_t place = place_.at(u);
+        for (size_t load : feeds_[place])
+            if (latest_[load]) accesses_.at(*slot_of(ops_[load]))[*latest_[load]].used = true;
+        const std::optional<int> slot = slot_of(u);
+        if (!slot) return;
         access.first = value(index.src(1));
         access.lanes = u.is(Op::load) ? u.dtype().lanes : u.src(1).dtype().lanes;
+        access.used = !waits_[place];
+        latest_[place] = accesses_.at(*slot).size();
         accesses_.at(*slot).push_back(access);
     }
 
@@ -215,6 +251,9 @@ class Walk {
     UOpMap<size_t> place_;
     std::vector<size_t> partner_;  ///< of a range its end, of an end its range
     std::vector<bool> needed_;
+    std::vector<std::vector<size_t>> feeds_;     ///< of a gated store, the loads of find_feeds()
+    std::vector<bool> waits_;                    ///< of such a load: until one of its stores runs
+    std::vector<std::optional<size_t>> latest_;  ///< access of a load
     std::vector<std::optional<int64_t>> values_;
     std::unordered_map<int, std::vector<Access>> accesses_;
 };
@@ -239,6 +278,7 @@ Result<void> check(const LinearProgram& program, const InPlace& pair, const std:
         for (int64_t i = 0; store.first && i < store.lanes; ++i) stores[*store.first + i].push_back(&store);
     }
     for (const Access& access : input) {
+        if (!access.used) continue;
         if (!access.first) {
             for (const Access& store : output)
                 if (store.stores && !comes_before(access, store))

@@ -1,7 +1,10 @@
 #include "strata/codegen/linear/verify_in_place.h"
 
+#include <array>
+
 #include "../target/gfx1100.h"
 #include "kernels.h"
+#include "strata/core/uop/kernel.h"
 
 // An output may be in the memory of an input where every element is read before it is stored, whatever else threads do.
 namespace strata::codegen {
@@ -64,6 +67,16 @@ TEST(VerifyInPlace, ABarrierBetweenReadsAndStoresOfABlockIsSeen) {
     const UOp stored = store(at(held, i), load(at(in, i)));
     const auto last = [&](UOp memory) { return end(store(at(out, i), load(at(memory, turned))), {i}); };
     EXPECT_EQ(said(kernel("k", last(after(held, {barrier(stored)})))), "");
+}
+
+TEST(VerifyInPlace, WhatOneThreadStoresOthersMayLoadInVain) {
+    GraphScope scope;
+    const UOp out = param(0, 8), in = param(1, 8), g = range(0, 8, Axis::global), t = range(1, 32, Axis::local);
+    const UOp value = load(at(in, g)) + 1.0;
+    EXPECT_EQ(said(kernel("k", end(store(at(out, g, t < 1), value), {g, t}))), "");
+    const UOp all = param(2, 256),
+              both = uop::group(std::array{store(at(out, g, t < 1), value), store(at(all, g * 32 + t), value)});
+    EXPECT_NE(said(kernel("k", end(both, {g, t}))), "");
 }
 
 TEST(VerifyInPlace, AnAddressThatMemoryGivesMayBeAnyElement) {
