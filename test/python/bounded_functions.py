@@ -197,7 +197,12 @@ class Functions:
         return wide(self, lambda x: x * x.sigmoid())
 
     def gelu(self):
-        return wide(self, lambda x: x * ((x * math.sqrt(0.5)).erf() + 1) * 0.5)
+        def of(x):
+            below = (1 + ERF(x.v * math.sqrt(0.5))) / 2
+            slope = 1 / math.sqrt(2 * math.pi)
+            return x * rounded(below, x.dtype, slope * x.e, 6, [(x, lambda g: g * slope * (x * x * -0.5).exp())])
+
+        return wide(self, of)
 
 
 class functional:

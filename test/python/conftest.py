@@ -16,7 +16,7 @@ for name in [n for n in os.environ if n.startswith("STRATA_") and n != "STRATA_C
 if "STRATA_CACHE_DIR" not in os.environ:  # workers of one run inherit it: they share the cache
     os.environ["STRATA_CACHE_DIR"] = tempfile.mkdtemp(prefix="strata-test-")
     atexit.register(shutil.rmtree, os.environ["STRATA_CACHE_DIR"], ignore_errors=True)
-for name, usual in (("DEVICE", "emu:gfx1100"), ("TARGET", "auto"), ("CHECK", "off"), ("TOOLS", ""), ("SCHEDULE", "heuristic"), ("SCHEDULE_SEED", "0")):
+for name, usual in (("DEVICE", "emu:gfx1100"), ("TARGET", "auto"), ("CHECK", "off"), ("TOOLS", ""), ("SCHEDULE", "heuristic"), ("SCHEDULE_SEED", "0"), ("VERIFY", "1")):
     os.environ[f"STRATA_{name}"] = os.environ.get(f"TESTED_{name}", usual)
 
 settings.register_profile("strata", deadline=None, derandomize=True, max_examples=40)
