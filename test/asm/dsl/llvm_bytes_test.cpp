@@ -157,7 +157,7 @@ TEST(OwnText, OfUpperHalvesAssemblesToTheSameBytes) {
             upper += has_upper_half(line.text);
             of_scalars += line.inst.encoding == Format::VOP3 && line.text.find(" op_sel:[") != line.text.npos;
         }
-        EXPECT_GT(upper, 2000u);
+        EXPECT_GT(upper, 1000u);
         EXPECT_GT(of_scalars, 100u);
     }
 }
