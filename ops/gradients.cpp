@@ -338,7 +338,6 @@ Tensor stand_in(const Tensor& x) {
     const WithoutPast with_past(false);
     Tensor out = detach(detach(Tensor(x).realize()));
     out.requires_grad_();
-    leaf_of(out.value())->stays = true;
     return out;
 }
 

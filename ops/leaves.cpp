@@ -55,6 +55,7 @@ Tensor Tensor::twin() const {
     if (parts_) {
         out.parts_ = std::make_shared<const Parts>(Parts{parts_->re.twin(), parts_->im.twin()});
     } else if (leaf_) {
+        leaf_->stays = true;
         out.leaf_ = std::make_shared<Leaf>(*leaf_);
         add_leaf(out.leaf_);
     }
