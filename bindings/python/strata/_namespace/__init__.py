@@ -24,4 +24,4 @@ from .statistics import __all__ as _statistics
 
 __all__ = [*_creation, *_inspection, *_movement, *_places, *_products, *_searching, *_statistics]
 
-globals().update({_name: checked(globals()[_name]) for _name in __all__})
+globals().update({_name: checked(_f) for _name in __all__ if callable(_f := globals()[_name])})
