@@ -111,9 +111,9 @@ def test_the_check_can_be_turned_off():
             Tensor([10.0, 20.0]).realize()[Tensor([2**32 + 1])].realize()
 
 
-def test_floats_and_single_booleans_are_named():
+def test_lists_of_floats_are_named_and_single_booleans_are_masks():
     x = Tensor([1.0, 2.0, 3.0])
-    for key, words in [([0.5], "float32"), (np.True_, "cannot index"), (True, "cannot index")]:
-        with pytest.raises(strata.Error, match=words):
-            x[key]
+    with pytest.raises(strata.Error, match="float32"):
+        x[[0.5]]
+    assert x[np.True_].tolist() == x[True].tolist() == [[1.0, 2.0, 3.0]] and x[False].shape == (0, 3)
     assert x[[]].shape == (0,) and x[np.array(1)].tolist() == 2.0 and x[np.int8(-1)].tolist() == 3.0
