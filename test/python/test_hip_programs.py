@@ -85,7 +85,6 @@ def test_of_several_targets_the_closest_is_taken(build):
 def test_a_program_finds_as_many_devices_as_are_asked_for(build):
     done = hip_run("--devices", "3", build("peers"))
     assert done.returncode == 0 and done.stdout.startswith("3 devices\n0 of "), done.stdout + done.stderr
-    assert hip_run("--devices", "17", build("peers")).stderr.startswith("strata: hipGetDeviceCount: HIP_STRATA_DEVICES=17: give a number from 1 to 16")
 
 
 def test_a_child_of_a_fork_has_devices_of_its_own(build):

@@ -80,7 +80,7 @@ def test_programs_are_built_of_it_and_run(prefix, tmp_path):
     folders = " ".join(name for name in targets(prefix) if name != "strata")
     for name, text in {"CMakeLists.txt": PROJECT.replace("@folders@", folders), "app.cpp": APP, "part.cpp": PART}.items():
         (tmp_path / name).write_text(text)
-    compiler = re.search(r"^CMAKE_CXX_COMPILER:\w+=(.*)$", (BUILD / "CMakeCache.txt").read_text(), re.M)[1]
+    compiler = re.search(r'set\(CMAKE_CXX_COMPILER "(.*)"\)', next(BUILD.glob("CMakeFiles/*/CMakeCXXCompiler.cmake")).read_text())[1]
     run("cmake", "-S", tmp_path, "-B", tmp_path / "build", "-G", "Ninja", f"-DCMAKE_PREFIX_PATH={prefix}", f"-DCMAKE_CXX_COMPILER={compiler}")
     run("ninja", "-C", tmp_path / "build", "-j2")
     assert run(tmp_path / "build/app") == "10" and run(tmp_path / "build/part") == "hipSuccess"

@@ -33,6 +33,10 @@ def endless(grid):
 def run(k):
     Tensor.empty(64).custom_kernel(kernel=k)[0].realize()
 
+def unbounded(k):
+    with strata.config(emu_launch_budget=1 << 62):
+        run(k)
+
 x, y = Tensor.rand(256, 256).realize(), Tensor.rand(256, 256).realize()
 code = asm.assemble_instructions("again:\\ns_add_u32 s4, s4, 1\\ns_branch again")
 
@@ -108,7 +112,7 @@ amdhsa.kernels:
 WORK = {
     "a wave": lambda: run(endless(1)),
     "workgroups on all threads": lambda: run(endless(64)),
-    "a grid of short workgroups": lambda: run(kernel("short", r.s_endpgm(), grid=(1 << 25, 64, 64))),
+    "a grid of short workgroups": lambda: unbounded(kernel("short", r.s_endpgm(), grid=(1 << 25, 64, 64))),
     "run_wave": lambda: emulator.run_wave("gfx1100", code, max_instructions=2**63),
     "a search": search,
     "a compilation": compilation,
