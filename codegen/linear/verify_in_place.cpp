@@ -66,8 +66,12 @@ class Walk {
         }
         find_feeds();
         for (size_t i = ops_.size(); i-- > 0;) mark(i);
+        for (size_t i = 0; i < ops_.size(); ++i) has_any_size_ |= needed_[i] && ops_[i].is(Op::define_var);
         choose_sample();
     }
+
+    /// Addresses or loops depend on sizes that each launch gives: nothing is known of them.
+    bool has_any_size() const { return has_any_size_; }
 
     /// The accesses of each parameter of the pairs, by slot.
     const std::unordered_map<int, std::vector<Access>>& run() {
@@ -247,7 +251,8 @@ class Walk {
     std::span<const UOp> ops_;
     Dims grid_{}, block_{};
     std::array<Dims, 2> at_{};  ///< the block, the thread
-    int64_t most_ = 1;          ///< steps of a loop that are walked
+    bool has_any_size_ = false;
+    int64_t most_ = 1;  ///< steps of a loop that are walked
     UOpMap<size_t> place_;
     std::vector<size_t> partner_;  ///< of a range its end, of an end its range
     std::vector<bool> needed_;
@@ -301,6 +306,7 @@ Result<void> check(const LinearProgram& program, const InPlace& pair, const std:
 Result<void> verify_in_place(const LinearProgram& program, std::span<const InPlace> pairs) {
     if (pairs.empty()) return {};
     Walk walk(program, pairs);
+    if (walk.has_any_size()) return {};
     const auto& accesses = walk.run();
     for (const InPlace& pair : pairs)
         STRATA_TRY_VOID(check(program, pair, accesses.at(pair.input), accesses.at(pair.output)));

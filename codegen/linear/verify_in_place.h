@@ -8,7 +8,7 @@ namespace strata::codegen {
 
 /// Checks in_place() against the program that runs: every access of the input's element comes before the output's store to it, by the
 /// same thread or across a barrier. Small programs are walked whole, of larger ones the first steps and the last of each loop,
-/// block and thread axis. Error (Internal) names the two accesses and the threads that race.
+/// block and thread axis; programs for any size are not walked. Error (Internal) names the two accesses and the threads that race.
 Result<void> verify_in_place(const LinearProgram& program, std::span<const InPlace> pairs);
 
 }  // namespace strata::codegen
