@@ -8,6 +8,7 @@ import bounded
 from bounded import FLOATS, NARROW, UNIT, Bounded, constant, decided, moved, moved_back, need, pair, rounded, summed_to, untracked, where
 
 ERF = np.vectorize(math.erf, otypes=[np.float64])
+ERFC = np.vectorize(math.erfc, otypes=[np.float64])
 
 
 def added_to(owner):
@@ -198,9 +199,9 @@ class Functions:
 
     def gelu(self):
         def of(x):
-            below = (1 + ERF(x.v * math.sqrt(0.5))) / 2
+            below = ERFC(x.v * -math.sqrt(0.5)) / 2
             slope = 1 / math.sqrt(2 * math.pi)
-            return x * rounded(below, x.dtype, slope * x.e, 6, [(x, lambda g: g * slope * (x * x * -0.5).exp())])
+            return x * rounded(below, x.dtype, slope * x.e, 8 if x.dtype == "float64" else 6, [(x, lambda g: g * slope * (x * x * -0.5).exp())])
 
         return wide(self, of)
 
