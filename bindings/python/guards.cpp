@@ -88,20 +88,34 @@ void Guards::add(const std::string& name, const As<"tuple[Any, ...]">& place) {
 int64_t Guards::met(std::vector<py::object>& tensors) const {
     for (size_t i = 0; i < rows_.size(); ++i) {
         const Row& row = rows_[i];
-        if (row.kind != Kind::tensor) {
-            if (holds(row)) continue;
+        const bool of_dict = row.items > 0;
+        const size_t failed = of_dict ? first_other_item(i, tensors) : is_met(row, tensors) ? kNone : i;
+        if (failed != kNone) {
             PyErr_Clear();
-            return static_cast<int64_t>(i);
+            return static_cast<int64_t>(failed);
         }
-        py::object now = at(row);
-        if (!now || !tensor_in(now.ptr())) return static_cast<int64_t>(i);
-        tensors.push_back(std::move(now));
+        i += row.items;
     }
     return make_distinct(tensors) ? kMet : kOthersAreOne;
 }
 
-/// Of other kinds than tensor; false with an error of Python's, too.
-bool Guards::holds(const Row& row) {
+/// Of the keys of a dict and the rows of its items behind them, in one walk.
+size_t Guards::first_other_item(size_t i, std::vector<py::object>& tensors) const {
+    PyObject* const holder = rows_[i].holder.ptr();
+    const size_t count = rows_[i].items;
+    PyObject *key = nullptr, *item = nullptr;
+    size_t n = 0;
+    for (Py_ssize_t at = 0; PyDict_Next(holder, &at, &key, &item); ++n) {
+        if (n == count) return i;
+        const Row& row = rows_[i + 1 + n];
+        if (key != row.key.ptr() && !equal(key, row.key.ptr())) return i;
+        if (!has_value(row, py::reinterpret_borrow<py::object>(item), tensors)) return i + 1 + n;
+    }
+    return n == count ? kNone : i;
+}
+
+/// False with an error of Python's, too.
+bool Guards::is_met(const Row& row, std::vector<py::object>& tensors) {
     switch (row.kind) {
         case Kind::length: return PyObject_Size(row.holder.ptr()) == row.length;
         case Kind::keys: return has_keys(row);
@@ -114,10 +128,19 @@ bool Guards::holds(const Row& row) {
             Py_XDECREF(now);  // compared alone
             return now == row.value.ptr();
         }
-        default: break;
+        default: return has_value(row, at(row), tensors);
     }
-    const py::object now = at(row);
-    if (!now || (now.ptr() != row.value.ptr() && !equal(now.ptr(), row.value.ptr()))) return false;
+}
+
+/// Of a row of kind same, content or tensor.
+bool Guards::has_value(const Row& row, py::object now, std::vector<py::object>& tensors) {
+    if (!now) return false;
+    if (row.kind == Kind::tensor) {
+        if (!tensor_in(now.ptr())) return false;
+        tensors.push_back(std::move(now));
+        return true;
+    }
+    if (now.ptr() != row.value.ptr() && !equal(now.ptr(), row.value.ptr())) return false;
     return !row.content || row.content->is_that_of(now.ptr());
 }
 
@@ -148,10 +171,12 @@ bool Guards::is_object(const Row& row) {
     PyObject* const holder = row.holder.ptr();
     if (reinterpret_cast<PyObject*>(Py_TYPE(holder)) != row.key.ptr()) return false;
     if (row.value.is_none()) return true;
+    if (Py_TYPE(holder)->tp_dictoffset) {
+        PyObject** const own = _PyObject_GetDictPtr(holder);
+        return own && *own == row.value.ptr();
+    }
     static PyObject* const name = PyUnicode_InternFromString("__dict__");
-    const auto now = py::reinterpret_steal<py::object>(
-        Py_TYPE(holder)->tp_dictoffset ? PyObject_GenericGetDict(holder, nullptr) : PyObject_GetAttr(holder, name));
-    return now.is(row.value);
+    return py::reinterpret_steal<py::object>(PyObject_GetAttr(holder, name)).is(row.value);
 }
 
 namespace {
@@ -184,10 +209,14 @@ py::object Guards::at(const Row& row) {
     PyObject* const holder = row.holder.ptr();
     PyObject* const key = row.key.ptr();
     const auto borrowed = [](PyObject* found) { return py::reinterpret_borrow<py::object>(found); };
-    if (PyDict_Check(holder)) return borrowed(PyDict_GetItem(holder, key));
+    const auto item_of = [&](PyObject* dict) {
+        PyObject* const item = PyDict_GetItemWithError(dict, key);
+        if (!item) PyErr_Clear();
+        return borrowed(item);
+    };
+    if (PyDict_Check(holder)) return item_of(holder);
     if (PyCell_Check(holder)) return borrowed(PyCell_GET(holder));
-    if (PyType_Check(holder))
-        return borrowed(PyDict_GetItem(namespace_of(reinterpret_cast<PyTypeObject*>(holder)).ptr(), key));
+    if (PyType_Check(holder)) return item_of(namespace_of(reinterpret_cast<PyTypeObject*>(holder)).ptr());
     PyObject* found = nullptr;
     if (PyContextVar_CheckExact(holder)) {
         if (PyContextVar_Get(holder, nullptr, &found) < 0) PyErr_Clear();
@@ -195,9 +224,10 @@ py::object Guards::at(const Row& row) {
     }
     if (PyLong_Check(key)) {
         const Py_ssize_t i = PyLong_AsSsize_t(key);
+        if (i == -1 && PyErr_Occurred()) return PyErr_Clear(), py::object();
         const bool list = PyList_Check(holder);
         if (list || PyTuple_Check(holder)) {
-            if (i < 0 || i >= PySequence_Fast_GET_SIZE(holder)) return PyErr_Clear(), py::object();
+            if (i < 0 || i >= PySequence_Fast_GET_SIZE(holder)) return {};
             return borrowed(list ? PyList_GET_ITEM(holder, i) : PyTuple_GET_ITEM(holder, i));
         }
         found = PySequence_GetItem(holder, i);  // of a deque
@@ -221,11 +251,27 @@ bool Guards::equal(PyObject* now, PyObject* then) {
     return PyObject_RichCompareBool(now, then, Py_EQ) == 1;
 }
 
+void Guards::find_items(size_t i) {
+    Row& row = rows_[i];
+    row.items = 0;
+    if (row.kind != Kind::keys || !PyDict_CheckExact(row.holder.ptr())) return;
+    const auto count = static_cast<size_t>(PyTuple_GET_SIZE(row.value.ptr()));
+    if (i + count >= rows_.size()) return;
+    for (size_t n = 0; n < count; ++n) {
+        const Row& item = rows_[i + 1 + n];
+        const bool valued = item.kind == Kind::same || item.kind == Kind::content || item.kind == Kind::tensor;
+        PyObject* const key = PyTuple_GET_ITEM(row.value.ptr(), static_cast<Py_ssize_t>(n));
+        if (!valued || !item.holder.is(row.holder) || item.key.ptr() != key) return;
+    }
+    row.items = count;
+}
+
 void Guards::sees(const std::vector<size_t>& first) {
     for (size_t i = 0; i < first.size(); ++i)
         if (first[i] > i || first[first[i]] != first[i])
             user_error(ErrorKind::Usage, "[_Guards] tensor {} is said to be tensor {}, which comes first nowhere", i,
                        first[i]);
+    for (size_t i = 0; i < rows_.size(); ++i) find_items(i);
     places_.clear();
     size_t kept = 0;
     for (size_t i = 0; i < first.size(); ++i) places_.push_back(first[i] == i ? kept++ : places_[first[i]]);

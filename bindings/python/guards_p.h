@@ -1,4 +1,5 @@
 #pragma once
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -39,6 +40,7 @@ class Guards {
         Kind kind;
         py::object holder, key, value;
         Py_ssize_t length = 0;
+        size_t items = 0;  ///< of keys: so many rows behind it are the items of the dict, in their order
         std::shared_ptr<const Content> content = {};
 
         int traverse(visitproc visit, void* arg) const {
@@ -46,12 +48,16 @@ class Guards {
             return 0;
         }
     };
+    static constexpr size_t kNone = SIZE_MAX;
     static py::object at(const Row& row);
-    static bool holds(const Row& row);
+    static bool is_met(const Row& row, std::vector<py::object>& tensors);
+    static bool has_value(const Row& row, py::object now, std::vector<py::object>& tensors);
     static bool has_keys(const Row& row);
     static bool is_object(const Row& row);
     static bool is_function(const Row& row);
     static bool is_class(const Row& row);
+    void find_items(size_t i);
+    size_t first_other_item(size_t i, std::vector<py::object>& tensors) const;
     bool make_distinct(std::vector<py::object>& all) const;
 
     std::vector<Row> rows_;

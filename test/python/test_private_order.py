@@ -104,7 +104,7 @@ def test_guards_of_odd_places():
             lambda: guards.add("function", (5, 1, (1, 2))), lambda: guards.add("function", (refused, 1, (1,))), lambda: guards.add("bases", (5, 1, ())), lambda: guards.add("bases", (int, "a", ())),
             lambda: guards.sees([1]), lambda: guards.sees([0, 0, 1]), lambda: guards.sees([-1]))  # fmt: skip
     for holder in ([1], (1,), {}, 5, "text", variable, refused, int, type("Own", (), {}), Tensor([1.0]), range(3), object()):
-        for key in (0, -1, 5, "name", None, 1.5, [], (), Tensor([1.0])):
+        for key in (0, -1, 5, 2**70, "name", None, 1.5, [], (), Tensor([1.0])):
             for kind in ("same", "tensor", "absent", "object", "keys"):
                 guards = _strata._Guards()
                 try:
