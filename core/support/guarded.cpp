@@ -10,6 +10,8 @@
 #include <cstring>
 #include <mutex>
 
+#include "strata/core/support/sanitized.h"
+
 namespace strata {
 namespace {
 
@@ -68,13 +70,6 @@ bool is_address(const void* at, size_t bytes) {
 }
 
 // What sanitizers make of an access looks at memory of theirs first, whose absence is no news of the program's.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define STRATA_SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define STRATA_SANITIZED 1
-#endif
-#endif
 #ifdef STRATA_SANITIZED
 #define STRATA_PLAIN __attribute__((no_sanitize("address", "thread", "undefined")))
 STRATA_PLAIN void move_bytes(char* to, const char* from, size_t bytes) {

@@ -8,14 +8,7 @@
 
 #include "strata/asm/llvm/service/emit.h"
 #include "strata/asm/llvm/service/wire.h"
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define STRATA_SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define STRATA_SANITIZED 1
-#endif
-#endif
+#include "strata/core/support/sanitized.h"
 
 namespace strata::isa {
 namespace {
