@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A small GPT learns this project's README character by character, and then writes, on the emulated GPU.
+"""A small GPT learns this project's pages character by character, and then writes, on the emulated GPU.
 
     examples/run characters [STEPS]      200 by default, about a minute on two cores
 Look at the text at the end: words and spelling come first, sense much later.
@@ -17,7 +17,8 @@ from training import plot, steps
 count = int(sys.argv[1]) if len(sys.argv) > 1 else 200
 strata.manual_seed(0)
 rng = np.random.default_rng(0)
-text = (Path(__file__).parents[1] / "README.md").read_text()
+root = Path(__file__).parents[1]
+text = "".join(page.read_text() for page in (root / "README.md", *sorted(root.glob("docs/*.md"))))
 letters = sorted(set(text))
 data = np.array([letters.index(c) for c in text])
 WIDTH, HEADS, LAYERS, LENGTH, BATCH = 64, 4, 2, 32, 16

@@ -1,6 +1,7 @@
 """What README, ARCHITECTURE, CONTRIBUTING and the pages of docs name exists: files, folders, options, settings, tests, names of code, links."""
 
 import fnmatch
+import posixpath
 import re
 
 import pytest
@@ -13,11 +14,12 @@ EXAMPLES = {
     "member_": "how members end", "kName": "any constant", "hip_runtime.h": "HIP's", "oob.hip": "a kernel of README's",
     "kernel.hip": "HIP source that came without a file",
 }
+LONGEST = {"README.md": 150, "ARCHITECTURE.md": 150}  # lines
 FILE_NAME = r"[\w*<>-]+\.(?:cpp|h|def|inc|py|pyi|hip|txt|cmake|patch)\b"
 
 
 def documents(tree):
-    return {f: tree.text(f) for f in tree.files if f.endswith(".md") and f.rpartition("/")[0] in ("", "docs")}
+    return {f: tree.text(f) for f in tree.files if f.endswith(".md") and f.rpartition("/")[0] in ("", "docs", "docs/internals")}
 
 
 def report(found):
@@ -90,11 +92,18 @@ def missing_names(tree):
 
 def missing_links(tree):
     for doc, line, m in words(tree, r"\]\(([^)#\s]+)[^)]*\)"):
-        if "://" not in m[1] and m[1] not in tree.files and not any(f.startswith(m[1].rstrip("/") + "/") for f in tree.files):
+        to = posixpath.normpath(posixpath.join(posixpath.dirname(doc), m[1]))
+        if "://" not in m[1] and to not in tree.files and not any(f.startswith(to + "/") for f in tree.files):
             yield doc, line, m[1], "the link leads nowhere"
 
 
-RULES = [missing_paths, missing_options, missing_tests, missing_names, missing_links]
+def long_front_pages(tree):
+    for doc, lines in LONGEST.items():
+        if doc in tree.files and (there := tree.text(doc).count("\n")) > lines:
+            yield doc, lines, doc, f"has {there} lines, more than {lines}: move what is not for a first reader to docs/"
+
+
+RULES = [long_front_pages, missing_paths, missing_options, missing_tests, missing_names, missing_links]
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -110,6 +119,7 @@ def test_what_the_documents_name_exists(rule):
     (missing_tests, "--gtest_filter='Good*' --gtest_filter='*Bad*'", ["*Bad*"]),
     (missing_tests, "test_core test_none", ["test_none"]),
     (missing_names, "`known_name`, `unknown_name`, `Known::other_name(x)`, STRATA_UNKNOWN", ["unknown_name", "Known", "other_name", "STRATA_UNKNOWN"]),
+    (long_front_pages, "\n" * 151, ["README.md"]),
     (missing_links, "[a](core/a.cpp) [b](core#x) [c](none.md) [d](https://llvm.org)", ["none.md"]),
 ])
 def test_what_is_missing_is_found(tmp_path, rule, text, missing):

@@ -1,4 +1,4 @@
-"""docs/stages.md is what `strata explain --stages` prints.
+"""docs/internals/stages.md is what `strata explain --stages` prints.
 
     python test/python/test_stages_page.py     writes what it prints now
 """
@@ -9,7 +9,7 @@ import pytest
 
 from strata import walk
 
-PAGE = Path(__file__).parents[2] / "docs" / "stages.md"
+PAGE = Path(__file__).parents[2] / "docs" / "internals" / "stages.md"
 
 
 def test_the_page_is_what_the_command_prints():

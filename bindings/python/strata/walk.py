@@ -1,4 +1,4 @@
-"""The walk of a tensor through the compiler: docs/stages.md is what stages() gives."""
+"""The walk of a tensor through the compiler: docs/internals/stages.md is what stages() gives."""
 
 import re
 
