@@ -118,6 +118,7 @@ Scheduled random(const codegen::Kernel& kernel, const codegen::Target& target, u
             fmt::print(stderr, "random schedule of {}: {}{}\n", kernel.name, codegen::to_string(drawn.actions),
                        compiled ? "" : ": " + compiled.error().message);
         if (compiled) return drawn;
+        if (compiled.error().kind == ErrorKind::Internal) throw Exception(compiled.error());
     }
     return {kernel, {}};
 }

@@ -30,6 +30,21 @@ bool is_of_the_step(UOp u, const UOpMap<bool>& of_step) {
     return u.is(Op::load) && is_in(u, Space::global) && of_step.contains(u);
 }
 
+/// What stands in loops that a body closes: it runs more than once a step.
+UOpMap<bool> inside_of_loops(std::span<const UOp> body) {
+    UOpMap<bool> found;
+    for (UOp closing : body) {
+        if (!closing.is(Op::end)) continue;
+        UOpMap<bool> of_range;
+        for (UOp u : body) {
+            const bool is_inside =
+                u == closing.src(1) || std::ranges::any_of(u.src(), [&](UOp s) { return of_range.contains(s); });
+            if (is_inside && !closes(u, closing.src(1))) of_range[u] = found[u] = true;
+        }
+    }
+    return found;
+}
+
 /// What a step of a loop copies: loads of it, which a barrier may have, and the barrier behind the stores to local memory.
 struct Copies {
     std::vector<UOp> loads;
@@ -41,9 +56,9 @@ struct Copies {
 std::optional<Copies> copies_of(UOp end) {
     Copies found{{}, {}, {}, 0};
     const std::vector<UOp> order = toposort(end.src(0));
-    const UOpMap<bool> of_step = dependents(order, end.src(1));
+    const UOpMap<bool> of_step = dependents(order, end.src(1)), inside = inside_of_loops(order);
     for (UOp u : order) {
-        if (!u.is(Op::barrier)) continue;
+        if (!u.is(Op::barrier) || inside.contains(u)) continue;
         if (found.read && depends_on(u, found.read)) {
             found.loads.assign(found.read.src().begin(), found.read.src().end());
             found.stored = u;
@@ -64,9 +79,9 @@ std::optional<Copies> copies_in_turns(UOp end, const Scopes& scopes) {
         if (u.is(Op::store)) written[memory_of(u)] = true;
     Copies found{{}, {}, {}, 0};
     const std::vector<UOp> order = toposort(end.src(0));
-    const UOpMap<bool> of_step = dependents(order, end.src(1));
+    const UOpMap<bool> of_step = dependents(order, end.src(1)), inside = inside_of_loops(order);
     for (UOp u : order) {
-        if (!u.is(Op::barrier)) continue;
+        if (!u.is(Op::barrier) || inside.contains(u)) continue;
         const std::vector<UOp> before = toposort(u);
         const auto stored = [&](UOp s) {
             return s.is(Op::store) && is_in(s, Space::local) && of_step.contains(s.src(0).src(1));

@@ -33,6 +33,7 @@ class Ordering {
         }
         out_.reserve(nodes.size());
         emit(kRoot);
+        STRATA_TRY_VOID(none_is_left_out());
         return std::move(out_);
     }
 
@@ -72,6 +73,20 @@ class Ordering {
             }
             out_.push_back(u);
         }
+    }
+
+    /// A loop without an end is in no list, nor is what stands in it.
+    Result<void> none_is_left_out() const {
+        size_t listed = 0;
+        for (const std::vector<UOp>& block : blocks_) listed += block.size();
+        const auto ranges = std::ranges::count_if(out_, [](UOp u) { return u.is(Op::range); });
+        if (out_.size() - static_cast<size_t>(ranges) == listed) return {};
+        for (size_t block = 0; block < kRoot; ++block)
+            for (UOp u : blocks_[block])
+                if (std::ranges::find(out_, u) == out_.end())
+                    return make_error(ErrorKind::Internal, "{} stands in a loop that nothing closes: {}", to_string(u),
+                                      names(loops(u)));
+        return {};
     }
 
     std::string names(RangeSet set) const {

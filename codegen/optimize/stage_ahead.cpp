@@ -42,6 +42,24 @@ bool starts_again(UOp sink, UOp outer) {
     return loops > 1;
 }
 
+/// A loop inside that of the tiles, each step of which brings the same tile's half again; empty: there is none.
+UOp loop_of_copies(UOp sink, UOp outer) {
+    for (UOp closing : toposort(sink)) {
+        if (!closes(closing, outer)) continue;
+        for (UOp u : toposort(closing.src(0))) {
+            if (!closes_ranges(u)) continue;
+            const std::vector<UOp> inside = toposort(u.src(0));
+            for (UOp range : u.src().subspan(1)) {
+                const Axis axis = range_arg(range).axis;
+                if ((axis != Axis::reduce && axis != Axis::loop) || closes(closing, range)) continue;
+                for (UOp copies : inside)
+                    if (keeps_back(copies) && depends_on(copies, outer) && depends_on(copies, range)) return range;
+            }
+        }
+    }
+    return {};
+}
+
 UOp in_halves(UOp sink, UOp outer) {
     const UOp turn = simplify(outer % kHalves);
     return rebuild(sink, [&](UOp u, std::span<const UOp> sources) {
@@ -69,6 +87,9 @@ Result<Kernel> stage_ahead(const Site& site) {
         return make_error(ErrorKind::Usage,
                           "a loop of {} tiles starts again: halves of local memory want an even number",
                           range_arg(outer).size);
+    if (const UOp inner = loop_of_copies(staged.sink, outer))
+        return make_error(ErrorKind::Usage, "a loop of {} steps inside that of the tiles copies each half again",
+                          range_arg(inner).size);
     int64_t bytes = 0;
     for (UOp u : toposort(staged.sink))
         if (keeps_back(u))

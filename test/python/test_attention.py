@@ -330,3 +330,15 @@ def test_rotary_positions_are_as_exact_far_away(start):
     for dtype, most in (("float32", 5e-7), ("bfloat16", 2**-8 * 1.5)):
         y = nn.rotary(Tensor.ones(1, 3, 64, dtype=dtype), start=start).cast("float32").numpy()[0]
         assert np.abs(y - np.concatenate([np.cos(angle) - np.sin(angle), np.cos(angle) + np.sin(angle)], 1)).max() < most
+
+
+def test_any_schedule_of_one_tensor_for_all_three_keeps_its_values(rng):
+    """Columns of the keys and of the result are one loop then: what a step of it copies to local memory, loops inside it may read again."""
+    draws = [(seed, 4, 50) for seed in (*range(200, 240), 31000504)] + [(seed, int(rng.integers(4, 12)), int(rng.choice([8, 20, 33, 50, 64]))) for seed in range(80)]
+    for seed, rows, width in draws:
+        x = rng.standard_normal((rows, width)).astype(np.float32)
+        with strata.config(target="asm", schedule="random", schedule_seed=seed):
+            t = Tensor(x)
+            got = nn.scaled_dot_product_attention(t, t, t, causal=True).numpy()
+        want = reference(x, x, x, np.where(np.tri(rows, dtype=bool), 0, -np.inf))
+        np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-5, err_msg=f"{seed} {rows} {width}")
