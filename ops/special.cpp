@@ -42,6 +42,20 @@ Ordered ordered(const Tensor& a, const Tensor& b) {
     return {is_first, where(is_first, a, b), where(is_first, b, a)};
 }
 
+/// x times a step from 0 to 1 that is 0 below -far, where x is another number: -infinity * 0 is NaN.
+Tensor stepped(const Tensor& x, const Tensor& step, double far) { return where(lt(x, -far), -1.0, x) * step; }
+/// x, and what stands for it beyond -far and far.
+Tensor within(const Tensor& x, double far) { return where(lt(far, x.abs()), far, x); }
+
+constexpr double kFarOfDensity = 64;  // the density is 0 there
+
+// The square's rounding is an error of the power: it is a sum of two.
+Tensor density_within(const Tensor& x) {
+    constexpr double kAtZero = std::numbers::inv_sqrtpi / std::numbers::sqrt2;
+    Tensor square = x * x, lost = op(Op::fma, {x, x, -square});
+    return (square * -0.5).exp() * (lost * (-0.5 * kAtZero) + kAtZero);
+}
+
 }  // namespace
 
 Tensor root_of(const Tensor& powers, double order) {
@@ -143,19 +157,28 @@ Tensor softplus_of(const Tensor& x) {
     return where(above, x, 0) + log1p_of(where(above, -x, x).exp());
 }
 
-// x sigmoid(2 u), u = sqrt(2 / pi) (x + 0.044715 x^3): what is small has all its digits. Beyond 30 the sigmoid is 0 or 1.
-Tensor gelu_tanh_of(const Tensor& x) {
-    constexpr double kScale = 2 * std::numbers::sqrt2 * std::numbers::inv_sqrtpi;
-    Tensor near = x.maximum(-30.0).minimum(30.0);
-    return x * (near * (near * near * (kScale * 0.044715) + kScale)).sigmoid();
+Tensor silu_of(const Tensor& x) {
+    constexpr double kFar = 1000;
+    return with_backward(stepped(x, x.sigmoid(), kFar), "silu", {x}, [at = held(x)](const Tensor& g) {
+        return std::vector{g * at.sigmoid() * (within(at, kFar) * (-at).sigmoid() + 1)};
+    });
 }
 
-// The square's rounding is an error of the power: it is a sum of two. Beyond 64 the density is 0.
-Tensor normal_density(const Tensor& x) {
-    constexpr double kAtZero = std::numbers::inv_sqrtpi / std::numbers::sqrt2;
-    Tensor near = x.maximum(-64.0).minimum(64.0), square = near * near, lost = op(Op::fma, {near, near, -square});
-    return (square * -0.5).exp() * (lost * (-0.5 * kAtZero) + kAtZero);
+Tensor gelu_of(const Tensor& x) {
+    return with_backward(stepped(x, op(Op::ncdf, x), kFarOfDensity), "gelu", {x}, [at = held(x)](const Tensor& g) {
+        Tensor near = within(at, kFarOfDensity);
+        return std::vector{g * (op(Op::ncdf, at) + near * density_within(near))};
+    });
 }
+
+// x sigmoid(2 u), u = sqrt(2 / pi) (x + 0.044715 x^3): what is small has all its digits. Beyond 30 the sigmoid is 0 or 1.
+Tensor gelu_tanh_of(const Tensor& x) {
+    constexpr double kScale = 2 * std::numbers::sqrt2 * std::numbers::inv_sqrtpi, kFar = 30;
+    Tensor near = x.maximum(-kFar).minimum(kFar);
+    return stepped(x, (near * (near * near * (kScale * 0.044715) + kScale)).sigmoid(), kFar);
+}
+
+Tensor normal_density(const Tensor& x) { return density_within(within(x, kFarOfDensity)); }
 
 Tensor sign_bit(const Tensor& x) { return lt(x.bitcast(bits_of(x.dtype())), 0); }
 

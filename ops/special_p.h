@@ -18,6 +18,9 @@ Tensor atan2_of(const Tensor& y, const Tensor& x);
 Tensor hypot_of(const Tensor& a, const Tensor& b);
 Tensor logaddexp_of(const Tensor& a, const Tensor& b);
 Tensor softplus_of(const Tensor& x);
+// x times a step, with the limits of values and slopes at both infinities.
+Tensor silu_of(const Tensor& x);
+Tensor gelu_of(const Tensor& x);
 Tensor gelu_tanh_of(const Tensor& x);
 Tensor normal_density(const Tensor& x);
 Tensor sign_bit(const Tensor& x);

@@ -10,6 +10,7 @@ import test_gradients_every as every
 import strata
 from strata import Tensor, linalg, nn
 from strata.nn import activations, losses
+from strata.nn.functional import _activations
 from tested import QUICK_TARGET
 
 STEP = 1e-6
@@ -72,21 +73,35 @@ def test_slopes_at_zeros_and_ties_lie_between_those_of_both_sides(label):
             assert all(np.isfinite(bend.numpy()).all() for bend in bends), number
 
 
-# x times what is 0 there, as the formula says; inf / inf.
-NAN_AT_INFINITY = {"silu", "gelu", "gelu_tanh", "nn.SiLU", "nn.GELU", "nn.GELUTanh", "nn.Mish", "nn.Softsign"}
 ONE = [name for name, (_, function, arrays, _) in every.ROWS.items() if len(arrays) == 1 and np.ndim(arrays[0]) == 1 and name not in ("histogram", "bincount") and " " not in name]
-ONE += [f"nn.{name}" for name in activations.__all__ if "GLU" not in name and "oftmax" not in name]
+ACTIVATIONS = {f"nn.{name}": getattr(nn, name)() for name in activations.__all__ if "GLU" not in name and "oftmax" not in name}
+ACTIVATIONS |= {name: getattr(Tensor, name) for name in ("silu", "gelu", "gelu_tanh", "softplus", "sigmoid", "relu", "tanh")}
+OTHER_SHAPES = {"glu", "gumbel_softmax", "log_softmax", "softmax", "softmin"}
+WITH_MORE = {"prelu": lambda x: nn.functional.prelu(x, Tensor([0.25], dtype=x.dtype)), "threshold": lambda x: nn.functional.threshold(x, 0.5, 2.0)}
+ACTIVATIONS |= {f"F.{name}": WITH_MORE.get(name) or getattr(nn.functional, name) for name in _activations.__all__ if name not in OTHER_SHAPES and not name.endswith("_")}
 
 
-@pytest.mark.parametrize("label", ONE)
+@pytest.mark.parametrize("label", [*ONE, *ACTIVATIONS])
 def test_a_slope_at_infinity_is_the_limit(label):
-    function = ROWS[label][0]
+    function = ACTIVATIONS.get(label) or ROWS[label][0]
     x = np.array([[sign * far for far in (np.inf, 1e9, 1e12)] for sign in (1, -1)])
     values = function(Tensor(x)).numpy()
     slopes = strata.grad(lambda t: function(t).sum())(Tensor(x)).numpy()
     for (_, _, value), (at, near, beyond) in zip(values, slopes):
-        if np.isfinite(beyond) and abs(near - beyond) < 1e-6 and np.isfinite(value) and label not in NAN_AT_INFINITY:
+        if np.isfinite(beyond) and abs(near - beyond) < 1e-6 and np.isfinite(value):
             assert abs(at - beyond) < 1e-6
+
+
+@pytest.mark.parametrize("label", ACTIVATIONS)
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "bfloat16"])
+def test_an_activation_at_infinity_is_its_limit(label, dtype):
+    """Far on either side it is a number, or grows as x does; NaN stays NaN, but for what compares alone."""
+    function, far = ACTIVATIONS[label], 3e4
+    x = Tensor(np.array([np.inf, far, -np.inf, -far, np.nan]), dtype=dtype)
+    at, near, under, below, unknown = function(x).cast("float64").numpy()
+    for value, limit in ((at, near), (under, below)):
+        assert value == (np.copysign(np.inf, limit) if abs(limit) > far / 1000 else pytest.approx(limit, abs=1e-4)), (value, limit)
+    assert np.isnan(unknown) or label == "F.threshold"
 
 
 def derivatives_of_prod(x, weights):

@@ -1,6 +1,7 @@
 """Activations as modules, one row each; those with `glu` halve an axis: one half gates the other (Shazeer 2020)."""
 
 from .._checks import check_all, real
+from .._derivatives import custom_gradient as _custom_gradient
 from .._narrow import rounded_once
 from .._strata import ArgumentError, ShapeError
 from .module import Module
@@ -17,12 +18,30 @@ def _exponential_below(x):
     return (x > 0).where(0, x).expm1()
 
 
+_FAR = 1000  # of e^-x nothing is left there
+
+
+def _within(x):
+    """x, and what stands for it where |x| is so large that e^-|x| is 0."""
+    return (x.abs() > _FAR).where(_FAR, x)
+
+
+@_custom_gradient
 def _mish(x):
     """x tanh(log(1 + e^x)) = x n / (n + 2), n = e^x (e^x + 2): nothing cancels. Above 0 by e^-x, which does not overflow."""
     above = x > 0
-    t = above.where(-x, x).exp()
-    n = above.where(t * 2 + 1, t * (t + 2))
-    return x * (n / (n + above.where(t * t * 2, 2)))
+    e = above.where(-x, x).exp()
+    n, rest = above.where(e * 2 + 1, e * (e + 2)), above.where(e * e * 2, 2)
+    inverse = 1 / (n + rest)
+    step = n * inverse
+    slope = step + _within(x) * (rest * inverse) * (1 + step) * x.sigmoid()
+    return (x < -_FAR).where(-1.0, x) * step, lambda g: g * slope
+
+
+@_custom_gradient
+def _softsign(x):
+    beyond = x.abs() + 1
+    return x.isinf().where(x.sign(), x / beyond), lambda g: g / beyond.square()
 
 
 def _halves(x, axis):
@@ -49,13 +68,13 @@ _ROWS = {
     "SiLU": (lambda x: x.silu(), "x * sigmoid(x)."),
     "Mish": (_mish, "x * tanh(softplus(x))."),
     "Softplus": (softplus, "log(1 + exp(x)), without overflow."),
-    "Softsign": (lambda x: x / (x.abs() + 1), "x / (1 + |x|)."),
+    "Softsign": (_softsign, "x / (1 + |x|)."),
     "Sigmoid": (lambda x: x.sigmoid(), "1 / (1 + exp(-x))."),
     "LogSigmoid": (lambda x: -softplus(-x), "log(sigmoid(x)), without overflow."),
     "Tanh": (lambda x: x.tanh(), "Hyperbolic tangent."),
     "Hardtanh": (lambda x, low=-1.0, high=1.0: x.clamp(low, high), "x kept within [low, high]."),
     "Hardsigmoid": (lambda x: ((x + 3) / 6).clamp(0, 1), "(x + 3) / 6 kept within [0, 1]."),
-    "Hardswish": (lambda x: x * ((x + 3) / 6).clamp(0, 1), "x * Hardsigmoid(x)."),
+    "Hardswish": (lambda x: (x < -3).where(-3, x) * ((x + 3) / 6).clamp(0, 1), "x * Hardsigmoid(x)."),
     "ReLU6": (lambda x: x.clamp(0, 6), "x kept within [0, 6]."),
     "Softmax": (lambda x, axis=-1: x.softmax(axis), "exp(x) / sum(exp(x)) along an axis."),
     "LogSoftmax": (lambda x, axis=-1: x.log_softmax(axis), "log(softmax(x)) along an axis."),

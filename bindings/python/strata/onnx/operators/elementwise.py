@@ -5,7 +5,7 @@ import math
 
 import numpy
 
-from ... import _strata
+from ... import _strata, nn
 from ..._strata import Tensor, Unsupported
 from ..values import NARROW, NARROW_RANGE, POWERS, Narrow, type_name
 from .common import in_float32, is_narrow, wide
@@ -157,12 +157,12 @@ def hard_sigmoid(x, *, alpha=0.2, beta=0.5):
 
 @in_float32
 def hard_swish(x):
-    return x * hard_sigmoid(x, alpha=1 / 6)
+    return (x < -3).where(-3, x) * hard_sigmoid(x, alpha=1 / 6)
 
 
 @in_float32
 def swish(x, *, alpha=1.0):
-    return x * (x * alpha).sigmoid()
+    return x.silu() if alpha == 1 else (x * alpha).silu() / alpha if alpha else x * 0.5
 
 
 @in_float32
@@ -172,12 +172,12 @@ def softplus(x):
 
 @in_float32
 def mish(x):
-    return x * x.logaddexp(0).tanh()
+    return nn.Mish()(x)
 
 
 @in_float32
 def softsign(x):
-    return x / (1 + abs(x))
+    return nn.Softsign()(x)
 
 
 def thresholded_relu(x, *, alpha=1.0):
@@ -198,7 +198,7 @@ def prelu(x, slope, *, version=9):
 
 @in_float32
 def swiglu(gate, value, *, alpha=1.0):
-    return gate * (gate * alpha).sigmoid() * value
+    return swish(gate, alpha=alpha) * value
 
 
 def infinite(x, *, detect_negative=1, detect_positive=1):
