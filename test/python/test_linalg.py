@@ -251,3 +251,30 @@ def test_gradients_that_are_not_there_say_so(rng):
     singular = Tensor(np.zeros((2, 2))).requires_grad_()
     with pytest.raises(linalg.LinAlgError):
         linalg.det(singular).backward()
+
+
+@pytest.mark.parametrize("values", [[1, 2, 3, 5], [2, 2, 3, 5], [2, 2, 2, 2], [-1, -1, 4, 4], [0, 0, 1, 1], [0, 0, 0, 0]])
+def test_equal_values_have_gradients_of_what_no_choice_of_vectors_changes(rng, values):
+    """By finite differences of symmetric changes; what depends on the choice has a finite gradient."""
+    q = np.linalg.qr(rng.standard_normal((4, 4)))[0]
+    x = (q * np.array(values, float)) @ q.T
+    x, weights = (x + x.T) / 2, Tensor(rng.standard_normal((4, 4)))
+    def between(t):
+        vectors, top = linalg.eigh(t).eigenvectors, [i for i, v in enumerate(sorted(values)) if v == max(values)]
+        part = vectors[:, top[0] :]
+        return (part @ part.mT * weights).sum()
+
+    functions = {
+        "sum": lambda t: linalg.eigh(t).eigenvalues.sum(), "squares": lambda t: linalg.eigvalsh(t).square().sum(), "projector": between,
+        "svdvals": lambda t: linalg.svdvals(t).square().sum(), "trace": lambda t: linalg.eigvalsh(t).sum() * linalg.eigvalsh(t).square().sum(),
+    }  # fmt: skip
+    for name, f in functions.items():
+        got = strata.grad(f)(Tensor(x)).numpy()
+        for _ in range(3):
+            change = rng.standard_normal((4, 4))
+            change = change + change.T
+            step = 1e-5
+            slope = (f(Tensor(x + step * change)).item() - f(Tensor(x - step * change)).item()) / (2 * step)
+            np.testing.assert_allclose((got * change).sum(), slope, rtol=1e-5, atol=1e-5, err_msg=name)
+    for f in (lambda t: linalg.eigh(t).eigenvectors, lambda t: linalg.svd(t)[0], lambda t: linalg.svd(t)[2], lambda t: linalg.svd(t[:, :3], full_matrices=False)[0], lambda t: linalg.svd(t[:2], full_matrices=False)[2]):
+        assert np.isfinite(strata.grad(lambda t: (f(t)[..., :2, :2] * weights[:2, :2]).sum())(Tensor(x)).numpy()).all()

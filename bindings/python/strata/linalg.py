@@ -7,7 +7,7 @@ Products, norms, traces and powers are graphs of tensor operations, on the devic
 matrix (cholesky, det, eigh, inv, qr, slogdet, solve, svd and what is made of them) is computed by LAPACK through numpy.linalg,
 on the host and at the call, and lies on the argument's device afterwards. Of real matrices all but qr have gradients, and these again
 by strata.gradients; qr, complex matrices, and the rest of a full svd of those that are not square have none, and say so where one is asked
-for. Singular values or eigenvalues that are equal have gradients, but not their vectors. float32 and complex64 are decomposed in their own precision.
+for. Equal singular values or eigenvalues have gradients; their vectors are any basis, along the choice of which the gradient is 0. float32 and complex64 are decomposed in their own precision.
 
 Errors: ShapeError for arguments without matrices, or without square ones where those are needed; DTypeError for what is
 neither float32, float64, complex64 nor complex128; LinAlgError, which is NumPy's, for a matrix without an inverse, without a
@@ -263,10 +263,24 @@ def _of_cholesky(g, x, *, upper=False):
     return [(half + half.mT) * 0.5]
 
 
+_ULPS = 64  # for each row of a matrix
+
+
+def _inverse_beyond(values, least):
+    """1 / values, and 0 where they are no larger than `least`: equal values, or 0, but for rounding."""
+    near = values.abs() <= least
+    return near.where(0, 1 / near.where(1, values))
+
+
+def _rounding(values):
+    """How near equal values may be found, (..., 1): LAPACK's are off by n ulps of the largest, and the matrix by a few itself."""
+    return values.detach().abs().max(-1, True) * (_ULPS * values.shape[-1] * _np.finfo(values.dtype.numpy_name).eps)
+
+
 def _apart(values):
-    """1 / (b - a) of all pairs of an axis as rows a and columns b; 0 of each with itself."""
-    eye = Tensor.eye(values.shape[-1], dtype=values.dtype, device=values.device)
-    return (1 - eye) / (values.unsqueeze(-2) - values.unsqueeze(-1) + eye)
+    """1 / (b - a) of all pairs of an axis as rows a and columns b; 0 of equal values. What is the same for every choice of their vectors
+    needs no slope along the choice."""
+    return _inverse_beyond(values.unsqueeze(-2) - values.unsqueeze(-1), _rounding(values).unsqueeze(-1)) if values.shape[-1] else values.unsqueeze(-2)
 
 
 def _of_eigenvalues(g, x):
@@ -295,7 +309,7 @@ def _of_left(g, x, *, full_matrices=True):
     u, s, vh = _thin(x, full_matrices)
     inner = u.mT @ g
     turned = _apart(s.square()) * (inner - inner.mT)
-    beside = (g - u @ inner) / s.unsqueeze(-2) if x.shape[-2] > x.shape[-1] else 0
+    beside = (g - u @ inner) * _inverse_beyond(s, _rounding(s)).unsqueeze(-2) if x.shape[-2] > x.shape[-1] else 0
     return [(u @ (turned * s.unsqueeze(-2)) + beside) @ vh]
 
 
@@ -303,7 +317,7 @@ def _of_right(g, x, *, full_matrices=True):
     u, s, vh = _thin(x, full_matrices)
     inner = vh @ g.mT
     turned = _apart(s.square()) * (inner - inner.mT)
-    beside = (g - inner.mT @ vh) / s.unsqueeze(-1) if x.shape[-1] > x.shape[-2] else 0
+    beside = (g - inner.mT @ vh) * _inverse_beyond(s, _rounding(s)).unsqueeze(-1) if x.shape[-1] > x.shape[-2] else 0
     return [u @ ((turned * s.unsqueeze(-1)) @ vh + beside)]
 
 
