@@ -68,7 +68,7 @@ Kernel uop_kernel(py::handle function, const std::vector<ops::KernelArgument>& a
         if (own) given.push_back(parameter(arguments[i], static_cast<int>(given.size())));
         params.append(own ? from_uop(given.back()) : values[i]);
     }
-    py::object made = function(*params);
+    py::object made = py::module_::import("strata._checks").attr("called")("custom_kernel", function, params);
     py::object name = py::getattr(function, "__name__", py::str(""));
     GraphScope scope;
     UOp sink = to_uop(made);

@@ -80,6 +80,30 @@ def shown(value):
     return _short.repr(value)
 
 
+def called(where, function, given, named=types.MappingProxyType({})):
+    """What a function of the user's gives. Where it takes other arguments than those, ArgumentError says which."""
+    try:
+        return function(*given, **named)
+    except TypeError as e:
+        if not isinstance(e, Error):
+            _say_arguments(where, function, given, named)
+        raise
+
+
+def _say_arguments(where, function, given, named):
+    import inspect
+
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # of what is not written in Python
+        return
+    try:
+        signature.bind(*given, **named)
+    except TypeError as e:
+        count = f"{len(given)} argument{'s' * (len(given) != 1)}{''.join(f', {name}=' for name in named)}"
+        raise ArgumentError(f"[{where}] calls {getattr(function, '__name__', shown(function))}{signature} with {count}: {e}") from None
+
+
 def _explain(function, name, given, named, error, is_total):
     """Raises what is wrong with the arguments; returns where nothing is seen."""
     import inspect  # which takes longer to import than most of the package

@@ -6,7 +6,7 @@ import threading
 import types
 
 from . import _strata
-from ._checks import check_all
+from ._checks import called, check_all, shown
 from ._strata import DTypeError, ShapeError, Tensor, UsageError
 
 
@@ -21,7 +21,7 @@ def _function(f, name):
     return f
 
 
-def _on_stand_ins(f, arguments, places):
+def _on_stand_ins(where, f, arguments, places, named=types.MappingProxyType({})):
     """f's result, the tensors that took the place of those arguments, and the arguments as tensors: both with the values that they
     had at the call, whatever f gives them."""
     given, originals, stand_ins = list(arguments), [], []
@@ -32,7 +32,7 @@ def _on_stand_ins(f, arguments, places):
     _strata._differentiating(1)
     before = _strata._without_past(False)
     try:
-        return f(*given), stand_ins, originals
+        return called(where, f, given, named), stand_ins, originals
     finally:
         _strata._without_past(before)
         _strata._differentiating(-1)
@@ -70,7 +70,7 @@ def value_and_grad(f, argnums=0):
     def both(*arguments, **named):
         if any(not -len(arguments) <= i < len(arguments) for i in places):
             raise UsageError(f"[grad] argument {argnums} of a call with {len(arguments)}")
-        y, stand_ins, originals = _on_stand_ins(lambda *given: f(*given, **named), arguments, places)
+        y, stand_ins, originals = _on_stand_ins("grad", f, arguments, places, named)
         if isinstance(y, Tensor) and y.size != 1:
             raise UsageError(f"[grad] the function gives shape {y.shape}: sum it, or use strata.vjp")
         found = _derivatives(y, stand_ins, originals)
@@ -94,7 +94,7 @@ def grad(f, argnums=0):
 def vjp(f, *arguments):
     """f's value y, and a function that takes a tensor g of y's shape to the derivatives of sum(g * y) by all arguments."""
     places = tuple(range(len(arguments)))
-    y, stand_ins, originals = _on_stand_ins(_function(f, "vjp"), arguments, places)
+    y, stand_ins, originals = _on_stand_ins("vjp", _function(f, "vjp"), arguments, places)
     if not isinstance(y, Tensor):
         raise UsageError(f"[vjp] the function gives a {type(y).__name__}: it must give a Tensor")
     y = _strata._twin(y)  # which may be an argument that f goes on to change
@@ -111,6 +111,7 @@ def jvp(f, arguments, tangents):
     By differentiating twice: what pull_back does is linear in g, and its derivative by g is the one along the tangents. ShapeError
     for a tangent of another shape.
     """
+    _function(f, "jvp")
     for name, given in (("arguments", arguments), ("tangents", tangents)):
         if not isinstance(given, (list, tuple)):
             raise UsageError(f"[jvp] {name} are a list or tuple with one for each argument of the function, not a {type(given).__name__}")
@@ -155,7 +156,9 @@ def _of_each(given, arguments, what):
 
 def of_kernel(results, inputs, grad):
     """Results of a user's kernel, of which the first has the gradient that the function says."""
-    first = _strata._with_gradient(results[0], _floats(inputs), lambda g: _of_each(grad(g, *inputs), inputs, "custom_kernel"))
+    if not callable(grad):
+        raise UsageError(f"[custom_kernel] grad is {shown(grad)}: a function of what arrives at the result and of the inputs")
+    first = _strata._with_gradient(results[0], _floats(inputs), lambda g: _of_each(called("custom_kernel", grad, (g, *inputs)), inputs, "custom_kernel"))
     return first, *results[1:]
 
 
@@ -175,7 +178,7 @@ def custom_gradient(f):
     @functools.wraps(_function(f, "custom_gradient"))
     def own(*arguments):
         inputs = [_strata._twin(x) for x in _floats(arguments)]  # as they are at the call
-        made = f(*arguments)
+        made = called("custom_gradient", f, arguments)
         if not isinstance(made, tuple) or len(made) != 2 or not callable(made[1]):
             raise UsageError("[custom_gradient] the function gives a value and a function that takes gradients back")
         value, back = made
@@ -211,7 +214,7 @@ def checkpoint(f):
         def call(given, again):
             keys.enter(again)
             try:
-                value = f(*given, **named)
+                value = called("checkpoint", f, given, named)
             finally:
                 keys.exit()
             if not isinstance(value, Tensor):
@@ -320,7 +323,7 @@ class no_grad:
             if len(arguments) != 1 or named:
                 raise UsageError("[no_grad] decorates one function: @strata.no_grad()")
             return no_grad(arguments[0])
-        made = _inside_no_grad(self._function, *arguments, **named)
+        made = _inside_no_grad(called, "no_grad", self._function, arguments, named)
         if isinstance(made, types.GeneratorType):
             return _steps(made)
         if isinstance(made, types.AsyncGeneratorType):

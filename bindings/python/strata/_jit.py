@@ -6,6 +6,7 @@ import types
 import warnings
 
 from . import _derivatives, _strata
+from ._checks import called
 from ._jit_values import Arguments, Results, alike
 from ._reach import Reach
 from ._strata import UsageError
@@ -32,7 +33,7 @@ class _Captured:
         outer, _fed_places.exempt = _fed_places.exempt, exempt
         self.capture.enter()
         try:
-            value = function(*args, **kwargs)
+            value = called("jit", function, args, kwargs)
             after, seen = Reach(function, objects), Arguments(args, kwargs, name)
             replaced, self.strange = self.before.changes(after, exempt)
             if self.strange is None and (seen.key != given.key or any(a is not b for a, b in zip(seen.tensors, tensors))):
@@ -148,7 +149,7 @@ class jit(_strata._Calls):
     def _otherwise(self, *args, **kwargs):
         """A call that is not what was captured last."""
         if _strata._capturing() or _derivatives.inside():
-            return self.function(*args, **kwargs)
+            return called("jit", self.function, args, kwargs)
         before = _strata._without_past(False)
         try:
             return self._call(args, kwargs)
@@ -162,7 +163,7 @@ class jit(_strata._Calls):
             self._use(captured)
             return captured.capture.replay(inputs, args, kwargs)
         if not self._tracing.acquire(blocking=False):  # by another thread, which may wait for this one
-            return self.function(*args, **kwargs)
+            return called("jit", self.function, args, kwargs)
         try:
             candidate, _, why = self._find(given)
             return self._trace(args, kwargs, given, candidate, why)

@@ -2,7 +2,7 @@
 
 import math
 
-from .._checks import check_all, integer, shown
+from .._checks import called, check_all, integer, shown
 from .._strata import Tensor, UsageError
 from ..functional import embedding, linear
 from . import init
@@ -81,7 +81,7 @@ class Sequential(Module):
 
     def forward(self, x):
         for layer in self.layers:
-            x = layer(x)
+            x = called("Sequential", layer, (x,))
         return x
 
     def __len__(self):

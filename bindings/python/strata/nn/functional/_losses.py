@@ -2,6 +2,7 @@
 
 import math
 
+from ..._checks import called, shown
 from ..._strata import ShapeError, Tensor, UsageError
 from .. import losses as _own
 from ._shared import reduced, rounded_once
@@ -145,10 +146,22 @@ def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2, eps=1e-6, s
     return reduced((pairwise_distance(anchor, positive, p, eps) - far + margin).relu(), reduction, size_average, reduce)
 
 
+def _distance_of(function, a, b):
+    name = "triplet_margin_with_distance_loss"
+    if not callable(function):
+        raise UsageError(f"[{name}] distance_function is {shown(function)}: a function of two tensors")
+    value = called(name, function, (a, b))
+    if not isinstance(value, Tensor):
+        raise UsageError(f"[{name}] distance_function gives {shown(value)}: it must give a Tensor")
+    return value
+
+
 @rounded_once
 def triplet_margin_with_distance_loss(anchor, positive, negative, *, distance_function=None, margin=1.0, swap=False, reduction="mean"):
     """triplet_margin_loss by a distance of one's own: distance_function(rows, rows); pairwise_distance by default."""
-    distance = distance_function or pairwise_distance
+    def distance(a, b):
+        return pairwise_distance(a, b) if distance_function is None else _distance_of(distance_function, a, b)
+
     far = distance(anchor, negative)
     far = far.minimum(distance(positive, negative)) if swap else far
     return reduced((distance(anchor, positive) - far + margin).relu(), reduction)
