@@ -2,6 +2,7 @@
 NumPy, and against torch where that is installed."""
 
 import ast
+import contextlib
 import inspect
 from pathlib import Path
 
@@ -349,3 +350,25 @@ def test_functions_are_captured(name):
     for scale in (1.0, 0.5, 0.25):
         tensors = [of_type("float32")(x * scale if x.dtype == np.float64 and x is arrays[0] else x) for x in arrays]
         np.testing.assert_allclose(captured(*tensors).numpy(), call(*tensors).numpy(), rtol=1e-6, atol=1e-6)
+
+
+SIZES = {"kernel_size", "output_size", "size", "num_classes", "upscale_factor", "downscale_factor", "stride", "padding", "dilation", "groups"}
+
+
+@pytest.mark.parametrize("huge", [2**31, 2**70], ids=hex)
+def test_a_huge_size_is_refused_or_lazy(huge):
+    """No list of so many places is made on the host."""
+    import layer_calls
+    import random_values
+
+    for name in (n for n in SIGNATURES if hasattr(F, n)):
+        f = getattr(F, name)
+        parameters = inspect.signature(f).parameters
+        axes = next((int(c) for c in name if c in "123"), 2)
+        x = Tensor.ones(1, 2, *[4] * axes)
+        for place in SIZES & set(parameters):
+            r = random_values.seeded(name, place)
+            given = {p: layer_calls.strategy_of(p).draw(r) for p, what in parameters.items() if what.default is what.empty and what.kind is what.POSITIONAL_OR_KEYWORD}
+            given |= {p: 2 for p in ("kernel_size", "stride") if p in given} | {"input": x, place: huge}
+            with contextlib.suppress(strata.Error):
+                f(**given)

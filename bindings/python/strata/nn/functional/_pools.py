@@ -8,6 +8,7 @@ from ._shared import each, rounded_once, taken
 from ._convolutions import batched
 
 _SIZES = (1, 2, 3)
+_MOST = 1 << 22  # windows of an axis whose places the host lists
 __all__ = [f"{kind}{n}d" for kind in ("adaptive_avg_pool", "adaptive_max_pool", "avg_pool", "lp_pool", "max_pool", "max_unpool") for n in _SIZES]
 __all__ += [f"{kind}{n}d_with_indices" for kind in ("adaptive_max_pool", "max_pool") for n in _SIZES]
 __all__ += [f"fractional_max_pool{n}d{more}" for n in (2, 3) for more in ("", "_with_indices")]
@@ -164,6 +165,8 @@ def _wanted(name, sizes, output_size):
     wanted = wanted * len(sizes) if len(wanted) == 1 else wanted
     if len(wanted) != len(sizes) or any(n is not None and n < 0 for n in wanted):
         raise UsageError(f"[{name}] output_size {output_size}: one number, or {len(sizes)}")
+    if any(to is not None and to > max(n, _MOST) for n, to in zip(sizes, wanted)):
+        raise UsageError(f"[{name}] output_size {output_size}: {_MOST} windows of an axis at most")
     return [n if to is None else to for n, to in zip(sizes, wanted)]
 
 
