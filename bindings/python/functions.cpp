@@ -46,7 +46,8 @@ void bind_nn(py::module_& m) {
            "they must be finite.\nscale: 1 / sqrt(d) by default.");
     nn.def("cross_entropy", &cross_entropy, py::arg("logits"), py::arg("target"), py::arg("reduction") = "mean",
            "-log_softmax(logits)[target]: logits (n, classes, ...) or (classes,), target integers (n, ...) or (). A "
-           "negative class counts from the last one,\nas an index does.");
+           "negative class counts from the last one,\nas an index does. A target whose class has all but an ulp of the "
+           "probability costs exactly 0, as in PyTorch.");
 }
 
 using Counts = As<"int | Sequence[int]">;

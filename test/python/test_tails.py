@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from rows_of_tails import ROWS
+from rows_of_tails import ROWS, softplus
 
 import strata
 from strata import Tensor
@@ -40,3 +40,19 @@ def test_values_and_slopes_keep_their_digits(row):
             strata.realize([value, slope])
         assert_within(f"{row.name} of {x.dtype}", value.numpy(), row.value(wide), wide, row.of_value)
         assert_within(f"slope of {row.name} of {x.dtype}", slope.numpy(), row.slope(wide), wide, row.of_slope)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_logarithms_of_probabilities_are_right_beside_1(dtype):
+    """Within an ulp of 1, or of themselves where they are larger: of a class with all but an ulp of the sum that is 0, as in PyTorch."""
+    apart = points(ROWS[0], dtype)
+    rows = Tensor(np.stack([apart, np.zeros_like(apart)], -1))
+    wide = apart.astype(np.longdouble)
+    want = np.stack([-softplus(-wide), -softplus(wide)], -1)
+    places = Tensor(np.zeros(len(apart), np.int32))
+    with strata.config(target=QUICK_TARGET):
+        found = {"log_softmax": (rows.log_softmax(-1), want), "cross_entropy": (strata.nn.cross_entropy(rows, places, "none"), -want[:, 0]), "logsumexp": (rows.logsumexp(-1), softplus(wide))}
+        strata.realize([value for value, _ in found.values()])
+    for name, (value, right) in found.items():
+        off = np.abs(value.numpy() - right) / (np.finfo(dtype).eps * np.maximum(np.abs(right), 1))
+        assert off.max() <= 2, (name, apart[np.argmax(off) // (off.size // len(apart))], off.max())

@@ -71,7 +71,8 @@ def log_cosh(x, target, reduction="mean"):
 
 def cross_entropy(logits, target, label_smoothing=0.0, reduction="mean"):
     """-log_softmax(logits)[target]: logits (n, classes, ...) or (classes,), target integers (n, ...) or (). A negative
-    class counts from the last one, as an index does.
+    class counts from the last one, as an index does. A target whose class has all but an ulp of the probability costs
+    exactly 0, as in PyTorch.
 
     label_smoothing: so much of the target is spread evenly over all classes (Szegedy et al. 2016).
     """
