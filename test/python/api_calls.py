@@ -140,6 +140,9 @@ def expected(name, given, named, dtype):
     if name not in ONE_TO_ONE or named.keys() & {"dtype"} or any(v is None for v in named.values()):
         return None
     values, named = [plain(v) for v in given], {k: plain(v) for k, v in named.items()}
+    if not any(isinstance(v, np.ndarray) for v in values):  # numbers alone are of the default types
+        with np.errstate(over="ignore"):
+            values = [np.float32(v) if isinstance(v, float) else v for v in values]
     if np.dtype(dtype).kind == "f" and any(map(is_floating, [*values, *named.values()])):
         values = [v.astype(dtype) if isinstance(v, np.ndarray) and v.dtype.kind in "iu" else v for v in values]
     if name in REDUCES - {"any", "all"} and values[0].dtype == bool:
