@@ -222,14 +222,15 @@ class PlanRun {
         recorder.launched(programs_[step.kernel], used, slots.subspan(used.size()));
     }
 
-    /// Strict mode sees each value in memory of its own.
+    /// Strict mode sees each value in memory of its own, or over the input that it is written over.
     Buffer& memory(uint32_t at) {
         std::shared_ptr<Buffer>& known = memory_[at];
         if (known && (at < plan_.inputs_ || plan_.memory_[at - plan_.inputs_].result)) return *known;
         const LaunchPlan::Memory& made = plan_.memory_[at - plan_.inputs_];
-        if (shares_ && made.place == LaunchPlan::kNoPlace)
-            return *memory_[plan_.inputs_ + plan_.last_heir(at - static_cast<uint32_t>(plan_.inputs_))];
-        std::shared_ptr<Buffer>& held = shares_ ? scratch_[made.place] : known;
+        std::shared_ptr<Buffer>& last =
+            memory_[plan_.inputs_ + plan_.last_heir(at - static_cast<uint32_t>(plan_.inputs_))];
+        if (made.place == LaunchPlan::kNoPlace) return *last;
+        std::shared_ptr<Buffer>& held = shares_ ? scratch_[made.place] : last;
         if (!held) held = std::make_shared<Buffer>(device_, made.dtype, made.size);
         return *held;
     }

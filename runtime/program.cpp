@@ -75,7 +75,9 @@ Result<void> Program::clear_counter() const {
 Launched Program::launch(std::span<const uint64_t> slots, Wait wait, Sample sample) const {
     order();
     return with_arguments(slots, [&](std::span<const uint8_t> arguments) {
-        return launch({code.grid, code.block, code.dynamic_lds}, arguments, wait, sample);
+        hip::LaunchReport asked;
+        asked.in_place = true;
+        return launch({code.grid, code.block, code.dynamic_lds}, arguments, wait, sample, std::move(asked));
     });
 }
 

@@ -61,6 +61,9 @@ struct LaunchConfig {
     bool* over_budget = nullptr;  ///< gets whether the launch was ended since a wave ran as many instructions as it may
     /// Addresses in allocations that the kernel may only read, unless one of those that it may write lies in them too.
     std::vector<DeviceAddress> read_only = {}, written = {};
+    /// What the kernel reads by one pointer it may write by another, in this order: the planner of its launches knows that it reads
+    /// such bytes before. Else strict mode holds it to what its pointers promise.
+    bool in_place = false;
     bool profiled = false;  ///< keep what the timing model finds out on its way; without effect unless `timed`
 };
 

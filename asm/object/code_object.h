@@ -62,6 +62,9 @@ struct KernelArg {
     std::string access = {};  ///< "read_only", "write_only", "read_write": .actual_access, else .access; "" = not said
     std::string type_name = {};
     bool is_const = false;  ///< what it points to
+    /// No other pointer leads to memory that is reached by it, if that is written: .is_restrict, or an .actual_access that LLVM gives
+    /// such pointers alone.
+    bool unaliased = false;
 };
 
 struct KernelInfo {

@@ -57,8 +57,11 @@ Result<KernelArg> read_arg(const Value& map, const KernelInfo& kernel) {
     fields.number(".offset", arg.offset).number(".size", arg.size).text(".value_kind", arg.value_kind);
     fields.text(".name", arg.name).text(".address_space", arg.address_space);
     fields.text(".access", arg.access).text(".actual_access", arg.access).text(".type_name", arg.type_name);
-    fields.number(".is_const", arg.is_const, 1);
+    bool restricted = false;
+    fields.number(".is_const", arg.is_const, 1).number(".is_restrict", restricted, 1);
     STRATA_TRY_VOID(fields.done());
+    const Value* const actual = map.find(".actual_access");
+    arg.unaliased = restricted || (actual && (arg.access == "read_only" || arg.access == "write_only"));
     if (uint64_t{arg.offset} + arg.size > kernel.kernarg_size)
         return damaged("kernel '{}': argument at {} of {} bytes lies outside the kernarg segment of {} bytes",
                        kernel.name, arg.offset, arg.size, kernel.kernarg_size);
@@ -121,6 +124,7 @@ Bytes write_metadata(const ArchInfo& arch, std::span<const KernelSpec> kernels, 
             if (!arg.access.empty()) fields.set(".actual_access", arg.access);
             if (!arg.address_space.empty()) fields.set(".address_space", arg.address_space);
             if (arg.is_const) fields.set(".is_const", true);
+            if (arg.unaliased) fields.set(".is_restrict", true);
             if (!arg.name.empty()) fields.set(".name", arg.name);
             fields.set(".offset", arg.offset);
             fields.set(".size", arg.size);

@@ -236,6 +236,7 @@ Result<void> module_launch_kernel(FunctionHandle* function, std::array<uint32_t,
     config.last_behind = report.last_behind;
     config.read_only = report.read_only;
     config.written = report.written;
+    config.in_place = report.in_place;
     config.output = &report.output;
     config.check = check_of_settings();
     config.check_races = settings().check_races;

@@ -52,6 +52,7 @@ struct LaunchReport {
         false;  ///< asked for: emulated, of settings().emu_sampled the first workgroup, the last and one between
     /// Asked for: memory that the kernel may only read, unless it is given a part of it to write too. Emulated, a write faults.
     std::vector<DevicePtr> read_only = {}, written = {};
+    bool in_place = false;     ///< told: an output may lie over an input, whose elements the kernel reads before
     bool shows_output = true;  ///< the provider shows what is printed; who does it himself clears it before the launch
     double modelled_ms = 0;    ///< if time is modelled
     std::any details;          ///< of a type that the provider's header names

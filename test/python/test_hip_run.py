@@ -228,6 +228,12 @@ def test_races_between_workgroups_are_looked_for_where_it_is_asked(build):  # no
     assert "global-race" in said and "is written here by workgroup (1, 0, 0) and was written by workgroup (0, 0, 0), in no order" in said
 
 
+def test_pointers_that_promise_to_be_the_only_one_are_held_to_it(build):  # noqa: F811
+    said = hip_run("--check", build("broken"), "alias").stderr
+    assert "aliased-pointers" in said and "argument 0" in said and "__restrict__" in said
+    assert hip_run("--check", build("broken"), "apart").stderr == ""
+
+
 def interrupt(program, what, folder):
     """Status and output of a program that is interrupted while its kernel runs, and what it has left in memory and files."""
     before = set(os.listdir("/dev/shm"))

@@ -17,14 +17,6 @@ constexpr uint64_t kPageBits = 12;
 
 bool is_global(uint64_t address) { return !is_private(address) && address >> 32 != kSharedAperture; }
 
-uint32_t scalar_bytes(const Moment& moment) {
-    uint32_t bytes = 0;
-    for (const lint::Write& write : moment.step.access->all_writes()) bytes = 4u * write.registers.count;
-    for (const lint::Read& read : moment.step.access->all_reads())
-        if (read.use == lint::Use::stored) bytes = 4u * read.registers.count;
-    return bytes;
-}
-
 /// Whether both may be made at the same time.
 bool both_atomic(Atomic a, Atomic b) {
     if (a > b) std::swap(a, b);
@@ -150,7 +142,7 @@ void GlobalRaces::access(const Moment& moment, uint32_t group, Atomic atomic, bo
     if (op.layout == Layout::scalar_memory) {
         if (!is_plain_scalar(moment.inst())) return;
         const uint64_t address = scalar_address(moment.wave, op.scalar_memory());
-        if (is_global(address)) lane(now, -1, address, scalar_bytes(moment));
+        if (is_global(address)) lane(now, -1, address, scalar_bytes(*moment.step.access));
         return;
     }
     const MemoryFields& fields = op.memory();

@@ -33,6 +33,7 @@ GroupChecks::GroupChecks(LaunchChecks& launch)
     : launch_(launch),
       paths_(launch.paths_of_this_thread()),
       races_(launch.races()),
+      pointers_(launch.pointers()),
       given_(Registers::known_at_start(launch.setup().given)),
       local_(launch.setup().lds, launch.setup().waves) {
     waves_.resize(launch.setup().waves);
@@ -86,11 +87,12 @@ bool GroupChecks::before_run(Wave& wave, const Site& site) {
     if (run.wants_lane && !exec) return false;
     if (run.wants_lane && (run.id >= had_lanes_.size() || !had_lanes_[run.id])) see_lanes(run, chunk);
     if (op.layout == Layout::memory && !run.is_private && !pass_memory(state, wave, op)) return false;
+    if (pointers_ && stale(wave, chunk, run.first, op)) return false;
     if (run.widened && bytes_inside(wave, op, run.widened) < run.widened) return false;
     state.registers.pass(run, exec);
     if (run.stores && state.missed & exec && state.missed & exec & lanes_elsewhere(wave, &op))
         come_back(state, wave, exec);
-    if (races_)
+    if (races_ || pointers_)
         for (uint32_t i = follows ? state.index + 1 : run.first; i <= run.last; ++i)
             share(state, wave, chunk, i, i == run.first ? &op : nullptr);
     if (run.barrier || run.is_private) {
@@ -177,8 +179,10 @@ void GroupChecks::step(OfWave& state, Wave& wave, const Chunk& chunk, uint32_t i
     if (checked.stores && back && back & lanes_elsewhere(wave, op)) come_back(state, wave, back);
     const Moment moment{wave, step, op, found_, checked.transfer, checked.transfer_y, checked.is_move};
     if (checked.wants_lane) want_lane(moment);
-    if (races_) share(state, wave, chunk, index, op);
+    if (races_ || pointers_) share(state, wave, chunk, index, op);
     state.registers.step(moment);
+    if (pointers_ && op)
+        if (const uint64_t lanes = stale(wave, chunk, index, *op)) state.registers.lose_stale(moment, lanes);
     if (op && checked.widened)
         if (const uint32_t inside = bytes_inside(wave, *op, checked.widened); inside < checked.widened)
             state.registers.lose_beyond(moment, inside);
@@ -217,7 +221,13 @@ void GroupChecks::see_lanes(const Run& run, const Chunk& chunk) {
         if (table_->instructions[i].wants_lane) wanted_.with.insert(chunk.pcs[i]);
 }
 
-/// What the instruction is to other workgroups.
+uint64_t GroupChecks::stale(Wave& wave, const Chunk& chunk, uint32_t index, const Op& op) {
+    if (op.layout != Layout::memory && op.layout != Layout::scalar_memory) return 0;
+    const lint::Step step{chunk.pcs[index], &chunk.insts[index], &table_->instructions[index].access};
+    return pointers_->stale({wave, step, &op, found_});
+}
+
+/// What the instruction is to other workgroups, and to other pointers.
 void GroupChecks::share(OfWave& state, Wave& wave, const Chunk& chunk, uint32_t index, const Op* op) {
     const isa::Inst& inst = chunk.insts[index];
     if (!inst.row) return;
@@ -225,9 +235,10 @@ void GroupChecks::share(OfWave& state, Wave& wave, const Chunk& chunk, uint32_t 
     const lint::Step step{chunk.pcs[index], &inst, &checked.access};
     if (op && (op->layout == Layout::memory || op->layout == Layout::scalar_memory)) {
         if (seen_ != &wave) see(wave);
-        races_->access({wave, step, op, found_}, number_, checked.atomic, state.released == step.pc);
+        if (pointers_) pointers_->access({wave, step, op, found_});
+        if (races_) races_->access({wave, step, op, found_}, number_, checked.atomic, state.released == step.pc);
     }
-    if (checked.hand_over == HandOver::none) return;
+    if (!races_ || checked.hand_over == HandOver::none) return;
     races_->hand_over(number_, checked.hand_over);
     if (checked.hand_over == HandOver::releases) state.released = step.pc + inst.size;
 }

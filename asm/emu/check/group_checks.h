@@ -47,12 +47,14 @@ class GroupChecks final : public Observer {
     void come_back(OfWave& state, const Wave& wave, uint64_t exec);
     void want_lane(const Moment& moment);
     void see_lanes(const Run& run, const Chunk& chunk);
+    uint64_t stale(Wave& wave, const Chunk& chunk, uint32_t index, const Op& op);
     void share(OfWave& state, Wave& wave, const Chunk& chunk, uint32_t index, const Op* op);
     void see(const Wave& wave);
 
     LaunchChecks& launch_;
     Paths& paths_;
     GlobalRaces* races_;   ///< nullptr: they are not looked for
+    Pointers* pointers_;   ///< nullptr: none share memory
     uint32_t number_ = 0;  ///< of the workgroup, there
     ScalarSet given_;      ///< scalars that waves start with
     const Chunk* table_chunk_ = nullptr;

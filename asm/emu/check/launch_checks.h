@@ -9,6 +9,7 @@
 #include "strata/asm/emu/check/access_table.h"
 #include "strata/asm/emu/check/global_races.h"
 #include "strata/asm/emu/check/paths.h"
+#include "strata/asm/emu/check/pointers.h"
 #include "strata/asm/lint/finding.h"
 
 // Strict mode: asm/lint's rules along the way of every wave, and what only running code shows.
@@ -36,12 +37,14 @@ class LaunchChecks {
         bool raises = false;            ///< the first finding ends the launch
         /// Whose races between workgroups are looked for, by one thread; nullptr: they are not.
         const DeviceMemory* shared = nullptr;
+        Pointers* pointers = nullptr;  ///< that share memory; nullptr: none do
     };
     explicit LaunchChecks(const Setup& setup) : setup_(setup) {
         if (setup.shared) races_.emplace(*setup.shared);
     }
 
     const Setup& setup() const { return setup_; }
+    Pointers* pointers() const { return setup_.pointers; }
     GlobalRaces* races() { return races_ ? &*races_ : nullptr; }
     Paths& paths_of_this_thread();
     void add(const lint::Findings& found, const LanesWanted& wanted);

@@ -29,6 +29,11 @@ lint::Finding finding_of(std::string_view name, std::string_view how, lint::Kind
     if (kind == lint::Kind::out_of_bounds) {
         finding.what = fmt::format("{} {}, but comes from behind the end of the memory that was loaded", name, how);
         finding.fix = "load no more than the memory has, or make it larger";
+    } else if (kind == lint::Kind::aliased_pointers) {
+        finding.what = fmt::format(
+            "{} {}, but comes from an argument's memory that the launch has written by another argument before", name,
+            how);
+        finding.fix = "other memory for one of the two arguments, or a kernel that reads before it writes";
     } else if (kind == lint::Kind::uninitialised_memory) {
         finding.what = fmt::format("{} {}, but nothing has written what it was loaded from", name, how);
         finding.fix = "write the memory before it is loaded";
@@ -143,6 +148,18 @@ void Registers::lose_beyond(const Moment& moment, uint32_t inside) {
         put(reg, 0, (1u << 8 * bytes) - 1);
         set_origin(reg, (moment.step.pc + 1) | kBeyond);
     }
+}
+
+void Registers::lose_stale(const Moment& moment, uint64_t lanes) {
+    for (const Write& write : moment.step.access->all_writes())
+        for (uint16_t i = 0; i < write.registers.count; ++i) {
+            const auto reg = static_cast<uint16_t>(write.registers.first + i);
+            if (reg < lint::kVectors)
+                put(reg, 0, 0);
+            else if (const size_t row = reg - size_t{lint::kVectors}; row < rows_.size())
+                lose(row, lanes);
+            set_origin(reg, (moment.step.pc + 1) | kStale);
+        }
 }
 
 void Registers::lose_loaded(uint16_t reg, uint64_t lanes, uint64_t pc) {
@@ -301,11 +318,12 @@ void Registers::use(const Moment& moment, const lint::Registers& registers, uint
             if ((!vector || lanes >> lane & 1) && asked & ~bits(reg, lane)) missing |= 1ull << lane;
         if (!missing) continue;
         const Origin from = origin(reg);
-        const lint::Kind kind = from & kBeyond ? lint::Kind::out_of_bounds
-                                : from         ? lint::Kind::uninitialised_memory
-                                               : lint::Kind::uninitialised;
+        const lint::Kind kind = from & kBeyond  ? lint::Kind::out_of_bounds
+                                : from & kStale ? lint::Kind::aliased_pointers
+                                : from          ? lint::Kind::uninitialised_memory
+                                                : lint::Kind::uninitialised;
         moment.report(kind, vector ? missing : 0,
-                      [&] { return finding_of(lint::name({reg, 1}), how, kind, from & ~kBeyond); });
+                      [&] { return finding_of(lint::name({reg, 1}), how, kind, from & ~(kBeyond | kStale)); });
         for (int lane = 0; lane < (vector ? lanes_ : 1); ++lane)
             if (missing >> lane & 1) put(reg, lane, ~0u);
     }

@@ -64,6 +64,8 @@ class Registers {
     void put_loaded(uint16_t reg, int lane, uint32_t bits, uint64_t pc);
     /// A scalar load found so many bytes, and then the end of its memory.
     void lose_beyond(const Moment& moment, uint32_t inside);
+    /// A load took in such lanes what the launch has written over it.
+    void lose_stale(const Moment& moment, uint64_t lanes);
 
   private:
     struct Result {
@@ -120,10 +122,10 @@ class Registers {
     std::vector<uint64_t> low_;
     std::vector<uint64_t> partly_;   ///< lanes of which partial_ tells more, if they are not known whole
     std::vector<uint32_t> partial_;  ///< known bits, by row and lane
-    /// Where what is not known comes from: pc + 1 of the load that brought it, and whether from behind the end of its memory;
-    /// 0: none did.
+    /// Where what is not known comes from: pc + 1 of the load that brought it, and whether from behind the end of its memory or
+    /// from where another pointer has written; 0: none did.
     using Origin = uint64_t;
-    static constexpr Origin kBeyond = 1ull << 63;
+    static constexpr Origin kBeyond = 1ull << 63, kStale = 1ull << 62;
     Origin origin(uint16_t reg) const;
     Origin origin(const Moment& moment) const;
     void set_origin(uint16_t reg, Origin origin);

@@ -20,6 +20,14 @@ uint64_t scalar_address(const Wave& wave, const ScalarMemoryFields& fields) {
     return (scalar64(&wave, fields.base) + offset + more) & ~3ull;
 }
 
+uint32_t scalar_bytes(const lint::Access& access) {
+    uint32_t bytes = 0;
+    for (const lint::Write& write : access.all_writes()) bytes = 4u * write.registers.count;
+    for (const lint::Read& read : access.all_reads())
+        if (read.use == lint::Use::stored) bytes = 4u * read.registers.count;
+    return bytes;
+}
+
 bool may_be_widened(const isa::Inst& inst, uint32_t bytes) {
     return inst.row->mnemonic.starts_with("s_load_") && (bytes == 8 || bytes == 16);
 }

@@ -47,6 +47,7 @@ Result<LoadedKernel> decode_kernel(const isa::CodeObject& object, const isa::Ker
     watched.global_memory = true;
     loaded.shared_accesses = std::make_unique<AccessTable>(*loaded.program, watched);
     loaded.shared = std::make_unique<InstrumentedCode>(*loaded.program, loaded.shared_accesses.get());
+    loaded.pointers = std::make_unique<PointerTable>(object, kernel);
     Result<const Op*> entry = loaded.program->entry(offset);
     if (!entry) {
         Error error = std::move(entry.error());

@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "strata/asm/emu/check/access_table.h"
+#include "strata/asm/emu/check/pointers.h"
 #include "strata/asm/emu/launch/clear.h"
 #include "strata/asm/emu/observe/cost.h"
 #include "strata/asm/emu/observe/counter.h"
@@ -25,7 +26,8 @@ struct LoadedKernel {
     std::unique_ptr<AccessTable> accesses;
     std::unique_ptr<InstrumentedCode> checked;  ///< what those run that only strict mode observes
     std::unique_ptr<AccessTable> shared_accesses;
-    std::unique_ptr<InstrumentedCode> shared;  ///< the same where it looks for races between workgroups
+    std::unique_ptr<InstrumentedCode> shared;  ///< the same where it looks at accesses to global memory one by one
+    std::unique_ptr<PointerTable> pointers;
     const Op* entry = nullptr;
     std::unique_ptr<RowsToClear> cleared;
     ServiceArguments services;

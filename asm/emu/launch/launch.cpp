@@ -167,12 +167,14 @@ struct KeepOutput {
 /// Strict mode of a launch: hands over what it found, however the launch ends.
 class Checks {
   public:
-    Checks(Plan& plan, const LoadedKernel& kernel, const LaunchConfig& config)
-        : checks_({*kernel.program, config.check_races ? *kernel.shared_accesses : *kernel.accesses, plan.given,
+    Checks(Plan& plan, const LoadedKernel& kernel, const LaunchConfig& config, std::span<const uint8_t> arguments)
+        : pointers_(Pointers::of(*kernel.pointers, arguments, *plan.launch.memory, config.in_place)),
+          checks_({*kernel.program, one_by_one(config) ? *kernel.shared_accesses : *kernel.accesses, plan.given,
                    plan.waves, plan.lds, plan.scratch, config.check == Check::raise,
-                   config.check_races ? plan.launch.memory : nullptr}),
+                   config.check_races ? plan.launch.memory : nullptr, pointers_.get()}),
           findings_(config.findings) {
         plan.checks = &checks_;
+        if (one_by_one(config)) plan.checked = kernel.shared.get();
     }
     ~Checks() {
         if (findings_) *findings_ = checks_.findings();
@@ -187,15 +189,19 @@ class Checks {
     bool ended_launch() const { return checks_.setup().raises && !checks_.findings().empty(); }
 
   private:
+    /// Whether accesses to global memory are looked at.
+    bool one_by_one(const LaunchConfig& config) const { return config.check_races || pointers_; }
+
+    std::unique_ptr<Pointers> pointers_;
     LaunchChecks checks_;
     std::vector<lint::Finding>* findings_;
 };
 
 /// Runs the plan, observed as the configuration asks.
 Result<LaunchStats> run(Pool& pool, Plan& plan, const LoadedKernel& kernel, const Model& model,
-                        const LaunchConfig& config) {
+                        const LaunchConfig& config, std::span<const uint8_t> arguments) {
     plan.instrumented = kernel.instrumented.get();
-    plan.checked = config.check_races ? kernel.shared.get() : kernel.checked.get();
+    plan.checked = kernel.checked.get();
     const bool counted = config.counted || settings().emu_fidelity;
     if (counted) {
         kernel.counter->clear();
@@ -210,7 +216,7 @@ Result<LaunchStats> run(Pool& pool, Plan& plan, const LoadedKernel& kernel, cons
     STRATA_TRY_VOID(check_budget(plan));
     const KeepOutput keep{plan.services, config.output};
     std::optional<Checks> checks;
-    if (config.check != Check::off) checks.emplace(plan, kernel, config);
+    if (config.check != Check::off) checks.emplace(plan, kernel, config, arguments);
     const Result<Outcome> ran = pool.run(plan, threads);
     if (checks && checks->ended_launch()) return checks->error(*plan.launch.object, kernel);
     if (config.over_budget) *config.over_budget = plan.over_budget;
@@ -311,7 +317,7 @@ Result<LaunchStats> Gpu::launch(const Module& module, std::string_view kernel_na
         std::min(residency(*state_->model, arch, shape_of(plan, kernel)).groups_at_once, kMostResidents);
     pack_scalars(plan, kernel.info->descriptor, arch, area.packet, area.kernarg, kernarg);
     const ReadOnly read_only(state_->shared->memory, config);
-    return run(state_->pool, plan, kernel, *state_->model, config);
+    return run(state_->pool, plan, kernel, *state_->model, config, kernarg);
 }
 
 }  // namespace strata::emu

@@ -1,5 +1,5 @@
 // Mistakes that strict mode and the emulator's memory find, and kernels that depend on an order or do not end:
-// broken race | between | bound | freed | assert | print | order | endless | handled.
+// broken race | between | alias | apart | bound | freed | assert | print | order | endless | handled.
 #include <hip/hip_runtime.h>
 
 #include <unistd.h>
@@ -23,6 +23,8 @@ __global__ void one_more(int* out, int n) {
 __global__ void insist(const int* value) { assert(*value == 7); }
 
 __global__ void same(int* out) { *out = blockIdx.x; }
+
+__global__ void shifted(const int* __restrict__ in, int* __restrict__ out) { out[threadIdx.x] = in[threadIdx.x] + 1; }
 
 __global__ void order(int* tickets) {
     if (threadIdx.x % 64 == 0) tickets[1 + threadIdx.x / 64] = atomicAdd(tickets, 1);
@@ -56,6 +58,8 @@ int main(int, char** arguments) {
     if (hipMemset(memory, 0, 256 * sizeof(int)) != hipSuccess) return 1;
     if (!strcmp(what, "race")) neighbours<<<1, 256>>>(memory);
     if (!strcmp(what, "between")) same<<<2, 1>>>(memory);
+    if (!strcmp(what, "alias")) shifted<<<1, 64>>>(memory, memory + 1);
+    if (!strcmp(what, "apart")) shifted<<<1, 64>>>(memory, memory + 64);
     if (!strcmp(what, "order")) print_order(memory);
     if (!strcmp(what, "handled")) signal(SIGINT, leave);
     if (!strcmp(what, "endless") || !strcmp(what, "handled")) {
