@@ -4,7 +4,7 @@ import math
 
 from ... import functional as _own
 from ..._strata import ShapeError, Tensor, UsageError, stack
-from ._shared import each, rounded_once, taken
+from ._shared import each, listed, rounded_once, taken
 from ._convolutions import batched
 from ._resize import _CUBIC
 
@@ -88,7 +88,7 @@ def fold(input, output_size, kernel_size, dilation=1, padding=0, stride=1):
         raise ShapeError(f"[fold] shape {input.shape} for kernel_size {window} and output_size {sizes}: it takes (n, channels * {math.prod(window)}, {math.prod(places)})")
     x = x.reshape(x.shape[0], x.shape[1] // math.prod(window), *window, *places).movedim(4, 3)  # an axis of places behind that of the window
     for n, k, d, p, s, m in zip(sizes, window, apart, around, steps, places):
-        to = [[j * m + (y + p - j * d) // s for j in range(k) if (y + p - j * d) % s == 0 and 0 <= (y + p - j * d) // s < m] for y in range(n)]
+        to = [[j * m + (y + p - j * d) // s for j in listed("fold", k) if (y + p - j * d) % s == 0 and 0 <= (y + p - j * d) // s < m] for y in listed("fold", n)]
         x = taken(x.flatten(2, 3), 2, to).sum(-1).movedim(2, -1)
     return x if input.ndim == 3 else x.squeeze(0)
 
@@ -100,7 +100,8 @@ def affine_grid(theta, size, align_corners=None):
         raise ShapeError(f"[affine_grid] theta {theta.shape} for size {tuple(size)}: (n, 2, 3) for two sizes, (n, 3, 4) for three")
 
     def line(n):
-        places = [2 * i / (n - 1) - 1 if n > 1 else 0.0 for i in range(n)] if align_corners else [(2 * i + 1) / n - 1 for i in range(n)]
+        all = listed("affine_grid", n)
+        places = [2 * i / (n - 1) - 1 if n > 1 else 0.0 for i in all] if align_corners else [(2 * i + 1) / n - 1 for i in all]
         return Tensor(places, wide, theta.device)
 
     wide = theta.dtype if theta.dtype.itemsize >= 4 else "float32"

@@ -3,12 +3,12 @@
 import math
 
 from ... import functional as _own
+from ..._checks import shown
 from ..._strata import Tensor, UsageError, _root_of
-from ._shared import each, rounded_once, taken
+from ._shared import MOST_LISTED, each, listed, rounded_once, taken
 from ._convolutions import batched
 
 _SIZES = (1, 2, 3)
-_MOST = 1 << 22  # windows of an axis whose places the host lists
 __all__ = [f"{kind}{n}d" for kind in ("adaptive_avg_pool", "adaptive_max_pool", "avg_pool", "lp_pool", "max_pool", "max_unpool") for n in _SIZES]
 __all__ += [f"{kind}{n}d_with_indices" for kind in ("adaptive_max_pool", "max_pool") for n in _SIZES]
 __all__ += [f"fractional_max_pool{n}d{more}" for n in (2, 3) for more in ("", "_with_indices")]
@@ -109,7 +109,7 @@ def _counts(at, count_include_pad, device):
     """How many elements each window has, a tensor that broadcasts to the places."""
     out = None
     for axis, (n, k, s, p, places) in enumerate(zip(at.sizes, at.window, at.stride, at.padding, at.places)):
-        ends = [(i * s - p, min(i * s - p + k, n + p)) for i in range(places)]
+        ends = [(i * s - p, min(i * s - p + k, n + p)) for i in listed("avg_pool", places)]
         numbers = [float(end - start if count_include_pad else min(end, n) - max(start, 0)) for start, end in ends]
         along = Tensor(numbers, device=device).reshape(places, *[1] * (len(at.sizes) - 1 - axis))
         out = along if out is None else out * along
@@ -165,8 +165,8 @@ def _wanted(name, sizes, output_size):
     wanted = wanted * len(sizes) if len(wanted) == 1 else wanted
     if len(wanted) != len(sizes) or any(n is not None and n < 0 for n in wanted):
         raise UsageError(f"[{name}] output_size {output_size}: one number, or {len(sizes)}")
-    if any(to is not None and to > max(n, _MOST) for n, to in zip(sizes, wanted)):
-        raise UsageError(f"[{name}] output_size {output_size}: {_MOST} windows of an axis at most")
+    if any(to is not None and to > MOST_LISTED for to in wanted):
+        raise UsageError(f"[{name}] output_size {shown(output_size)}: {MOST_LISTED} windows of an axis at most")
     return [n if to is None else to for n, to in zip(sizes, wanted)]
 
 

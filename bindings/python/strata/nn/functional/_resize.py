@@ -5,7 +5,7 @@ import math
 
 from ..._checks import shown
 from ..._strata import DTypeError, ShapeError, Tensor, UsageError
-from ._shared import rounded_once, taken
+from ._shared import MOST_LISTED, rounded_once, taken
 from ._pools import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
 
 __all__ = ["interpolate", "upsample", "upsample_bilinear", "upsample_nearest"]
@@ -25,9 +25,6 @@ def _nearest(i, n, scale):
 
 def _nearest_exact(i, n, scale):
     return [(min(int((i + 0.5) * scale), n - 1), 1.0)]
-
-
-_MOST = 1 << 24  # elements of an axis whose places the host lists
 
 
 def _linear(place, n):
@@ -98,8 +95,8 @@ def _sizes(x, size, scale_factor, recompute):
     if len(numbers) != axes or any(not n > 0 for n in numbers):
         raise UsageError(f"[interpolate] {given} for {axes} sizes: one number above 0, or one for each")
     sizes = [int(n) for n in numbers] if size is not None else [math.floor(n * f) for n, f in zip(x.shape[2:], numbers)]
-    if max(sizes, default=0) > _MOST:
-        raise UsageError(f"[interpolate] to sizes {shown(sizes)}: {_MOST} at most")
+    if max(sizes, default=0) > MOST_LISTED:
+        raise UsageError(f"[interpolate] to sizes {shown(sizes)}: {MOST_LISTED} at most")
     if min(*sizes, *x.shape[2:]) < 1:
         raise ShapeError(f"[interpolate] from sizes {x.shape[2:]} to {tuple(sizes)}: at least 1")
     exact = size is not None or recompute

@@ -1,5 +1,6 @@
 """What the functions of torch's names have in common: how losses are reduced, arguments a number or one an axis."""
 
+from ..._checks import shown
 from ..._narrow import rounded_once  # noqa: F401
 from ..._strata import Tensor, UsageError
 
@@ -33,6 +34,16 @@ def each(name, what, given, axes):
     if len(numbers) != axes:
         raise UsageError(f"[{name}] {what} {given}: one number, or {axes}")
     return numbers
+
+
+MOST_LISTED = 1 << 22  # elements of an axis whose places the host lists
+
+
+def listed(name, n):
+    """range(n), whose places the host lists."""
+    if n > MOST_LISTED:
+        raise UsageError(f"[{name}] an axis of {shown(n)}: {MOST_LISTED} at most")
+    return range(n)
 
 
 def taken(x, axis, rows, fill=0.0):
