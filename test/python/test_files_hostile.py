@@ -208,9 +208,14 @@ def test_names_of_any_letters_and_tensors_of_no_elements_come_back(tmp_path):
     strata.save(tmp_path / "x.safetensors", tensors, {"ü": "漢"})
     got = strata.load(tmp_path / "x.safetensors")
     assert got.metadata == {"ü": "漢"} and {n: (t.shape, t.tolist()) for n, t in got.items()} == {n: (t.shape, t.tolist()) for n, t in tensors.items()}
-    for wrong in (lambda: strata.save(tmp_path / "y.safetensors", {"__metadata__": Tensor([1.0])}), lambda: strata.save(tmp_path / "y.safetensors", {}, {"a": 1})):
-        with pytest.raises(strata.UsageError, match="texts by name"):
-            wrong()
+    with pytest.raises(strata.UsageError, match="rename it"):
+        strata.save(tmp_path / "y.safetensors", {"__metadata__": Tensor([1.0])})
+    for wrong in ({"a": 1}, {1: "a"}, [("a", "b")], "a", 5, object(), Tensor([1.0])):
+        for name in ("y.safetensors", "y.npz"):
+            with pytest.raises(strata.UsageError, match="texts by name"):
+                strata.save(tmp_path / name, {}, wrong)
+    with pytest.raises(strata.UsageError, match="holds no metadata"):
+        strata.save(tmp_path / "y.npz", {}, {"a": "b"})
 
 
 # GGUF

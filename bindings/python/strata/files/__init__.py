@@ -9,7 +9,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from .._checks import checked
+from .._checks import checked, shown
 from .._files import check_kind, open_regular
 from .._strata import _MOST_AXES, Tensor, Unsupported, UsageError
 from .._written import written
@@ -130,6 +130,11 @@ def save(path, tensors, metadata=None):
         raise UsageError(f"[save] {path}: the format is told by the name, which ends in {', '.join(writers)}")
     if not hasattr(tensors, "items"):
         raise UsageError(f"[save] takes a dict of tensors by name, not a {type(tensors).__name__}")
+    metadata = {} if metadata is None else metadata
+    if not isinstance(metadata, Mapping) or not all(isinstance(text, str) for pair in metadata.items() for text in pair):
+        raise UsageError(f"[save] metadata is {shown(metadata)}: a dict of texts by name")
+    if metadata and path.suffix != ".safetensors":
+        raise UsageError(f"[save] {path.name}: {path.suffix} holds no metadata: leave them out, or write .safetensors")
     for name, t in tensors.items():
         if not isinstance(name, str) or not isinstance(t, Tensor):
             raise UsageError(f"[save] {name!r}: names are texts, values are tensors")
@@ -138,7 +143,7 @@ def save(path, tensors, metadata=None):
         except UnicodeEncodeError:
             raise UsageError(f"[save] the name {name[:40]!r} has a half of a character: files hold names as UTF-8") from None
     with written(path) as file:
-        writers[path.suffix](file, tensors, metadata or {})
+        writers[path.suffix](file, tensors, dict(metadata))
 
 
 load, save = checked(load), checked(save)

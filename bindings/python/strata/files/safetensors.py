@@ -83,8 +83,8 @@ def load(path, device):
 
 def save(file, tensors, metadata):
     names = {_strata.dtypes.__dict__[dtype]: name for name, dtype in TYPES.items()}
-    if "__metadata__" in tensors or not all(isinstance(text, str) for pair in metadata.items() for text in pair):
-        raise _strata.UsageError("[save] metadata of safetensors are texts by name, and no tensor is called __metadata__")
+    if "__metadata__" in tensors:
+        raise _strata.UsageError("[save] a tensor of safetensors cannot be called __metadata__: rename it")
     header, end = {"__metadata__": metadata} if metadata else {}, 0
     for name, t in sorted(tensors.items(), key=lambda item: (-item[1].dtype.itemsize, item[0])):  # so that all are aligned
         if t.dtype not in names:
