@@ -2,7 +2,8 @@
 //
 // For each element of the input there are three things to prove:
 // 1. its loads are part of the value that is stored there, so that no compiler moves the store before them: `earlier`. Where others
-//    need the loads too, a sum or another output, the value must not lose them where a condition is known: `surely_in`;
+//    need the loads too, a sum or another output, the value must not lose them where a condition is known: `surely_in`; what
+//    others have outside of reductions, it has outside of them too;
 // 2. the thread that stores it is the only one that loads it, and no later step of a loop does: the offsets are the same ranges;
 // 3. a reduction that reads it is done before: none does, or it is of a row, of which a thread has the same elements in each walk,
 //    and loops over rows are inside all others (finish_ids in finish.cpp).
@@ -36,8 +37,8 @@ std::unordered_set<UOp, UOpHash> below_reductions(std::span<const UOp> nodes) {
 }
 
 /// Loads and reductions that a value is made of whatever its conditions turn out to be: one that is known for some elements leaves
-/// the other choice out.
-std::unordered_set<UOp, UOpHash> surely_in(UOp value) {
+/// the other choice out. With those that its reductions are made of, or without.
+std::unordered_set<UOp, UOpHash> surely_in(UOp value, bool through_reductions) {
     const std::vector<UOp> order = toposort(value);
     std::vector<UOp> asked;
     for (UOp u : order)
@@ -52,6 +53,10 @@ std::unordered_set<UOp, UOpHash> surely_in(UOp value) {
         for (size_t i = 0; i < asked.size(); ++i) {
             const auto has = [&](UOp s) { return bool(sure.at(s)[i]); };
             const std::span<const UOp> choices = u.src().subspan(u.is(Op::where) ? 1 : 0);
+            if (u.is(Op::reduce) && !through_reductions) {
+                own[i] = u == asked[i];
+                continue;
+            }
             const bool in_all = !choices.empty() && std::ranges::all_of(choices, has);
             own[i] = u == asked[i] || in_all || (!may_fold && std::ranges::any_of(choices, has)) ||
                      (known_test && has(u.src(0)));
@@ -62,6 +67,20 @@ std::unordered_set<UOp, UOpHash> surely_in(UOp value) {
     for (size_t i = 0; i < asked.size(); ++i)
         if (sure.at(value)[i]) found.insert(asked[i]);
     return found;
+}
+
+/// What is made of no reduction on its way to the sink: a load that one has too is another one there (unshare_ranges).
+std::unordered_set<UOp, UOpHash> outside_of_reductions(UOp sink) {
+    std::unordered_set<UOp, UOpHash> seen{sink};
+    std::vector<UOp> stack{sink};
+    while (!stack.empty()) {
+        const UOp u = stack.back();
+        stack.pop_back();
+        if (u.is(Op::reduce)) continue;
+        for (UOp s : u.src())
+            if (seen.insert(s).second) stack.push_back(s);
+    }
+    return seen;
 }
 
 /// The reductions of rows that each load is part of.
@@ -82,18 +101,21 @@ std::vector<InPlace> in_place(UOp sink) {
     if (std::ranges::any_of(nodes, [](UOp u) { return u.is(Op::scan); })) return found;
     const std::unordered_set<UOp, UOpHash> below = below_reductions(nodes);
     const UOpMap<std::vector<UOp>> reductions = reductions_of(nodes);
+    const std::unordered_set<UOp, UOpHash> outside = outside_of_reductions(sink);
     const bool several = std::ranges::count_if(nodes, [](UOp u) { return u.is(Op::store); }) > 1;
     for (UOp store : nodes) {
         if (!store.is(Op::store)) continue;
         const std::vector<UOp> made_of = toposort(store.src(1));
         const std::unordered_set<UOp, UOpHash> earlier(made_of.begin(), made_of.end());
-        const std::unordered_set<UOp, UOpHash> sure = surely_in(store.src(1));
+        const std::unordered_set<UOp, UOpHash> sure = surely_in(store.src(1), true),
+                                               by_itself = surely_in(store.src(1), false);
         UOpMap<bool> fits;  // by input
         for (UOp load : nodes) {
             if (!load.is(Op::load)) continue;
             const auto rows = reductions.find(load);
             const bool same = offset_of(load) == offset_of(store) && !below.contains(load) &&
                               (several ? sure : earlier).contains(load) &&
+                              (!several || !outside.contains(load) || by_itself.contains(load)) &&
                               (rows == reductions.end() ||
                                std::ranges::all_of(rows->second, [&](UOp row) { return sure.contains(row); }));
             fits.try_emplace(memory_of(load), true).first->second &= same;

@@ -74,6 +74,13 @@ TEST(InPlace, AValueThatAConditionMayLeaveOutIsNotWaitedFor) {
     EXPECT_EQ(pairs(item(alu(Op::where, {first, x, x * number(2)}))), (Pairs{{0, 1}}));
 }
 
+TEST(InPlace, ASumOfARowIsNotStoredOverElementsThatAreReadBehindIt) {
+    GraphScope scope;
+    const UOp x = filled({6, 5}), sums = expand(reduce(x, Op::add, {1}), {6, 5});
+    EXPECT_EQ(pairs(item(sums, {item(x * sums)})), (Pairs{{1, 2}}));
+    EXPECT_EQ(pairs(item(x - sums, {item(x * sums)})), (Pairs{{0, 2}, {1, 2}}));
+}
+
 TEST(InPlace, OfSeveralOutputsOnlyThoseThatAreMadeOfAllThatIsRead) {
     GraphScope scope;
     UOp x = filled({30}), y = filled({30});
