@@ -164,6 +164,12 @@ void bind_custom_kernel(py::class_<Tensor> c) {
 constexpr const char *kEntry = "The entry in its code object.", *kGrid = "Workgroups: x, y, z; 0: the launch says.",
                      *kBlock = "Threads of a workgroup: x, y, z; 0: the launch says.";
 
+std::vector<std::tuple<std::string, DType, int64_t>> taken_buffers(const codegen::Compiled& kernel) {
+    std::vector<std::tuple<std::string, DType, int64_t>> found;
+    for (const codegen::TakenBuffer& b : kernel.buffers) found.emplace_back(b.name, b.dtype, b.elements);
+    return found;
+}
+
 void bind_artifact(py::module_& m) {
     using codegen::Compiled;
     using runtime::Artifact;
@@ -182,6 +188,10 @@ void bind_artifact(py::module_& m) {
             "lds", [](const Compiled& k) { return k.info().lds; }, "Bytes a workgroup.")
         .def_property_readonly(
             "scratch", [](const Compiled& k) { return k.info().scratch; }, "Bytes a lane.")
+        .def_property_readonly(
+            "buffers", &taken_buffers,
+            "What it takes the addresses of, in order: (name, dtype, elements). out<i> is written, in<i> is read.\n\n"
+            "[] for a kernel of the user's.")
         .def_readonly("source", &Compiled::text, "HIP text; '' for a finished code object.")
         .def_property_readonly(
             "schedule", [](const Compiled& k) { return codegen::to_string(k.actions); },

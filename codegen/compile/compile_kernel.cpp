@@ -16,6 +16,7 @@
 #include "strata/core/support/parallel.h"
 #include "strata/core/uop/scratch.h"
 #include "strata/core/uop/uop.h"
+#include "strata/core/uop/walk.h"
 
 namespace strata::codegen {
 namespace {
@@ -59,10 +60,26 @@ Result<Compiled> to_machine_code(const LinearProgram& program, const Target& tar
     STRATA_CHECK(false, "a target without a route");
 }
 
+std::vector<TakenBuffer> buffers_of(const LinearProgram& program) {
+    UOpMap<bool> written;
+    for (UOp u : program.ops)
+        if (u.is(Op::store) || u.is(Op::atomic_add)) written[skip_after(u.src(0).src(0))] = true;
+    std::vector<TakenBuffer> found;
+    for (UOp u : program.params) {
+        if (!u.is(Op::param)) continue;
+        const ParamArg& arg = u.as<ParamArg>();
+        const bool counter = program.has_counter && u == program.params.back();
+        found.push_back(
+            {fmt::format("{}{}", counter || written.contains(u) ? "out" : "in", arg.slot), u.dtype(), arg.size});
+    }
+    return found;
+}
+
 void add_launch(Compiled& compiled, const LinearProgram& program, const Scheduled& scheduled) {
     compiled.grid = program.grid;
     compiled.block = program.block;
     compiled.places = parameter_places(program);
+    compiled.buffers = buffers_of(program);
     compiled.actions = scheduled.actions;
     compiled.flops = count_flops(scheduled.kernel.sink);
 }

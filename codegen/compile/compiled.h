@@ -13,6 +13,13 @@
 
 namespace strata::codegen {
 
+/// A buffer that the kernel of a graph takes the address of.
+struct TakenBuffer {
+    std::string name;  ///< in its HIP text
+    DType dtype;
+    int64_t elements;
+};
+
 /// A kernel as machine code, with what a launch must know of it.
 struct Compiled {
     std::shared_ptr<const isa::CodeObject> object;  ///< null where there is text alone
@@ -20,6 +27,7 @@ struct Compiled {
     std::string entry;                              ///< the kernel in the object; its symbol, which may be mangled
     std::array<uint32_t, 3> grid{1, 1, 1}, block{1, 1, 1};
     std::vector<ParameterPlace> places;           ///< of the parameters of a graph; none: one address a buffer
+    std::vector<TakenBuffer> buffers;             ///< of those places, in their order
     uint32_t dynamic_lds = 0;                     ///< bytes
     std::string text;                             ///< HIP source, or "" where there is none
     std::shared_ptr<const isa::KernelSpec> spec;  ///< where assembly is: what the object was written from

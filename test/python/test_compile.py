@@ -84,6 +84,28 @@ def test_a_compiled_tensor_runs_as_a_kernel():
 
 
 @pytest.mark.amd
+@pytest.mark.parametrize("target", ["hip", "asm"])
+@pytest.mark.parametrize("name", ["sum", "softmax", "product", "norm"])
+def test_compiled_kernels_run_with_the_buffers_that_they_say_they_take(name, target, rng):
+    """Results first, a counter of the last block at the end; those of one kernel compute with what it says alone."""
+    made = {"sum": lambda x: x.sum(), "softmax": lambda x: x.softmax(-1), "product": lambda x: x @ x.T, "norm": lambda x: (x - x.mean(-1, True)).square().sum()}[name]
+    x = rng.standard_normal((64, 4096)).astype(np.float32)
+    artifact = strata.compile(made(Tensor.empty(64, 4096)), target=target)
+    for k in artifact.kernels:
+        kinds = [buffer.rstrip("0123456789") for buffer, _, _ in k.buffers]
+        assert kinds == sorted(kinds[:-1], reverse=True) + kinds[-1:] and all(buffer in k.source for buffer, _, _ in k.buffers if k.source)
+    if len(artifact.kernels) > 1:
+        return
+    (k,) = artifact.kernels
+    taken = [Tensor(x.reshape(elements)) if buffer.startswith("in") else Tensor.zeros(elements, dtype=dtype) for buffer, dtype, elements in k.buffers]
+    kernel = strata.asm_kernel(k.code_object, grid=list(k.grid), block=list(k.block))
+    found = taken[0].custom_kernel(*taken[1:], kernel=kernel, outputs=[i for i, kind in enumerate(kinds) if kind == "out"])
+    with strata.config(target=target):
+        want = made(Tensor(x)).numpy().ravel()
+    assert any(y.size == want.size and np.allclose(y.numpy(), want, rtol=1e-4, atol=1e-4) for y in found)
+
+
+@pytest.mark.amd
 def test_local_memory_is_counted():
     source = '#include <hip/hip_runtime.h>\nextern "C" __global__ void k(int* o) { __shared__ int a[100]; a[threadIdx.x] = o[0]; __syncthreads(); o[threadIdx.x] = a[99 - threadIdx.x]; }'
     (k,) = strata.compile(strata.hip_kernel(source, name="k", grid=1, block=100)).kernels

@@ -98,8 +98,8 @@ def asm_kernel(
 def compile(what: Tensor | Iterable[Tensor] | CustomKernel, arch: str = "", target: Literal["auto", "hip", "asm"] | None = None) -> Artifact:
     """Schedules and compiles a tensor, several tensors, or a kernel, and runs nothing.
 
-    Returns an Artifact: .source, .assembly, .code_object and .kernels[i].{name, grid, block, vgprs, sgprs, lds, scratch}.
-    A kernel takes one address a buffer, in the order of the numbers in its text: out<i> it writes, in<i> it reads, results first.
+    Returns an Artifact: .source, .assembly, .code_object and .kernels[i].{name, grid, block, buffers, vgprs, sgprs, lds, scratch}.
+    A kernel takes one address a buffer, in the order of .buffers, (name, dtype, elements): out<i> it writes, in<i> it reads, results first.
     What one kernel writes and a later one reads is a buffer of both. Where out<last> is an int32 counter of a last block it holds one
     0 before a launch, which leaves it so. Without a compiler for the target "hip" there is .source alone; .code_object, .assembly and
     resources then raise DeviceError.
