@@ -278,3 +278,10 @@ def test_equal_values_have_gradients_of_what_no_choice_of_vectors_changes(rng, v
             np.testing.assert_allclose((got * change).sum(), slope, rtol=1e-5, atol=1e-5, err_msg=name)
     for f in (lambda t: linalg.eigh(t).eigenvectors, lambda t: linalg.svd(t)[0], lambda t: linalg.svd(t)[2], lambda t: linalg.svd(t[:, :3], full_matrices=False)[0], lambda t: linalg.svd(t[:2], full_matrices=False)[2]):
         assert np.isfinite(strata.grad(lambda t: (f(t)[..., :2, :2] * weights[:2, :2]).sum())(Tensor(x)).numpy()).all()
+
+
+@pytest.mark.parametrize("rank", [0, 1, 2, 3])
+def test_a_determinant_has_the_gradient_of_its_cofactors_whatever_the_rank(rank, rng):
+    x = np.stack([rng.standard_normal((3, rank)) @ rng.standard_normal((rank, 3)), np.diag([2.0, 0, 0][:3])])
+    want = np.array([[[np.linalg.det(np.delete(np.delete(m, i, 0), j, 1)) * (-1) ** (i + j) for j in range(3)] for i in range(3)] for m in x])
+    np.testing.assert_allclose(strata.grad(lambda t: linalg.det(t).sum())(Tensor(x)).numpy(), want, rtol=1e-10, atol=1e-12)

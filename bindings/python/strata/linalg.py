@@ -240,8 +240,20 @@ def _of_inv(g, x):
     return [-(y @ g @ y)]
 
 
+def _cofactors(x):
+    """Of any matrix, singular ones too: U C V^T, C the products of all singular values but one."""
+    u, s, vh = svd(x)
+    itself = Tensor.eye(x.shape[-1], dtype="bool", device=x.device)
+    others = itself.where(1, s.unsqueeze(-2)).prod(-1)
+    return (det(u) * det(vh)).unsqueeze(-1).unsqueeze(-1) * ((u * others.unsqueeze(-2)) @ vh)
+
+
 def _of_det(g, x):
-    return [(g * det(x)).unsqueeze(-1).unsqueeze(-1) * inv(x).mT]
+    g = g.unsqueeze(-1).unsqueeze(-1)
+    try:
+        return [g * det(x).unsqueeze(-1).unsqueeze(-1) * inv(x).mT]
+    except LinAlgError:
+        return [g * _cofactors(x)]
 
 
 def _of_logabsdet(g, x):
