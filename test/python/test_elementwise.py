@@ -38,6 +38,11 @@ def gelu_tanh(x):
     return x / (1 + np.exp(-2 * inner))  # x / 2 (1 + tanh inner) without its cancellation
 
 
+def with_its_limit(f):
+    """x times a step, which is -infinity times 0 at the end, and 0 on the way to it."""
+    return lambda x: np.where(x == -np.inf, x.dtype.type(-0.0), f(x))
+
+
 def sign(x):
     return np.where(np.isnan(x), x, np.sign(x))
 
@@ -63,9 +68,9 @@ FUNCTIONS = {
     "tanh": (np.tanh, 3, 3, 2),
     "erf": (lambda x: erf(np.asarray(x, np.float64)), 3, 4, 2),
     "sigmoid": (sigmoid, 4, 4, 1),
-    "silu": (lambda x: x * sigmoid(x), 5, 5, 1),
-    "gelu": (gelu, 4, 6, 1),
-    "gelu_tanh": (gelu_tanh, 4, 6, 1),
+    "silu": (with_its_limit(lambda x: x * sigmoid(x)), 5, 5, 1),
+    "gelu": (with_its_limit(gelu), 4, 6, 1),
+    "gelu_tanh": (with_its_limit(gelu_tanh), 4, 6, 1),
 }
 # 1 + e with e near -1: what cancels is an error of a few ulp of 1, times x.
 CANCELS = {"gelu", "gelu_tanh"}
