@@ -49,6 +49,8 @@ struct LaunchConfig {
     bool sampled = false;
     /// Of those the first, the last and one between: enough to see what a kernel computes, and how far from another its time is.
     bool sparse = false;
+    /// Time the launch with what earlier launches that ask for it left in L2 and the last-level cache; else both are empty.
+    bool warm = false;
     /// The workgroup that starts last starts when all others are done: it is the one that finds itself the last to come. The order
     /// of the others decides nothing.
     bool last_behind = false;
@@ -87,6 +89,7 @@ class Gpu {
         size_t l2_bytes = 0;
         double memory_gbs = 0;  ///< 10^9 bytes a second
         int waves_per_unit = 0;
+        double launch_us = 0, next_launch_us = 0;
     };
     Card card() const;
 

@@ -35,7 +35,7 @@ Error bad_range(std::string_view what, const DeviceMemory& memory, DeviceAddress
 }  // namespace
 
 Gpu::State::State(isa::Arch arch_, const Model* model_)
-    : arch(arch_), model(model_), shared(std::make_shared<SharedMemory>(capacity_of(*model_))) {}
+    : arch(arch_), model(model_), shared(std::make_shared<SharedMemory>(capacity_of(*model_))), caches(*model_) {}
 
 Gpu::Gpu(isa::Arch arch, std::string_view model) {
     state_ = std::make_unique<State>(arch, model.empty() ? usual_model(arch) : find_model(arch, model).value());
@@ -49,8 +49,12 @@ int Gpu::units() const { return state_->model->cus; }
 size_t Gpu::memory_bytes() const { return capacity_of(*state_->model); }
 Gpu::Card Gpu::card() const {
     const Model& model = *state_->model;
-    return {static_cast<int>(model.mhz * 1000), static_cast<size_t>(model.l2_mib * 1048576), model.dram_gbs,
-            model.waves_per_simd() * Model::kSimdsPerUnit / model.cus_per_unit()};
+    return {static_cast<int>(model.mhz * 1000),
+            static_cast<size_t>(model.l2_mib * 1048576),
+            model.dram_gbs,
+            model.waves_per_simd() * Model::kSimdsPerUnit / model.cus_per_unit(),
+            model.launch_us,
+            model.next_launch_us};
 }
 
 Result<DeviceAddress> Gpu::allocate(size_t bytes, std::string_view label) {

@@ -106,13 +106,17 @@ Occupancy shape_of(const Plan& plan, const LoadedKernel& kernel) {
 /// The timing model's view of a launch: some workgroups are measured, and what they cost is scaled to the grid.
 class Timing {
   public:
-    Timing(Plan& plan, const LoadedKernel& kernel, const Model& model, bool profiled)
-        : model_(model), profiled_(profiled) {
+    /// caches: as earlier launches left them, none: empty.
+    Timing(Plan& plan, const LoadedKernel& kernel, const Model& model, Caches* caches, bool profiled)
+        : model_(model), caches_(caches), profiled_(profiled) {
         const std::vector<uint64_t> numbers = representatives(plan.groups());
         groups_.reserve(numbers.size());
+        const uint64_t at_once = residency(model, isa::info(model.arch), shape_of(plan, kernel)).groups_at_once;
+        const GroupTiming::Place place{
+            plan.groups(), std::min(plan.groups(), at_once), static_cast<int>(plan.waves), plan.vgprs, caches,
+            profiled};
         for (uint64_t number : numbers)
-            plan.of_group[number] = &groups_.emplace_back(*kernel.costs, model, *plan.launch.memory, plan.groups(),
-                                                          static_cast<int>(plan.waves), plan.vgprs, profiled);
+            plan.of_group[number] = &groups_.emplace_back(*kernel.costs, model, *plan.launch.memory, place);
     }
     void finish(const Plan& plan, const LoadedKernel& kernel, LaunchStats& stats) const {
         const isa::ArchInfo& arch = isa::info(model_.arch);
@@ -125,10 +129,12 @@ class Timing {
         const double cycles = estimate(model_, arch, shape, groups_, instructions).cycles;
         stats.modelled_cycles = static_cast<uint64_t>(cycles);
         stats.modelled_ms = cycles / model_.mhz / 1000;
+        if (caches_) caches_->use(uses(model_, groups_, plan.groups()));
     }
 
   private:
     const Model& model_;
+    Caches* caches_;
     bool profiled_;
     std::vector<GroupTiming> groups_;
 };
@@ -198,7 +204,7 @@ class Checks {
 };
 
 /// Runs the plan, observed as the configuration asks.
-Result<LaunchStats> run(Pool& pool, Plan& plan, const LoadedKernel& kernel, const Model& model,
+Result<LaunchStats> run(Pool& pool, Plan& plan, const LoadedKernel& kernel, const Model& model, Caches& caches,
                         const LaunchConfig& config, std::span<const uint8_t> arguments) {
     plan.instrumented = kernel.instrumented.get();
     plan.checked = kernel.checked.get();
@@ -208,7 +214,7 @@ Result<LaunchStats> run(Pool& pool, Plan& plan, const LoadedKernel& kernel, cons
         plan.observers.push_back(kernel.counter.get());
     }
     std::optional<Timing> timing;
-    if (config.timed) timing.emplace(plan, kernel, model, config.profiled);
+    if (config.timed) timing.emplace(plan, kernel, model, config.warm ? &caches : nullptr, config.profiled);
     const auto start = std::chrono::steady_clock::now();
     const bool alone = plan.services || (config.check_races && config.check != Check::off);
     const int threads = alone ? 1 : thread_count(config, kernel.program->order());
@@ -317,7 +323,7 @@ Result<LaunchStats> Gpu::launch(const Module& module, std::string_view kernel_na
         std::min(residency(*state_->model, arch, shape_of(plan, kernel)).groups_at_once, kMostResidents);
     pack_scalars(plan, kernel.info->descriptor, arch, area.packet, area.kernarg, kernarg);
     const ReadOnly read_only(state_->shared->memory, config);
-    return run(state_->pool, plan, kernel, *state_->model, config, kernarg);
+    return run(state_->pool, plan, kernel, *state_->model, state_->caches, config, kernarg);
 }
 
 }  // namespace strata::emu

@@ -7,6 +7,7 @@
 #include "strata/asm/emu/launch/plan.h"
 #include "strata/asm/emu/launch/repeated.h"
 #include "strata/asm/emu/machine/device_memory.h"
+#include "strata/asm/emu/observe/caches.h"
 #include "strata/asm/emu/observe/model.h"
 #include "strata/core/support/mutex.h"
 
@@ -34,6 +35,7 @@ struct Gpu::State {
     uint64_t launch_area = 0;  ///< dispatch packet and kernarg segment of the launch that runs
     size_t launch_area_size = 0;
     std::unique_ptr<Services> services;  ///< once a kernel wanted them
+    Caches caches;                       ///< as launches with LaunchConfig::warm left them
 
     State(isa::Arch arch_, const Model* model_);
     /// Has the host ready that the kernel will call, if it calls one.

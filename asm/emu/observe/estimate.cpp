@@ -10,7 +10,6 @@ namespace strata::emu {
 namespace {
 
 constexpr int kShaderEngines = 6;  // each starts about one wave a cycle
-constexpr double kMiB = 1048576;
 
 constexpr int kMostGroups = 32;      // of a WGP, or a CU of CDNA
 constexpr int kScalarsOfSimd = 800;  // CDNA; a wave of RDNA has 128 of its own
@@ -54,6 +53,9 @@ Demand average(std::span<const GroupTiming> groups, double instructions) {
         mean.latency += one.latency * share;
         mean.l2_bytes += one.l2_bytes * share;
         mean.unique_bytes += one.unique_bytes * share;
+        mean.displaced_bytes += one.displaced_bytes * share;
+        mean.in_l2_bytes += one.in_l2_bytes * share;
+        mean.in_llc_bytes += one.in_llc_bytes * share;
     }
     return mean;
 }
@@ -104,17 +106,21 @@ double contention(const std::vector<GroupTiming>& groups, double count) {
     return most;
 }
 
-/// Cycles the memory behind the CUs needs. What is touched for the first time comes from DRAM; what comes back is
-/// served by the L2, the last-level cache or DRAM again, by how much of the footprint they hold.
+/// Cycles the memory behind the CUs needs. What is touched for the first time comes from DRAM, or from where earlier launches left
+/// it; each die brings it to its own L2. What comes back is served by the L2, the last-level cache or DRAM again, by how much of the
+/// footprint they hold.
 void add_memory(const Model& model, const Demand& mean, double count, double touched, Estimate& out) {
     const double cycle_ns = 1000 / model.mhz;
     const double wanted = mean.unique_bytes * count, first = std::min(wanted, std::max(touched, 128.0));
-    const double again = wanted - first;
-    const double in_l2 = std::min(1.0, model.l2_mib * kMiB / std::max(first, 1.0));
+    const double of_dies = std::min(wanted, first * model.dies);
+    const double in_l2 = std::min(1.0, model.l2_mib * kMiB / std::max(of_dies, 1.0));
     const double in_llc = std::min(1.0, model.llc_mib * kMiB / std::max(first, 1.0));
-    const double from_llc = again * (1 - in_l2) * in_llc;
-    out.dram_bytes = first + again * (1 - in_l2) * (1 - in_llc);
-    out.llc_bytes = from_llc + out.dram_bytes;
+    const double unique = std::max(mean.unique_bytes, 1.0);
+    const double cold_in_l2 = 1 - mean.in_l2_bytes / unique, cold_in_llc = 1 - mean.in_llc_bytes / unique;
+    const double again =
+        (of_dies - first) * cold_in_l2 + (wanted - of_dies) * (1 - in_l2) + mean.displaced_bytes * count;
+    out.dram_bytes = first * cold_in_llc + again * (1 - in_llc);
+    out.llc_bytes = first * cold_in_l2 + again;
     out.l2_bytes = mean.l2_bytes * count;
     // GB/s are bytes a nanosecond.
     out.of(Bound::l2) = out.l2_bytes / model.l2_gbs / cycle_ns;
@@ -141,6 +147,30 @@ double share_of(std::span<const GroupTiming> groups, double of_group) {
     double measured = 0;
     for (const GroupTiming& group : groups) measured += group.executed();
     return measured > 0 ? of_group / measured : 1.0 / static_cast<double>(groups.size());
+}
+
+std::vector<Use> uses(const Model& model, std::span<const GroupTiming> groups, uint64_t count) {
+    std::map<uint64_t, Use> all;
+    std::map<uint64_t, double> lines;
+    for (const GroupTiming& group : groups)
+        for (const Touched& touched : group.touched()) {
+            const uint64_t begin = touched.low + touched.first * GroupProfile::kLine,
+                           end = touched.low + (touched.last + 1) * GroupProfile::kLine;
+            Use& use = all.try_emplace(touched.low, Use{touched.low, begin, end}).first->second;
+            use.begin = std::min(use.begin, begin);
+            use.end = std::max(use.end, end);
+            use.written |= touched.written;
+            lines[touched.low] += static_cast<double>(touched.fresh);
+        }
+    std::vector<Use> out;
+    for (auto& [low, use] : all) {
+        const double wanted =
+            lines[low] * GroupProfile::kLine * static_cast<double>(count) / static_cast<double>(groups.size());
+        use.bytes = std::min(wanted, static_cast<double>(use.end - use.begin));
+        use.l2_bytes = std::min(wanted, use.bytes * model.dies);
+        out.push_back(use);
+    }
+    return out;
 }
 
 Bound Estimate::bound() const { return static_cast<Bound>(std::ranges::max_element(parts) - parts.begin()); }

@@ -18,6 +18,8 @@ struct Occupancy {
 /// Workgroups that a compute unit holds at once: at least one.
 int groups_on_unit(const Model& model, const isa::ArchInfo& arch, const Occupancy& shape);
 Residency residency(const Model& model, const isa::ArchInfo& arch, const Occupancy& shape);
+/// What the launch used of memory, from its measured workgroups, of `count`.
+std::vector<Use> uses(const Model& model, std::span<const GroupTiming> groups, uint64_t count);
 /// By what the sum over measured workgroups is multiplied for a workgroup of so many instructions.
 double share_of(std::span<const GroupTiming> groups, double of_group);
 /// Cycles of the whole launch, from the demands of its measured workgroups. of_group: instructions of a workgroup, on average of

@@ -14,51 +14,83 @@ using isa::LatencyClass;
 // Instructions of a loop that are measured, by all waves of the workgroup and by one of them. Accounting costs some 50 ns each.
 constexpr uint32_t kMeasuredOfLoop = 8192, kFewestOfWave = 256, kMostOfWave = 4096;
 constexpr uint64_t kLine = GroupProfile::kLine;
-constexpr double kMiB = 1048576;
-constexpr double kLocalLatency = 30, kScalarHitLatency = 50;  // cycles; RDNA3 microbenchmarks, rounded
 
 }  // namespace
 
-GroupTiming::GroupTiming(CostTable& costs, const Model& model, const DeviceMemory& memory, uint64_t groups, int waves,
-                         int vgprs, bool profiled)
+GroupTiming::GroupTiming(CostTable& costs, const Model& model, const DeviceMemory& memory, const Place& place)
     : costs_(&costs),
       model_(&model),
       memory_(&memory),
       l0_(static_cast<size_t>(model.l0_kib) * 1024 / kLine, ~0ull),
       stored_(l0_.size(), ~0ull),
-      groups_(static_cast<double>(groups)) {
-    const uint32_t budget = std::clamp(kMeasuredOfLoop / static_cast<uint32_t>(waves), kFewestOfWave, kMostOfWave);
-    const size_t registers = registers_of_wave(vgprs);
-    waves_.reserve(static_cast<size_t>(waves));
-    for (int wave = 0; wave < waves; ++wave)
+      groups_(static_cast<double>(place.groups)),
+      in_flight_(static_cast<double>(place.in_flight)),
+      caches_(place.caches) {
+    const auto waves = static_cast<uint32_t>(place.waves);
+    const uint32_t budget = std::clamp(kMeasuredOfLoop / waves, kFewestOfWave, kMostOfWave);
+    const size_t registers = registers_of_wave(place.vgprs);
+    waves_.reserve(waves);
+    for (uint32_t wave = 0; wave < waves; ++wave)
         waves_.emplace_back(WaveLoops(costs, work_, budget)).ready.resize(registers);
-    if (profiled) profile_ = std::make_unique<GroupProfile>(waves_.size(), registers);
+    if (place.profiled) profile_ = std::make_unique<GroupProfile>(waves_.size(), registers);
 }
 
-/// Cycles until a line that this workgroup touches for the first time is there. Where all workgroups together touch more than
-/// there is, others have brought most lines to the caches behind the CU.
-double GroupTiming::fresh_latency(uint64_t line) {
-    const size_t allocation = std::max<size_t>(line >> GroupProfile::kAllocationBit, 1) - 1;
-    if (fresh_lines_.size() <= allocation) fresh_lines_.resize(allocation + 1);
-    const double wanted = static_cast<double>(++fresh_lines_[allocation]) * kLine * groups_,
-                 size = allocation < touched_.size() ? static_cast<double>(touched_[allocation].size) : wanted;
-    if (wanted <= size) return model_->cycles(model_->dram_ns);
-    const double first = size / wanted;
-    const double in_l2 = std::min(1.0, model_->l2_mib * kMiB / size),
+/// Part of a line comes to L2, and with it those that the other workgroups in flight bring meanwhile. Several of a die share lines
+/// where all together want more than there is.
+void GroupTiming::bring(uint64_t line, double share) {
+    const Touched& touched = touched_at(line);
+    const double wanted = static_cast<double>(touched.fresh * kLine) * in_flight_,
+                 there = static_cast<double>(touched.size) * model_->dies;
+    brought_ += share * kLine * in_flight_ / std::max(1.0, wanted / there);
+}
+
+/// The share of a line, used before, that L2 still holds: all where no more than it holds came since, none beyond twice that.
+double GroupTiming::still_in_l2(uint64_t line, double last) {
+    const double share = Caches::kept(model_->l2_mib, brought_ - last);
+    if (share == 1) return share;
+    sum_.displaced_bytes += (1 - share) * kLine;
+    bring(line, 1 - share);
+    return share;
+}
+
+/// Nanoseconds until a line that this workgroup uses for the first time is there. Earlier launches may have left it in a cache.
+/// Where all workgroups together use more than there is, others of this launch have brought most lines to the last-level cache, and
+/// others on the same die to its L2.
+double GroupTiming::fresh_line(uint64_t line, bool writes) {
+    Touched& touched = touched_at(line);
+    ++touched.fresh;
+    bring(line, 1);
+    sum_.unique_bytes += kLine;
+    const uint64_t address = touched.low + (line & ((uint64_t{1} << GroupProfile::kAllocationBit) - 1)) * kLine;
+    const Caches::Held held =
+        address < touched.held.end && address + kLine > touched.held.begin ? touched.held : Caches::Held{};
+    // What is written leaves the L2 at the end of the launch, where other dies are to see it (LLVM AMDGPU usage, gfx942, release).
+    if (!writes || model_->dies == 1) sum_.in_l2_bytes += held.l2 * kLine;
+    sum_.in_llc_bytes += held.llc * kLine;
+    const auto mixed = [&](double l2, double llc) {
+        return l2 * model_->l2_ns + (llc - l2) * model_->llc_ns + (1 - llc) * model_->dram_ns;
+    };
+    const double wanted = static_cast<double>(touched.fresh * kLine) * groups_,
+                 size = static_cast<double>(touched.size);
+    if (wanted <= size) return mixed(held.l2, held.llc);
+    const double first = size / wanted, of_dies = std::min(1.0, first * model_->dies);
+    const double in_l2 = std::min(1.0, model_->l2_mib * kMiB / (wanted * of_dies)),
                  in_llc = std::min(1.0, model_->llc_mib * kMiB / size);
-    const double again =
-        in_l2 * model_->l2_ns + (1 - in_l2) * (in_llc * model_->llc_ns + (1 - in_llc) * model_->dram_ns);
-    return model_->cycles(first * model_->dram_ns + (1 - first) * again);
+    return first * mixed(held.l2, held.llc) + (of_dies - first) * mixed(held.l2, std::max(held.l2, in_llc)) +
+           (1 - of_dies) * mixed(in_l2, std::max(in_l2, in_llc));
 }
 
 /// A line goes through the CU's cache, where stores to it that are near one another meet, to L2, and from there once to memory.
 void GroupTiming::write_line(uint64_t line) {
     l0_[line % l0_.size()] = line;
     uint64_t& tag = stored_[line % stored_.size()];
-    if (tag == line) return;
+    if (tag == line || line == 0) return;
     tag = line;
     sum_.l2_bytes += kLine;
-    if (written_.insert(line)) sum_.unique_bytes += kLine;
+    if (const double last = written_.insert(line, brought_); last >= 0)
+        still_in_l2(line, last);
+    else
+        fresh_line(line, true);
 }
 
 /// Brings a line into the CU's cache; cycles until it is there.
@@ -67,9 +99,13 @@ double GroupTiming::read_line(uint64_t line) {
     if (tag == line) return model_->l0_clocks;
     tag = line;
     sum_.l2_bytes += kLine;
-    if (written_.holds(line) || !read_.insert(line)) return model_->cycles(model_->l2_ns);
-    sum_.unique_bytes += kLine;
-    return fresh_latency(line);
+    if (line == 0) return model_->cycles(model_->l2_ns);  // of no allocation
+    double last = written_.use(line, brought_);
+    if (last < 0) last = read_.insert(line, brought_);
+    if (last < 0) return model_->cycles(fresh_line(line, false));
+    const double share = still_in_l2(line, last);
+    return model_->cycles(share * model_->l2_ns +
+                          (1 - share) * (model_->llc_mib > 0 ? model_->llc_ns : model_->dram_ns));
 }
 
 /// A line by its allocation, in the order of first use, and its place there: no host address has a say.
@@ -80,10 +116,15 @@ uint64_t GroupTiming::line_of(uint64_t address) {
         if (last_touched_ == touched_.size()) {
             const Allocation* at = memory_->find(address, 1);
             if (!at) return 0;
-            touched_.push_back({at->low, at->high - at->low});
+            touched_.push_back({.low = at->low, .size = at->high - at->low});
+            if (caches_) touched_.back().held = caches_->held(at->low);
         }
     }
-    return (last_touched_ + 1) << GroupProfile::kAllocationBit | (address - touched_[last_touched_].low) / kLine;
+    Touched& touched = touched_[last_touched_];
+    const uint64_t line = (address - touched.low) / kLine;
+    touched.first = std::min(touched.first, line);
+    touched.last = std::max(touched.last, line);
+    return (last_touched_ + 1) << GroupProfile::kAllocationBit | line;
 }
 
 /// For the profile: what is read and written, byte by byte.
@@ -149,7 +190,7 @@ double GroupTiming::memory_access(Wave* wave, const Op* op) {
     Lines found;
     if (!find_dense(op, addresses, active, wave->lanes, found)) find_lines(op, addresses, active, found);
     auto& [lines, count, lowest] = found;
-    if (count == 0) return kLocalLatency;
+    if (count == 0) return model_->lds_clocks;
     // Private memory is interleaved: one dword of all lanes is one line.
     const bool scratch =
         op->memory().space == Space::scratch || static_cast<uint32_t>(lines[0] >> 25) == kPrivateAperture;
@@ -178,7 +219,7 @@ double GroupTiming::local_access(Wave* wave, const Op* op, LoopWork& work) {
         banks_.access(reinterpret_cast<uintptr_t>(op), addresses, active, wave->lanes, dwords);
     work.conflicts += cycles.conflicts;
     work.local += cycles.all;
-    return kLocalLatency + cycles.all;
+    return model_->lds_clocks + cycles.all;
 }
 
 double GroupTiming::scalar_access(Wave* wave, const Op* op) {
@@ -187,7 +228,7 @@ double GroupTiming::scalar_access(Wave* wave, const Op* op) {
         static_cast<uint64_t>(static_cast<int64_t>(static_cast<int32_t>(op->scalar_memory().offset)));
     const uint64_t line = line_of(address);
     if (line) touched_[last_touched_].read = true;
-    return read_line(line) == model_->l0_clocks ? kScalarHitLatency : model_->cycles(model_->l2_ns);
+    return read_line(line) == model_->l0_clocks ? model_->scalar_clocks : model_->cycles(model_->l2_ns);
 }
 
 /// When the waves go on behind a barrier. What they all do between two barriers takes the units at least as long as these are

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "strata/asm/emu/observe/caches.h"
 #include "strata/asm/emu/observe/cost.h"
 #include "strata/asm/emu/observe/group_profile.h"
 #include "strata/asm/emu/observe/instrumented.h"
@@ -23,6 +24,8 @@ struct Demand {
     double conflicts = 0;                                              ///< of `local`, what banks that lanes share add
     double latency = 0;                     ///< cycles from start to end with the GPU to itself
     double l2_bytes = 0, unique_bytes = 0;  ///< unique: lines that are read, and lines that are written
+    double displaced_bytes = 0;             ///< of lines that were in L2 once, and are no more when they are used again
+    double in_l2_bytes = 0, in_llc_bytes = 0;  ///< of unique_bytes: earlier launches left them in L2; in either cache
 
     void add(const LoopWork& work, double times) {
         vector += work.vector * times;
@@ -39,16 +42,24 @@ struct Demand {
 /// An allocation that a workgroup touched.
 struct Touched {
     uint64_t low = 0, size = 0;
+    uint64_t first = ~0ull, last = 0;  ///< lines of it, from its start
+    uint64_t fresh = 0;                ///< different lines
     bool read = false, written = false;
+    Caches::Held held = {};
 };
 
 /// Measures one workgroup: a scoreboard a wave, busy cycles of the units, lines of memory touched. Of loops a few turns are
 /// measured, but for memory, of which every access counts. Nothing here depends on the host's time, threads or addresses.
 class GroupTiming final : public Observer {
   public:
-    /// One of `groups` workgroups. profiled: it keeps what happened to which instruction.
-    GroupTiming(CostTable& costs, const Model& model, const DeviceMemory& memory, uint64_t groups, int waves, int vgprs,
-                bool profiled = false);
+    /// A workgroup among others.
+    struct Place {
+        uint64_t groups = 1, in_flight = 1;  ///< in_flight: at once on the GPU
+        int waves = 1, vgprs = 0;
+        const Caches* caches = nullptr;  ///< as earlier launches left them; none: empty
+        bool profiled = false;           ///< it keeps what happened to which instruction
+    };
+    GroupTiming(CostTable& costs, const Model& model, const DeviceMemory& memory, const Place& place);
 
     Wants before(Wave& wave, const Site& site) override;
     void ended(const Wave& wave) override;
@@ -86,7 +97,10 @@ class GroupTiming final : public Observer {
     double scalar_access(Wave* wave, const Op* op);
     void write_line(uint64_t line);
     double read_line(uint64_t line);
-    double fresh_latency(uint64_t line);
+    double fresh_line(uint64_t line, bool writes);
+    double still_in_l2(uint64_t line, double last);
+    void bring(uint64_t line, double share);
+    Touched& touched_at(uint64_t line) { return touched_[(line >> GroupProfile::kAllocationBit) - 1]; }
     uint64_t line_of(uint64_t address);
     void touch_bytes(uint64_t address, uint64_t bytes, bool reads, bool writes);
     void keep(GroupProfile::Step before, const Cost& cost);
@@ -107,9 +121,10 @@ class GroupTiming final : public Observer {
     LineSet read_, written_;  ///< all lines of this workgroup
     std::vector<Touched> touched_;
     size_t last_touched_ = 0;
-    std::vector<uint64_t> fresh_lines_;  ///< by allocation
+    double brought_ = 0;  ///< bytes that all workgroups in flight have brought to L2 by now, as far as this one tells
     std::unordered_map<uint64_t, uint32_t> atomics_;
-    double groups_;
+    double groups_, in_flight_;
+    const Caches* caches_;
     Demand sum_;  ///< of memory
     WorkOfLoops work_;
     std::unique_ptr<GroupProfile> profile_;

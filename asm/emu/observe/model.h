@@ -5,13 +5,18 @@
 
 namespace strata::emu {
 
+inline constexpr double kMiB = 1048576;
+
 /// A GPU of the timing model: one row of models.def.
 struct Model {
     std::string_view name;
     isa::Arch arch;
     int cus;
     double mhz, l0_kib, l0_bytes, l0_clocks;  ///< l0: of a CU, bytes a clock, clocks until they are there
-    double dram_gib, dram_gbs, llc_mib, llc_gbs, l2_mib, l2_gbs, l2_ns, llc_ns, dram_ns, launch_us;
+    double lds_clocks, scalar_clocks;         ///< until LDS answers, and a scalar load that hits
+    double dram_gib, dram_gbs, llc_mib, llc_gbs, l2_mib, l2_gbs, l2_ns, llc_ns, dram_ns, launch_us,
+        next_launch_us;  ///< launch: from an empty queue; next: behind another kernel
+    int dies;            ///< each with an equal part of the L2, which only its CUs use
 
     /// What shares local memory: RDNA's WGP of two CUs with two SIMDs each, CDNA's CU of four SIMDs.
     bool cdna() const { return is_cdna(isa::info(arch).family); }

@@ -1,0 +1,46 @@
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "strata/asm/emu/observe/model.h"
+
+namespace strata::emu {
+
+/// Memory that a launch used of one allocation.
+struct Use {
+    uint64_t low = 0;                ///< of the allocation
+    uint64_t begin = 0, end = 0;     ///< of what was used, as addresses
+    double bytes = 0, l2_bytes = 0;  ///< different ones; with those of each die's L2 that are another's too
+    bool written = false;
+};
+
+/// What launches left of memory in L2 and in the last-level cache. Of an allocation all is there while the caches hold as much as
+/// launches used from its last use on, and nothing beyond twice as much.
+class Caches {
+  public:
+    /// Shares of memory that are there, `llc` in either cache.
+    struct Held {
+        uint64_t begin = 0, end = 0;
+        double l2 = 0, llc = 0;
+    };
+
+    explicit Caches(const Model& model) : model_(&model) {}
+    /// Of an allocation.
+    Held held(uint64_t low) const;
+    /// A launch has used these, all at about the same time.
+    void use(std::span<const Use> uses);
+    /// The share of a line that a cache still has, where so many bytes came since.
+    static double kept(double mib, double since);
+
+  private:
+    struct Past {
+        Use use;
+        uint64_t launch = 0;
+    };
+    const Model* model_;
+    std::vector<Past> uses_;  ///< an allocation once
+    uint64_t launches_ = 0;
+};
+
+}  // namespace strata::emu
