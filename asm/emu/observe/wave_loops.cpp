@@ -108,9 +108,11 @@ void WaveLoops::measure_again(const Cost& cost, double cycles) {
 /// From one watched op of what is left out to the next.
 bool WaveLoops::go_on(const Site& site, const Cost& cost, uint64_t clock, double& cycles) {
     if (!cost.is_watched) return false;
+    const bool other = site.chunk != chunk_ || cost.loop != loop_;
+    // What stays in the loop and waits for nobody is counted with what comes next.
+    if (!other && !cost.enters && cost.unit != isa::LatencyClass::barrier && here_->measured() > 0) return false;
     settle(clock, cycles);
     const bool outside = site.chunk != chunk_ || !loops_->holds(around_, cost.loop);
-    const bool other = site.chunk != chunk_ || cost.loop != loop_;
     if (other) {
         stand_in(site, cost.loop);
         first_left_ = 0;
