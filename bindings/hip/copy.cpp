@@ -34,11 +34,16 @@ Code copy_row(const Side& there, const Side& here, void* to, const void* from, s
     return copy_guarded(to, from, bytes) ? hipSuccess : hipErrorInvalidValue;
 }
 
-Time time_of(int device, const Side& to, const Side& from, const Rows& rows) {
+/// A kernel copies within a device.
+bool is_within_device(const std::optional<Block>& to, const std::optional<Block>& from) {
+    return to && from && !to->of_host() && !from->of_host() && to->device == from->device;
+}
+
+void spend_copy(Stream& stream, const Side& to, const Side& from, const Rows& rows) {
     const size_t bytes = rows.width * rows.height * rows.depth;
-    const bool within = to.block && from.block && !to.block->of_host() && !from.block->of_host() &&
-                        to.block->device == from.block->device;
-    return within ? time_within_device(to.block->device, 2 * bytes) : time_over_link(device, bytes);
+    if (is_within_device(to.block, from.block))
+        return spend_launch(stream, time_within_device(to.block->device, 2 * bytes));
+    spend(stream, time_over_link(stream.device, bytes, !to.block || !from.block));
 }
 
 }  // namespace
@@ -72,7 +77,7 @@ Code copy_rows(Stream& stream, void* to, const void* from, const Rows& rows) {
         for (size_t y = 0; y < rows.height && code == hipSuccess; ++y)
             code = copy_row(there, here, static_cast<char*>(to) + z * rows.to_slice + y * rows.to_pitch,
                             static_cast<const char*>(from) + z * rows.from_slice + y * rows.from_pitch, rows.width);
-    if (code == hipSuccess) spend(stream, time_of(stream.device, there, here, rows));
+    if (code == hipSuccess) spend_copy(stream, there, here, rows);
     return code;
 }
 
@@ -81,7 +86,8 @@ namespace {
 Code copy_now(void* to, const void* from, size_t bytes, int kind, void* stream = nullptr) {
     const Code code = check_copy(to, from, bytes, kind);
     if (code != hipSuccess) return code;
-    return and_wait(stream, [=](Stream& own) { return copy(own, to, from, bytes); });
+    const HostClock host = is_within_device(block_of(to), block_of(from)) ? HostClock::goes_on : HostClock::waits;
+    return and_wait(stream, [=](Stream& own) { return copy(own, to, from, bytes); }, host);
 }
 
 Code copy_later(void* to, const void* from, size_t bytes, int kind, void* stream) {

@@ -136,7 +136,7 @@ int hipDeviceGet(int* device, int ordinal) {
 int hipDeviceSynchronize() {
     return entry("hipDeviceSynchronize", [] {
         if (refused_by_capture()) return hipErrorStreamCaptureUnsupported;
-        return wait_for_device(current());
+        return wait_for_device(current(), HostClock::wakes);
     });
 }
 int hipDeviceReset() {

@@ -124,7 +124,7 @@ Code wait_for(void* handle, bool waits) {
             if (const Code code = wait_on_host_for(*event); code != hipSuccess) return code;
         event = copy_of(handle);
     }
-    if (event && event->at) wait_on_host(event->device, *event->at);
+    if (event && event->at) wait_on_host(event->device, *event->at, waits ? HostClock::wakes : HostClock::waits);
     return hipSuccess;
 }
 

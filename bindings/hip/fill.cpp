@@ -28,7 +28,7 @@ Code fill(Stream& stream, const Pattern& p) {
             if (const Code code = fill_row(*block, static_cast<char*>(p.to) + z * p.slice + y * p.pitch, p);
                 code != hipSuccess)
                 return code;
-    spend(stream, time_within_device(stream.device, p.width() * p.height * p.depth));
+    spend_launch(stream, time_within_device(stream.device, p.width() * p.height * p.depth));
     return hipSuccess;
 }
 
@@ -43,7 +43,7 @@ Code check(const Pattern& p) {
 Code now(const Pattern& p) {
     if (is_nothing(p)) return hipSuccess;
     if (const Code code = check(p); code != hipSuccess) return code;
-    return and_wait(nullptr, [=](Stream& own) { return fill(own, p); });
+    return and_wait(nullptr, [=](Stream& own) { return fill(own, p); }, HostClock::goes_on);
 }
 Code later(const Pattern& p, void* stream) {
     if (is_nothing(p)) return hipSuccess;

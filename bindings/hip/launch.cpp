@@ -119,6 +119,7 @@ Code run(Stream& stream, const Launch& launch) {
     if (!loaded) return hipErrorInvalidHandle;  // a graph's, whose module is unloaded, or by another thread
     LaunchReport report;
     report.shows_output = false;
+    report.warm = true;
     std::optional<ScopedSettings> profiled;
     if (profiling()) profiled.emplace(profiled_settings());
     const Result<void> ran = emulator().module_launch_kernel(
@@ -127,7 +128,8 @@ Code run(Stream& stream, const Launch& launch) {
     show(report.output);
     if (ran) {
         if (profiling()) add_to_profile(launch, report);
-        spend(stream, static_cast<Time>(std::llround(report.modelled_ms * 1e12)));
+        const double work_ms = std::max(0.0, report.modelled_ms - told(stream.device).launch_us / 1000);
+        spend_launch(stream, static_cast<Time>(std::llround(work_ms * 1e12)));
         return hipSuccess;
     }
     tell("launch", ran.error());

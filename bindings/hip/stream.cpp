@@ -14,25 +14,39 @@
 namespace strata::hip::library {
 namespace {
 
-/// 10^9 bytes a second one way over the 16 lanes of a card's PCI Express: 16 GT/s a lane in its fourth generation, 32 in the fifth,
-/// 128 bits of 130 are data (PCI Express Base Specification 4.0 and 5.0). What packets cost besides is not counted.
-double link_gbs(int device) {
-    const std::string& arch = told(device).arch;
-    constexpr std::pair<std::string_view, int> kGenerations[] = {
-#define LINK(arch, generation) {#arch, generation},
+/// How a device and its host reach one another: a row of links.def.
+struct Link {
+    std::string_view arch;
+    int generation;
+    double copy_us, staged_gbs, wake_us;
+    /// 10^9 bytes a second one way over the 16 lanes of a card's PCI Express: 16 GT/s a lane in its fourth generation, 32 in the
+    /// fifth, 128 bits of 130 are data (PCI Express Base Specification 4.0 and 5.0).
+    double gbs() const { return (1 << generation) * 16 * 128.0 / 130 / 8; }
+};
+const Link& link_of(int device) {
+    static constexpr Link kLinks[] = {
+#define LINK(arch, ...) {#arch, __VA_ARGS__},
 #include "strata/bindings/hip/links.def"
 #undef LINK
     };
-    const auto row = std::ranges::find(kGenerations, arch, [](const auto& one) { return one.first; });
-    const int generation = row == std::end(kGenerations) ? 4 : row->second;
-    return (1 << generation) * 16 * 128.0 / 130 / 8;
+    const auto row = std::ranges::find(kLinks, std::string_view(told(device).arch), &Link::arch);
+    return row == std::end(kLinks) ? kLinks[0] : *row;
 }
+
+// Bytes of pageable memory up to which AMD's library copies through pinned memory of its own (ROCclr, GPU_PINNED_MIN_XFER_SIZE).
+constexpr size_t kMostStaged = 1 << 20;
+
+Time microseconds(double us) { return static_cast<Time>(us * 1e9); }
 
 /// The streams of a device and its host's clock.
 struct Timeline {
     Stream legacy;
     std::map<const Stream*, std::shared_ptr<Stream>> streams;  ///< that the program made, and those of threads
     Time host = 0;                                             ///< nothing that is called now begins before
+    void wait(int device, Time end, HostClock how) {
+        if (end > host && how != HostClock::goes_on)
+            host = end + (how == HostClock::wakes ? microseconds(link_of(device).wake_us) : 0);
+    }
 };
 struct Timelines {
     Mutex mutex;
@@ -166,6 +180,16 @@ void spend(Stream& stream, Time duration) {
     stream.now = start_of(all.of(stream.device), stream) + duration;
 }
 
+void spend_launch(Stream& stream, Time work) {
+    const DeviceProperties& device = told(stream.device);
+    Timelines& all = timelines();
+    std::lock_guard lock(all.mutex);
+    const Timeline& line = all.of(stream.device);
+    const Time start = start_of(line, stream);
+    // Where the host is behind, the queue has been fed while it was at work.
+    stream.now = start + microseconds(start > line.host ? device.next_launch_us : device.launch_us) + work;
+}
+
 Time end_of(Stream& stream) {
     Timelines& all = timelines();
     std::lock_guard lock(all.mutex);
@@ -178,26 +202,26 @@ void wait_until(Stream& stream, Time time) {
     stream.now = std::max(stream.now, time);
 }
 
-void wait_on_host(int device, Time time) {
+void wait_on_host(int device, Time time, HostClock host) {
     Timelines& all = timelines();
     std::lock_guard lock(all.mutex);
-    Timeline& line = all.of(device);
-    line.host = std::max(line.host, time);
+    all.of(device).wait(device, time, host);
 }
 
-Code wait_for_stream(Stream& stream) {
+Code wait_for_stream(Stream& stream, HostClock host) {
     const Code code = wait_until_free(stream);
-    wait_on_host(stream.device, end_of(stream));
+    wait_on_host(stream.device, end_of(stream), host);
     return code;
 }
 
-Code wait_for_device(int device) {
+Code wait_for_device(int device, HostClock host) {
     const Code code = wait_until_free(device);
     Timelines& all = timelines();
     std::lock_guard lock(all.mutex);
     Timeline& line = all.of(device);
-    line.host = std::max(line.host, line.legacy.now);
-    for (const auto& [stream, kept] : line.streams) line.host = std::max(line.host, stream->now);
+    Time end = line.legacy.now;
+    for (const auto& [stream, kept] : line.streams) end = std::max(end, stream->now);
+    line.wait(device, end, host);
     return code;
 }
 
@@ -213,8 +237,10 @@ void reset_streams(int device) {
 Time time_within_device(int device, size_t bytes) {
     return static_cast<Time>(static_cast<double>(bytes) / told(device).memory_gbs * 1e6);
 }
-Time time_over_link(int device, size_t bytes) {
-    return static_cast<Time>(static_cast<double>(bytes) / link_gbs(device) * 1e6);
+Time time_over_link(int device, size_t bytes, bool pageable) {
+    const Link& link = link_of(device);
+    const double gbs = pageable && bytes <= kMostStaged ? link.staged_gbs : link.gbs();
+    return microseconds(link.copy_us) + static_cast<Time>(static_cast<double>(bytes) / gbs * 1e6);
 }
 
 }  // namespace strata::hip::library
@@ -252,7 +278,8 @@ int hipStreamQuery(void* stream) {
     });
 }
 int hipStreamSynchronize(void* stream) {
-    return entry("hipStreamSynchronize", [&] { return and_wait(stream, [](Stream&) { return hipSuccess; }); });
+    return entry("hipStreamSynchronize",
+                 [&] { return and_wait(stream, [](Stream&) { return hipSuccess; }, HostClock::wakes); });
 }
 int hipStreamWaitEvent(void* stream, void* event, unsigned flags) {
     return entry("hipStreamWaitEvent", [&] {

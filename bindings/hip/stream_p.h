@@ -37,20 +37,29 @@ inline void* per_thread_stream() { return reinterpret_cast<void*>(kPerThreadStre
 
 /// What takes so long on a stream, after what it has to wait for.
 void spend(Stream& stream, Time duration);
+/// The same for a kernel: `work` is without its launch, which takes less behind other work than from an empty queue.
+void spend_launch(Stream& stream, Time work);
 /// When what is on a stream by now would have ended.
 Time end_of(Stream& stream);
 /// A stream does not go on before a time.
 void wait_until(Stream& stream, Time time);
+/// What the host's clock does in a call that returns when all is done.
+enum class HostClock : uint8_t {
+    goes_on,  ///< fills and copies within a device return at once
+    waits,    ///< until then; a copy over the link has the way back in its own time
+    wakes     ///< the same, and a sleeping thread is woken
+};
 /// The host waits. Errors: of wait_until_free().
-Code wait_for_stream(Stream& stream);
-Code wait_for_device(int device);
-void wait_on_host(int device, Time time);  ///< until then
+Code wait_for_stream(Stream& stream, HostClock host = HostClock::waits);
+Code wait_for_device(int device, HostClock host = HostClock::waits);
+void wait_on_host(int device, Time time, HostClock host = HostClock::waits);  ///< until then
 /// Sets clocks to zero.
 void reset_streams(int device);
 
-/// How long bytes take within a device's memory, or over its link to the host, by their rates alone.
+/// How long bytes take within a device's memory, by its rate alone.
 Time time_within_device(int device, size_t bytes);
-Time time_over_link(int device, size_t bytes);
+/// How long a copy over a device's link to the host takes. pageable: the host's side is not pinned.
+Time time_over_link(int device, size_t bytes, bool pageable);
 
 /// hipGraphNodeType of HIP 5, whose numbers are one less since.
 enum class NodeType { kernel = 1, copy, fill, host, graph, empty, wait_event, record_event, allocate = 11, free };
@@ -85,7 +94,7 @@ Code on_stream(void* handle, NodeType type, F&& work) {
 }
 /// The same for a call that returns when all is done.
 template <class F>
-Code and_wait(void* handle, F&& work) {
+Code and_wait(void* handle, F&& work, HostClock host = HostClock::waits) {
     const std::shared_ptr<Stream> stream = stream_of(handle);
     if (!stream) return hipErrorContextIsDestroyed;
     if (stream->records) {
@@ -93,9 +102,9 @@ Code and_wait(void* handle, F&& work) {
         return hipErrorStreamCaptureUnsupported;
     }
     if (refused_by_capture()) return stream->legacy ? hipErrorStreamCaptureImplicit : hipErrorStreamCaptureUnsupported;
-    if (const Code code = wait_for_stream(*stream); code != hipSuccess) return code;
+    if (const Code code = wait_for_stream(*stream, host); code != hipSuccess) return code;
     const Code code = in_order(*stream, std::forward<F>(work));
-    return code == hipSuccess ? wait_for_stream(*stream) : code;
+    return code == hipSuccess ? wait_for_stream(*stream, host) : code;
 }
 
 }  // namespace strata::hip::library

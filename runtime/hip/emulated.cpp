@@ -88,6 +88,8 @@ Result<DeviceProperties> device_properties(int device) {
     p.waves_per_unit = card.waves_per_unit;
     p.l2_bytes = card.l2_bytes;
     p.memory_gbs = card.memory_gbs;
+    p.launch_us = card.launch_us;
+    p.next_launch_us = card.next_launch_us;
     return p;
 }
 
@@ -233,6 +235,7 @@ Result<void> module_launch_kernel(FunctionHandle* function, std::array<uint32_t,
     config.timed = settings().emu_timed;
     config.sampled = settings().emu_sampled;
     config.sparse = report.sparse;
+    config.warm = report.warm;
     config.last_behind = report.last_behind;
     config.read_only = report.read_only;
     config.written = report.written;

@@ -32,7 +32,8 @@ struct DeviceProperties {
     /// What the emulator's model has besides; 0 where a driver is not asked.
     int clock_khz = 0, waves_per_unit = 0;
     size_t l2_bytes = 0;
-    double memory_gbs = 0;  ///< 10^9 bytes a second
+    double memory_gbs = 0;                     ///< 10^9 bytes a second
+    double launch_us = 0, next_launch_us = 0;  ///< what a launch adds to its work: from an empty queue, behind another
 };
 
 /// A variable of a module.
@@ -50,6 +51,8 @@ struct LaunchReport {
     bool last_behind = false;  ///< asked for: emulated, the workgroup that starts last starts when all others are done
     bool sparse =
         false;  ///< asked for: emulated, of settings().emu_sampled the first workgroup, the last and one between
+    bool warm =
+        false;  ///< asked for: emulated, the time is that with caches as earlier launches that ask for it left them
     /// Asked for: memory that the kernel may only read, unless it is given a part of it to write too. Emulated, a write faults.
     std::vector<DevicePtr> read_only = {}, written = {};
     bool in_place = false;     ///< told: an output may lie over an input, whose elements the kernel reads before
