@@ -1,6 +1,7 @@
 #include "strata/bindings/hip/launch_p.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
@@ -10,6 +11,7 @@
 #include "strata/bindings/hip/graph_p.h"
 #include "strata/bindings/hip/profile_p.h"
 #include "strata/bindings/hip/registration_p.h"
+#include "strata/core/support/guarded.h"
 #include "strata/core/support/settings.h"
 
 namespace strata::hip::library {
@@ -64,6 +66,27 @@ Code between(void* start, void* stop, void* stream, F&& launch) {
     return code == hipSuccess ? mark(stop, stream) : code;
 }
 
+/// By a list of kinds, each with what it is, that kEnd ends. What lies behind the arguments is not read.
+Code packed_arguments(void** extra, std::vector<uint8_t>& out) {
+    const void* bytes = nullptr;
+    const void* size_at = nullptr;
+    for (;; extra += 2) {
+        std::array<void*, 2> entry{};
+        if (!copy_guarded(entry.data(), extra, sizeof entry[0])) return hipErrorInvalidValue;
+        if (address(entry[0]) == kEnd) break;
+        if (!copy_guarded(&entry[1], extra + 1, sizeof entry[1])) return hipErrorInvalidValue;
+        if (address(entry[0]) == kBufferPointer)
+            bytes = entry[1];
+        else if (address(entry[0]) == kBufferSize)
+            size_at = entry[1];
+        else
+            return hipErrorInvalidValue;
+    }
+    size_t size = 0;
+    if (!size_at || !copy_guarded(&size, size_at, sizeof size) || (size && !bytes)) return hipErrorInvalidValue;
+    return copy_guarded(out.data(), bytes, std::min(size, out.size())) ? hipSuccess : hipErrorInvalidValue;
+}
+
 }  // namespace
 
 Code check_cooperative(const Function& function, Dim3 grid, Dim3 block, size_t lds) {
@@ -78,28 +101,14 @@ Code check_cooperative(const Function& function, Dim3 grid, Dim3 block, size_t l
 }
 
 Code arguments_of(const Function& function, void** parameters, void** extra, std::vector<uint8_t>& out) {
-    if (extra) {
-        const void* bytes = nullptr;
-        const size_t* size = nullptr;
-        for (; address(*extra) != kEnd; extra += 2) {
-            if (address(*extra) == kBufferPointer)
-                bytes = extra[1];
-            else if (address(*extra) == kBufferSize)
-                size = static_cast<const size_t*>(extra[1]);
-            else
-                return hipErrorInvalidValue;
-        }
-        if (!size || (*size && !bytes)) return hipErrorInvalidValue;
-        const auto* first = static_cast<const uint8_t*>(bytes);
-        out.assign(first, first + std::min(*size, function.argument_bytes));  // what lies behind them is not read
-        out.resize(function.argument_bytes);                                  // a graph's node tells the place of each
-        return hipSuccess;
-    }
-    out.resize(function.argument_bytes);
+    out.assign(function.argument_bytes, 0);  // a graph's node tells the place of each
+    if (extra) return packed_arguments(extra, out);
     for (const isa::KernelArg& argument : function.kernel.args) {
         if (argument.value_kind.starts_with("hidden_")) break;
-        if (!parameters || !*parameters) return hipErrorInvalidValue;
-        std::memcpy(&out[argument.offset], *parameters++, argument.size);
+        void* from = nullptr;
+        if (!parameters || !copy_guarded(&from, parameters++, sizeof from) || !from ||
+            !copy_guarded(&out[argument.offset], from, argument.size))
+            return hipErrorInvalidValue;
     }
     return hipSuccess;
 }

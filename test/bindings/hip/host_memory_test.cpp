@@ -83,6 +83,50 @@ TEST_F(HostMemory, ThatIsNotThereIsNotCopied) {
     for (char* at : {none, read, hole}) munmap(at, 3 * kPage);
 }
 
+TEST_F(HostMemory, ThatIsNotThereHoldsNoArguments) {
+    const AddOne kernel;
+    void *out = memory, *x = memory;
+    using Launch = std::function<int(void** parameters, void** extra)>;
+    const std::vector<Launch> launches = {
+        [&](void** p, void** e) {
+            return hipModuleLaunchKernel(kernel.function, 1, 1, 1, kCount, 1, 1, 0, nullptr, p, e);
+        },
+        [&](void** p, void** e) {
+            return hipExtModuleLaunchKernel(kernel.function, kCount, 1, 1, kCount, 1, 1, 0, nullptr, p, e, nullptr,
+                                            nullptr, 0);
+        },
+        [&](void** p, void** e) {
+            return e ? hipErrorInvalidValue
+                     : hipModuleLaunchCooperativeKernel(kernel.function, 1, 1, 1, kCount, 1, 1, 0, nullptr, p);
+        },
+    };
+    char *const none = pages(PROT_NONE), *const end = none + kPage;
+    void *const buffer = reinterpret_cast<void*>(1), *const size = reinterpret_cast<void*>(2),
+                *const last = reinterpret_cast<void*>(3);
+    void** const cut = reinterpret_cast<void**>(end) - 1;  // the second one is not there
+    *cut = &out;
+    void* both[] = {memory, memory};
+    size_t bytes = sizeof both;
+    for (const Launch& launch : launches) {
+        for (void* bad : {static_cast<void*>(end), static_cast<void*>(end - 4), reinterpret_cast<void*>(16),
+                          reinterpret_cast<void*>(uint64_t{0xdead} << 48)}) {
+            void *first[] = {bad, &x}, *second[] = {&out, bad};
+            EXPECT_EQ(launch(static_cast<void**>(bad), nullptr), hipErrorInvalidValue) << bad;
+            EXPECT_EQ(launch(first, nullptr), hipErrorInvalidValue) << bad;
+            EXPECT_EQ(launch(second, nullptr), hipErrorInvalidValue) << bad;
+            void *bytes_bad[] = {buffer, bad, size, &bytes, last}, *size_bad[] = {buffer, both, size, bad, last};
+            EXPECT_EQ(launch(nullptr, static_cast<void**>(bad)), hipErrorInvalidValue) << bad;
+            EXPECT_EQ(launch(nullptr, bytes_bad), hipErrorInvalidValue) << bad;
+            EXPECT_EQ(launch(nullptr, size_bad), hipErrorInvalidValue) << bad;
+        }
+        EXPECT_EQ(launch(cut, nullptr), hipErrorInvalidValue);
+        void* right[] = {&out, &x};
+        EXPECT_EQ(launch(right, nullptr), hipSuccess);
+    }
+    EXPECT_EQ(hipDeviceSynchronize(), hipSuccess);
+    munmap(none, 3 * kPage);
+}
+
 TEST_F(HostMemory, ThatCannotBeUsedIsNotRegistered) {
     char *const none = pages(PROT_NONE), *const read = pages(PROT_READ);
     EXPECT_EQ(hipHostRegister(none, 3 * kPage, 0), hipErrorInvalidValue);
