@@ -4,7 +4,8 @@
 // 1. its loads are part of the value that is stored there, so that no compiler moves the store before them: `earlier`. Where others
 //    need the loads too, a sum or another output, the value must not lose them where a condition is known: `surely_in`; what
 //    others have outside of reductions, it has outside of them too;
-// 2. the thread that stores it is the only one that loads it, and no later step of a loop does: the offsets are the same ranges;
+// 2. the thread that stores it is the only one that loads it, and no later step of a loop does: the offsets are the same ranges. Others
+//    of its group may load it for nothing, but go to no address that it says;
 // 3. a reduction that reads it is done before: none does, or it is of a row, of which a thread has the same elements in each walk,
 //    and loops over rows are inside all others (finish_ids in finish.cpp).
 // verify_in_place (codegen/linear) proves it again from the accesses of the program that runs.
@@ -83,6 +84,15 @@ std::unordered_set<UOp, UOpHash> outside_of_reductions(UOp sink) {
     return seen;
 }
 
+/// What offsets and gates are made of. All threads of a group follow them, one of which stores: the others would where it has stored.
+std::unordered_set<UOp, UOpHash> below_addresses(std::span<const UOp> nodes) {
+    std::unordered_set<UOp, UOpHash> below;
+    for (auto u = nodes.rbegin(); u != nodes.rend(); ++u)
+        for (size_t i = 0; i < u->src().size(); ++i)
+            if (below.contains(*u) || (u->is(Op::index) && i > 0)) below.insert(u->src(i));
+    return below;
+}
+
 /// The reductions of rows that each load is part of.
 UOpMap<std::vector<UOp>> reductions_of(std::span<const UOp> nodes) {
     UOpMap<std::vector<UOp>> found;
@@ -101,7 +111,7 @@ std::vector<InPlace> in_place(UOp sink) {
     if (std::ranges::any_of(nodes, [](UOp u) { return u.is(Op::scan); })) return found;
     const std::unordered_set<UOp, UOpHash> below = below_reductions(nodes);
     const UOpMap<std::vector<UOp>> reductions = reductions_of(nodes);
-    const std::unordered_set<UOp, UOpHash> outside = outside_of_reductions(sink);
+    const std::unordered_set<UOp, UOpHash> outside = outside_of_reductions(sink), addresses = below_addresses(nodes);
     const bool several = std::ranges::count_if(nodes, [](UOp u) { return u.is(Op::store); }) > 1;
     for (UOp store : nodes) {
         if (!store.is(Op::store)) continue;
@@ -114,7 +124,7 @@ std::vector<InPlace> in_place(UOp sink) {
             if (!load.is(Op::load)) continue;
             const auto rows = reductions.find(load);
             const bool same = offset_of(load) == offset_of(store) && !below.contains(load) &&
-                              (several ? sure : earlier).contains(load) &&
+                              !addresses.contains(load) && (several ? sure : earlier).contains(load) &&
                               (!several || !outside.contains(load) || by_itself.contains(load)) &&
                               (rows == reductions.end() ||
                                std::ranges::all_of(rows->second, [&](UOp row) { return sure.contains(row); }));

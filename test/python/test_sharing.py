@@ -197,3 +197,30 @@ def test_a_tensor_that_nobody_shares_is_written_where_it_is(hip):
         (out,) = out.custom_kernel(N, kernel=hip)
         out.realize()
     np.testing.assert_array_equal(out.numpy(), START + 600)
+
+
+@pytest.mark.parametrize("n", [16, 17])
+def test_places_that_a_group_of_threads_reads_are_not_overwritten_by_one_of_them(n, rng):
+    """A row's threads sum up together, each of them gathers, and one stores: it may not store over the indices."""
+    x, y = rng.standard_normal((2, n, n)).astype(np.float32)
+    a, b = Tensor(x), Tensor(y)
+    weights = np.exp((s := x.astype(float) @ x.T * 0.25) - s.max(-1, keepdims=True))
+    with strata.config(target="asm", verify=True):
+        got = (a @ a.mT * 0.25).softmax(-1) @ a + b.sort(1)
+        np.testing.assert_allclose(got.numpy(), weights / weights.sum(-1, keepdims=True) @ x + np.sort(y, 1), rtol=1e-4, atol=1e-5)
+
+
+def test_a_rows_sum_is_not_stored_over_its_elements_where_they_are_read_again(rng):
+    x = rng.standard_normal((1, 2, 2)).astype(np.float32)
+
+    def loss(t):
+        rows = t.softmax(2)
+        return (rows / rows.sum(1, True)).var((0, 1, 2), 0)
+
+    found = []
+    for schedule in ("heuristic", "none"):
+        with strata.config(target="asm", schedule=schedule, verify=True):
+            value, slope = strata.value_and_grad(loss)(Tensor(x))
+            strata.realize([value, slope])
+            found.append(np.append(slope.numpy(), value.item()))
+    np.testing.assert_allclose(*found, rtol=1e-5, atol=1e-6)
