@@ -68,6 +68,9 @@ bool Registers::knows_all(const Moment& moment, int lane, int half) const {
         uint32_t asked = ~0u;
         if (read.source >= 0 && read.source < 4 && isa::is_half(inst.src[static_cast<size_t>(read.source)].type))
             asked = inst.op_sel >> read.source & 1 ? 0xffff0000 : 0xffff;
+        if (read.source < 0 && read.use == Use::value && isa::is_half(inst.dst[0].type) &&
+            read.registers.first == inst.dst[0].code)  // what is added to
+            asked = inst.op_sel & 8 ? 0xffff0000 : 0xffff;
         if (moment.row().flags & isa::kMix && read.source >= 0 && inst.op_sel_hi >> read.source & 1)
             asked = inst.op_sel >> read.source & 1 ? 0xffff0000 : 0xffff;
         const bool mask = read.use == Use::mask && !is_vector(read.registers) && read.registers.first != lint::kScc;

@@ -249,5 +249,13 @@ TEST(Strict, OperationsOfADualInstructionKnowTheirOwnOperandsAlone) {
         }
 }
 
+/// The other half of a register that is added to is nobody's.
+TEST(Strict, ASumOfHalvesWantsTheHalfThatItIsAddedTo) {
+    expect_none(run(Arch::gfx1100, body("v_add_f16 v2, 1.0, 1.0\n v_fmac_f16 v2, 2.0, v2\n"
+                                        "global_store_b16 v1, v2, s[4:5]")));
+    expect_one(run(Arch::gfx1100, body("v_mov_b32 v3, 0\n v_fmac_f16 v2, 2.0, v3\n global_store_b16 v1, v2, s[4:5]")),
+               Kind::uninitialised, "v2");
+}
+
 }  // namespace
 }  // namespace strata::emu::harness
