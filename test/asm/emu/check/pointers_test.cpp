@@ -52,6 +52,7 @@ class SharedPointers : public ::testing::TestWithParam<Arch> {
         launch.findings = &found;
         launch.counted = counted;
         launch.in_place = in_place;
+        launch.threads = 1;  // workgroups in order
         const auto ran = gpu_.launch(module, name, launch, (Arguments() << x << y << n).bytes());
         EXPECT_TRUE(ran) << ran.error().message;
         return found;
