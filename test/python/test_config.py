@@ -152,9 +152,9 @@ def test_info_says_what_each_setting_is_and_where_it_comes_from():
     text = subprocess.run([sys.executable, "-m", "strata", "info"], env={**os.environ, "STRATA_BEAM": "4"}, capture_output=True, text=True, check=True).stdout
     for name in strata.settings():
         assert f"\n  {name} = " in text
-    assert "beam = 4 (environment): width of the search" in text and "debug = 0 (default): 1 prints launches" in text
+    assert "beam = 4 (environment): width of the schedule search" in text and "debug = 0 (default): 1 prints launches" in text
     with strata.config(emu_seed=3):
-        assert ("emu_seed", 3, "config", "order in which waves take turns") in strata._strata._describe_settings()
+        assert ("emu_seed", 3, "config", "seed of the order in which waves take turns") in strata._strata._describe_settings()
 
 
 @pytest.mark.parametrize("name, words", [

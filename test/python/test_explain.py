@@ -10,14 +10,14 @@ from strata import Tensor
 
 
 def reasons(*tensors):
-    return [line.split("stored as ")[1] for line in strata.explain(*tensors).splitlines() if "stored as " in line]
+    return [line.split("stored: ")[1] for line in strata.explain(*tensors).splitlines() if "stored: " in line]
 
 
 def test_a_row_is_one_kernel_that_moves_no_more_than_it_must():
     text = strata.explain(Tensor.empty(2048, 4096).softmax(-1))
     assert text.startswith("1. r_2048_4096 -> float32 (2048, 4096)\n")
     assert "reduce add" in text and "reduce max" in text and "exp" in text
-    assert "reads 32 MiB, writes 32 MiB; stored as it was asked for" in text
+    assert "reads 32 MiB, writes 32 MiB; stored: it is a result that was asked for" in text
     assert text.endswith("1 kernel, 64 MiB; at least 64 MiB have to move (1.00 times that)\n")
     assert repr(text) == str(text)
 
@@ -35,14 +35,14 @@ def less_its_greatest(x):
 @pytest.mark.parametrize(
     "make, why",
     [
-        (lambda: [less_its_greatest(Tensor.empty(6, 5, 4, 3))], "it is dear, and what expands"),
+        (lambda: [less_its_greatest(Tensor.empty(6, 5, 4, 3))], "it is costly, and an expand"),
         (lambda: [Tensor.empty(6, 5, 4).sum(2).max(0)], "a reduction over other axes reads it"),
         (lambda: [Tensor.empty(6, 5).softmax(1).T.contiguous()], "its rows are moved"),
-        (lambda: [(Tensor.empty(6, 5).sum(1) + Tensor.empty(6, 7).sum(1))], "what it is combined with is reduced over other axes"),
+        (lambda: [(Tensor.empty(6, 5).sum(1) + Tensor.empty(6, 7).sum(1))], "it is combined with a reduction over other axes"),
         (shared, "several kernels read it"),
         (lambda: [sum((Tensor.empty(8) for _ in range(40)), Tensor.empty(8))], "too many buffers"),
-        (lambda: [Tensor.empty(1 << 20).sum()], "it is to be in memory by itself"),
-        (lambda: [(Tensor.empty(6, 5) * 2).contiguous() + 1], "it is to be in memory by itself"),
+        (lambda: [Tensor.empty(1 << 20).sum()], "it needs memory of its own"),
+        (lambda: [(Tensor.empty(6, 5) * 2).contiguous() + 1], "it needs memory of its own"),
     ],
 )
 def test_a_kernel_ends_for_a_reason(make, why):

@@ -35,7 +35,7 @@ def explain(*tensors):
     lines = []
     for number, (name, result, operations, read, written, why) in enumerate(steps, 1):
         parts = ", ".join(name if count == 1 else f"{count} {name}" for name, count in operations) or "copy"
-        lines.append(f"{number}. {name} -> {result}\n   {parts}\n   reads {bytes_text(read)}, writes {bytes_text(written)}; stored as {why}\n")
+        lines.append(f"{number}. {name} -> {result}\n   {parts}\n   reads {bytes_text(read)}, writes {bytes_text(written)}; stored: {why}\n")
     moved = sum(step[3] + step[4] for step in steps)
     kernels = "1 kernel" if len(steps) == 1 else f"{len(steps)} kernels"
     lines.append(f"{kernels}, {bytes_text(moved)}; at least {bytes_text(least)} have to move ({moved / max(least, 1):.2f} times that)\n")
