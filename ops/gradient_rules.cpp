@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <mutex>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "strata/core/support/mutex.h"
+#include "strata/core/uop/uop_set.h"
 #include "strata/core/uop/walk.h"
 #include "strata/ops/build_p.h"
 #include "strata/ops/gradients.h"
@@ -111,7 +111,7 @@ std::vector<UOp> in_order_of_gradients(UOp root) {
     if (rules().none()) return toposort(root);
     std::vector<UOp> order;
     std::vector<std::pair<UOp, bool>> stack{{root, false}};
-    std::unordered_set<UOp, UOpHash> seen;
+    UOpSet seen;
     while (!stack.empty()) {
         const auto [u, is_done] = stack.back();
         stack.pop_back();

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <numbers>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "strata/core/uop/walk.h"
 #include "strata/ops/build_p.h"
@@ -59,6 +58,7 @@ struct Row {
     }
 #define GRADIENT(op, to_a, to_b, to_c) Row{Op::op, {RULE(to_a), RULE(to_b), RULE(to_c)}},
 constexpr Row kRows[] = {
+#include "strata/core/uop/uop_set.h"
 #include "strata/ops/gradients.def"
 };
 #undef GRADIENT
@@ -106,7 +106,7 @@ Pairs around(const Pairs& bounds, const Shape& outside) {
     return out;
 }
 
-using Nodes = std::unordered_set<UOp, UOpHash>;
+using Nodes = UOpSet;
 
 bool gets_there(UOp u, const Nodes& known) {
     const auto is_known = [&](UOp s) { return known.contains(s); };

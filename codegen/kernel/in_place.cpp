@@ -12,9 +12,9 @@
 #include "strata/codegen/kernel/in_place.h"
 
 #include <algorithm>
-#include <unordered_set>
 
 #include "strata/core/uop/kernel.h"
+#include "strata/core/uop/uop_set.h"
 
 namespace strata::codegen {
 namespace {
@@ -23,8 +23,8 @@ UOp memory_of(UOp access) { return access.src(0).src(0); }
 UOp offset_of(UOp access) { return access.src(0).src(1); }
 
 /// What reductions are made of, unless they are all of rows that the end walks.
-std::unordered_set<UOp, UOpHash> below_reductions(std::span<const UOp> nodes) {
-    std::unordered_set<UOp, UOpHash> ended, below;
+UOpSet below_reductions(std::span<const UOp> nodes) {
+    UOpSet ended, below;
     for (UOp u : nodes)
         if (u.is(Op::end)) ended.insert(u.src().begin() + 1, u.src().end());
     const bool rows = std::ranges::all_of(nodes, [&](UOp u) {
@@ -39,7 +39,7 @@ std::unordered_set<UOp, UOpHash> below_reductions(std::span<const UOp> nodes) {
 
 /// Loads and reductions that a value is made of whatever its conditions turn out to be: one that is known for some elements leaves
 /// the other choice out. With those that its reductions are made of, or without.
-std::unordered_set<UOp, UOpHash> surely_in(UOp value, bool through_reductions) {
+UOpSet surely_in(UOp value, bool through_reductions) {
     const std::vector<UOp> order = toposort(value);
     std::vector<UOp> asked;
     for (UOp u : order)
@@ -64,15 +64,15 @@ std::unordered_set<UOp, UOpHash> surely_in(UOp value, bool through_reductions) {
         }
         sure.emplace(u, std::move(own));
     }
-    std::unordered_set<UOp, UOpHash> found;
+    UOpSet found;
     for (size_t i = 0; i < asked.size(); ++i)
         if (sure.at(value)[i]) found.insert(asked[i]);
     return found;
 }
 
 /// What is made of no reduction on its way to the sink: a load that one has too is another one there (unshare_ranges).
-std::unordered_set<UOp, UOpHash> outside_of_reductions(UOp sink) {
-    std::unordered_set<UOp, UOpHash> seen{sink};
+UOpSet outside_of_reductions(UOp sink) {
+    UOpSet seen{sink};
     std::vector<UOp> stack{sink};
     while (!stack.empty()) {
         const UOp u = stack.back();
@@ -85,8 +85,8 @@ std::unordered_set<UOp, UOpHash> outside_of_reductions(UOp sink) {
 }
 
 /// What offsets and gates are made of. All threads of a group follow them, one of which stores: the others would where it has stored.
-std::unordered_set<UOp, UOpHash> below_addresses(std::span<const UOp> nodes) {
-    std::unordered_set<UOp, UOpHash> below;
+UOpSet below_addresses(std::span<const UOp> nodes) {
+    UOpSet below;
     for (auto u = nodes.rbegin(); u != nodes.rend(); ++u)
         for (size_t i = 0; i < u->src().size(); ++i)
             if (below.contains(*u) || (u->is(Op::index) && i > 0)) below.insert(u->src(i));
@@ -109,16 +109,15 @@ std::vector<InPlace> in_place(UOp sink) {
     const std::vector<UOp> nodes = toposort(sink);
     std::vector<InPlace> found;
     if (std::ranges::any_of(nodes, [](UOp u) { return u.is(Op::scan); })) return found;
-    const std::unordered_set<UOp, UOpHash> below = below_reductions(nodes);
+    const UOpSet below = below_reductions(nodes);
     const UOpMap<std::vector<UOp>> reductions = reductions_of(nodes);
-    const std::unordered_set<UOp, UOpHash> outside = outside_of_reductions(sink), addresses = below_addresses(nodes);
+    const UOpSet outside = outside_of_reductions(sink), addresses = below_addresses(nodes);
     const bool several = std::ranges::count_if(nodes, [](UOp u) { return u.is(Op::store); }) > 1;
     for (UOp store : nodes) {
         if (!store.is(Op::store)) continue;
         const std::vector<UOp> made_of = toposort(store.src(1));
-        const std::unordered_set<UOp, UOpHash> earlier(made_of.begin(), made_of.end());
-        const std::unordered_set<UOp, UOpHash> sure = surely_in(store.src(1), true),
-                                               by_itself = surely_in(store.src(1), false);
+        const UOpSet earlier(made_of.begin(), made_of.end());
+        const UOpSet sure = surely_in(store.src(1), true), by_itself = surely_in(store.src(1), false);
         UOpMap<bool> fits;  // by input
         for (UOp load : nodes) {
             if (!load.is(Op::load)) continue;

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <unordered_set>
 
 #include "strata/core/uop/kernel.h"
+#include "strata/core/uop/uop_set.h"
 
 namespace strata::codegen {
 namespace {
@@ -35,7 +35,7 @@ bool is_zero_outside(UOp product, UOp inside) {
 }  // namespace
 
 bool moves_with(UOp root, UOp range) {
-    std::unordered_set<UOp, UOpHash> seen{root};
+    UOpSet seen{root};
     std::vector<UOp> stack{root};
     while (!stack.empty()) {
         UOp u = stack.back();

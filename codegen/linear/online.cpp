@@ -4,11 +4,11 @@
 // After   at each step  n = max(m, f(j)), c = exp(m - n), sum = sum * c + exp(f(j) - n) * v(j), m = n
 // lower_reduces makes the loop. Reductions that are no loop need none of it: their terms are in registers.
 #include "strata/codegen/linear/online_p.h"
+#include "strata/core/uop/uop_set.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <unordered_set>
 
 namespace strata::codegen {
 namespace {
@@ -62,7 +62,7 @@ class Matching {
     bool is_earlier(UOp u) const { return depths_.at(u) < depths_.at(found_.top); }
 
     static UOp exponential_in(UOp root) {
-        std::unordered_set<UOp, UOpHash> seen{root};
+        UOpSet seen{root};
         std::vector<UOp> stack{root};
         const auto visit = [&](UOp u) {
             if (seen.insert(u).second) stack.push_back(u);

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <mutex>
-#include <unordered_set>
 #include <utility>
 
 #include "strata/codegen/optimize/actions_p.h"
@@ -13,6 +12,7 @@
 #include "strata/core/support/interrupt.h"
 #include "strata/core/support/parallel.h"
 #include "strata/core/uop/root.h"
+#include "strata/core/uop/uop_set.h"
 
 namespace strata::codegen {
 namespace {
@@ -29,7 +29,7 @@ struct Candidate : Scheduled {
 /// Candidates that are compiled together: enough for all cores, few enough that limits are looked at in between.
 size_t batch_size() { return std::max<size_t>(8, 2 * core_count()); }
 
-using Seen = std::unordered_set<UOp, UOpHash>;  ///< schedules that were tried, or left out
+using Seen = UOpSet;  ///< schedules that were tried, or left out
 
 /// What is tried next, and what that knows of schedules.
 struct Round {

@@ -1,12 +1,12 @@
 // What each schedule action makes of a kernel: it replaces one range, or two, by expressions over new ranges.
 #include <algorithm>
 #include <array>
-#include <unordered_set>
 
 #include "strata/codegen/kernel/widen.h"
 #include "strata/codegen/optimize/actions_p.h"
 #include "strata/core/symbolic/symbolic.h"
 #include "strata/core/uop/kernel.h"
+#include "strata/core/uop/uop_set.h"
 
 namespace strata::codegen {
 namespace {
@@ -34,7 +34,7 @@ Result<Kernel> split(const Site& site, Axis axis, Part part = Part::fast) {
 /// The kernel whose loops over rows, which its end walks again, are inside all others: a row is reduced before an element of it
 /// is stored, and once.
 Kernel rows_inside(Kernel kernel) {
-    std::unordered_set<UOp, UOpHash> ended;
+    UOpSet ended;
     for (UOp u : toposort(kernel.sink))
         if (u.is(Op::end)) ended.insert(u.src().begin() + 1, u.src().end());
     for (UOp r : ranges(kernel.sink)) {

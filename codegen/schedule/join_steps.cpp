@@ -16,6 +16,7 @@
 
 #include "strata/codegen/schedule/online.h"
 #include "strata/codegen/schedule/plan_p.h"
+#include "strata/core/uop/uop_set.h"
 
 namespace strata::codegen {
 namespace {
@@ -80,7 +81,7 @@ Form form_of(std::span<const UOp> bodies) {
 
 /// Whether each element of what is made of `value` takes that one element of it, or all of its row.
 bool stays_in_place(UOp root, UOp value, const Form& form) {
-    std::unordered_set<UOp, UOpHash> made{value};
+    UOpSet made{value};
     for (UOp u : toposort(root)) {
         for (UOp s : u.src()) {
             if (!made.contains(s) || u == value) continue;
@@ -277,7 +278,7 @@ class Joining {
 
     std::vector<ScheduleItem> items_;
     const Fusion fusion_;
-    std::unordered_set<UOp, UOpHash> kept_;  ///< buffers that are read behind the last step, and by steps
+    UOpSet kept_;  ///< buffers that are read behind the last step, and by steps
     UOpMap<size_t> made_at_;
     UOpMap<std::set<size_t>> readers_;  ///< of a buffer, by steps
     std::map<Shape, std::vector<size_t>> by_shape_;

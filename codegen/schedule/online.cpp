@@ -3,11 +3,11 @@
 // Axes are followed by their place: the row is the last axis of all that is made of the scores, and only gains axes of one
 // element before it and repetition along them on its way into the sum.
 #include "strata/codegen/schedule/online.h"
+#include "strata/core/uop/uop_set.h"
 
 #include <algorithm>
 #include <cmath>
 #include <optional>
-#include <unordered_set>
 
 namespace strata::codegen {
 namespace {
@@ -54,7 +54,7 @@ UOp subtracted_top(UOp u) {
 
 /// The exponential that is a factor of `u`, or empty.
 UOp exponential_in(UOp root) {
-    std::unordered_set<UOp, UOpHash> seen{root};
+    UOpSet seen{root};
     std::vector<UOp> stack{root};
     while (!stack.empty()) {
         UOp u = stack.back();
@@ -69,7 +69,7 @@ UOp exponential_in(UOp root) {
 
 /// The sum of products that the scores are made of, one element each.
 UOp product_in(UOp scores) {
-    std::unordered_set<UOp, UOpHash> seen{scores};
+    UOpSet seen{scores};
     std::vector<UOp> stack{scores};
     while (!stack.empty() && seen.size() < kNear) {
         UOp u = stack.back();
@@ -118,7 +118,7 @@ class Uses {
     /// Fills in what is inside; false where others use it too, as a result of the graph that nothing here uses does, or it is
     /// made in another way.
     bool close(OnlineSum& online) {
-        std::unordered_set<UOp, UOpHash> inside{online.product};
+        UOpSet inside{online.product};
         online.inside = {online.product};
         UOpMap<size_t> used;
         for (size_t i = place_.at(online.product) + 1; i <= place_.at(online.result); ++i) {

@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "strata/codegen/schedule/plan_p.h"
+#include "strata/core/uop/uop_set.h"
 
 namespace strata::codegen {
 namespace {
@@ -35,7 +36,7 @@ struct Graph {
 
 std::vector<ScheduleItem> order_steps(std::vector<ScheduleItem> items, std::span<const UOp> roots) {
     Graph graph(items);
-    std::unordered_set<UOp, UOpHash> wanted;
+    UOpSet wanted;
     for (UOp root : roots) wanted.insert(buffer_under(root));
     const auto longest = [&](size_t i) { return std::pair(items.size() - graph.height[i], i); };
     const auto shortest = [&](size_t i) { return std::pair(graph.height[i], i); };

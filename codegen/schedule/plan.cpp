@@ -6,6 +6,7 @@
 
 #include "strata/codegen/schedule/online.h"
 #include "strata/codegen/schedule/plan_p.h"
+#include "strata/core/uop/uop_set.h"
 
 namespace strata::codegen {
 namespace {
@@ -168,7 +169,7 @@ class Planner {
     /// they are: the terms of a product are many more than its factors.
     void store_rows(UOp rows, Reason why) {
         const std::vector<UOp> made = nodes_of_rows(rows);
-        std::unordered_set<UOp, UOpHash> read;
+        UOpSet read;
         for (UOp u : made)
             for (UOp s : u.src())
                 if (makes_rows(u, s))
@@ -187,7 +188,7 @@ class Planner {
     /// What carries a reduction's rows up to here, sources first.
     std::vector<UOp> nodes_of_rows(UOp rows) const {
         std::vector<UOp> made;
-        std::unordered_set<UOp, UOpHash> seen;
+        UOpSet seen;
         const auto add = [&](const auto& self, UOp u) -> void {
             if (carried_.at(u).part != Part::rows || !seen.insert(u).second) return;
             for (UOp s : u.src()) self(self, s);
@@ -205,7 +206,7 @@ class Planner {
 
     /// Weight of the distinct nodes that compute `u` from what is stored; counting stops above `limit`.
     int work(UOp u, int limit) const {
-        std::unordered_set<UOp, UOpHash> seen{u};
+        UOpSet seen{u};
         std::vector<UOp> stack{u};
         int total = 0;
         while (!stack.empty() && total <= limit) {
@@ -319,12 +320,12 @@ class Planner {
     const Fusion fusion_;
     Plan plan_;
     std::span<const UOp> order_;
-    UOpMap<std::vector<size_t>> users_;         ///< by places in the order, once for each use
-    std::unordered_set<UOp, UOpHash> leading_;  ///< to rows
-    std::unordered_set<UOp, UOpHash> asked_;
-    std::unordered_set<UOp, UOpHash> sums_, inside_;  ///< online sums, and what only they use
-    UOpMap<UOp> results_;                             ///< what comes of online sums -> the sums
-    std::unordered_set<UOp, UOpHash> wide_;           ///< scores of online sums that registers cannot hold
+    UOpMap<std::vector<size_t>> users_;  ///< by places in the order, once for each use
+    UOpSet leading_;                     ///< to rows
+    UOpSet asked_;
+    UOpSet sums_, inside_;  ///< online sums, and what only they use
+    UOpMap<UOp> results_;   ///< what comes of online sums -> the sums
+    UOpSet wide_;           ///< scores of online sums that registers cannot hold
     UOpMap<Carried> carried_;
 };
 

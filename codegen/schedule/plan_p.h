@@ -1,8 +1,8 @@
 #pragma once
-#include <unordered_set>
 
 #include "strata/codegen/schedule/schedule.h"
 #include "strata/core/uop/uop.h"
+#include "strata/core/uop/uop_set.h"
 
 namespace strata::codegen {
 
@@ -47,7 +47,7 @@ Shape without_ones(Shape shape);
 bool keeps_results(UOp u);                  ///< a reshape that adds or drops axes of one element
 bool widens_results(UOp u, UOp reduction);  ///< an expansion of its results to what it reduces, along the last axes
 /// Values of one element a row from which such an expansion follows.
-std::unordered_set<UOp, UOpHash> leading_to_rows(std::span<const UOp> order);
+UOpSet leading_to_rows(std::span<const UOp> order);
 
 bool is_stored_view(UOp u);  ///< a whole buffer, at most reshaped
 

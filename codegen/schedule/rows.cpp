@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "strata/codegen/schedule/plan_p.h"
+#include "strata/core/uop/uop_set.h"
 
 namespace strata::codegen {
 namespace {
@@ -61,9 +62,9 @@ bool widens_results(UOp u, UOp reduction) {
            u.src(0).shape() == reduction.shape() && fits_a_block(reduction);
 }
 
-std::unordered_set<UOp, UOpHash> leading_to_rows(std::span<const UOp> order) {
+UOpSet leading_to_rows(std::span<const UOp> order) {
     UOpMap<UOp> results;
-    std::unordered_set<UOp, UOpHash> leading;
+    UOpSet leading;
     for (UOp u : order)
         if (UOp reduction = results_in(u, results)) results[u] = reduction;
     for (auto u = order.rbegin(); u != order.rend(); ++u)

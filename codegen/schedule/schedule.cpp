@@ -6,7 +6,6 @@
 #include "strata/codegen/schedule/schedule.h"
 
 #include <algorithm>
-#include <unordered_set>
 
 #include "strata/codegen/schedule/plan_p.h"
 #include "strata/core/uop/verify.h"
@@ -143,15 +142,15 @@ class Scheduler {
     const Fusion fusion_;
     Schedule schedule_;
     UOpMap<UOp> lowered_;
-    UOpMap<int> uses_;                       ///< of each node by others, and as what was asked for
-    std::unordered_set<UOp, UOpHash> made_;  ///< buffers
+    UOpMap<int> uses_;  ///< of each node by others, and as what was asked for
+    UOpSet made_;       ///< buffers
 };
 
 }  // namespace
 
 std::vector<UOp> in_order(std::span<const UOp> roots) {
     std::vector<UOp> order;
-    std::unordered_set<UOp, UOpHash> done;
+    UOpSet done;
     std::vector<std::pair<UOp, size_t>> stack;
     for (UOp root : roots) {
         stack.emplace_back(root, 0);
@@ -193,6 +192,7 @@ std::string_view to_string(Reason reason) {
     constexpr std::string_view kTexts[] = {
 #define REASON(name, text) text,
 #include "strata/codegen/schedule/reasons.def"
+#include "strata/core/uop/uop_set.h"
     };
     return kTexts[static_cast<size_t>(reason)];
 }

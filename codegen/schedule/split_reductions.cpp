@@ -5,16 +5,16 @@
 //         follow one another, which a block shares. Of columns it is reshaped to (..., k, m, ...), so that neighbouring
 //         threads of the first stage read neighbouring elements.
 // Runs before plan_storage because the partial results need memory of their own.
-#include <unordered_set>
 
 #include "strata/codegen/schedule/online.h"
 #include "strata/codegen/schedule/pairs_p.h"
 #include "strata/codegen/schedule/plan_p.h"
+#include "strata/core/uop/uop_set.h"
 
 namespace strata::codegen {
 namespace {
 
-using Nodes = std::unordered_set<UOp, UOpHash>;
+using Nodes = UOpSet;
 
 /// What one kernel computes: its products, and all of it where its keys are not divided.
 struct OfOnlineSums {
