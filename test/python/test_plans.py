@@ -325,26 +325,3 @@ def test_threads_that_compute_parts_of_one_graph_at_once_get_its_values():
                 d.result()
         for got, want in [(base, x * 3), (above, (x * 3).sum(axis=1) + (x * 3).max()), (beside, x * 3 + 1)]:
             np.testing.assert_array_equal(got.numpy(), want)
-
-
-@pytest.mark.parametrize("shape", ["one after the other", "side by side", "of one graph"])
-def test_what_scheduling_takes_grows_with_the_graph(shape):
-    """Ten times the graph may take forty times the processor's time, and not a hundred times."""
-    import time
-
-    parts = [Tensor(np.array([float(v % 7)], np.float32)).realize() for v in range(3000)]
-
-    def seconds(count):
-        y = [p * 2 + 0.5 for p in parts[:count]]
-        if shape != "side by side":
-            total = y[0]
-            for p in y[1:]:
-                total = total + p
-            y = [total * float(n + 2) for n in range(1 if shape == "one after the other" else count // 10)]
-        start = time.process_time()
-        strata.realize(y)
-        return time.process_time() - start
-
-    with strata.config(emu_timed=False):
-        seconds(298)  # compiles what all need
-        assert min(seconds(3000 - n) for n in range(2)) < 40 * min(seconds(300 - n) for n in range(2)) + 0.05
