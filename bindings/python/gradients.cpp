@@ -75,6 +75,16 @@ void bind_for_derivatives(py::module_& m) {
     m.def("_stand_in", &ops::stand_in, py::arg("x"));
     m.def("_twin", &Tensor::twin, py::arg("x"),
           "The same node, with a gradient of its own where x has one: assigning to one leaves the other what it is.");
+    m.def(
+        "_become",
+        [](Tensor& t, const Tensor& value) {
+            const bool wanted = t.requires_grad();
+            t = ops::detach(value).contiguous();
+            computing([&] { t.realize(); });
+            t.requires_grad_(wanted);
+        },
+        py::arg("t"), py::arg("value"),
+        "The object holds value, of any type and device, and requires a gradient as before.");
     m.def("_replaced", &ops::replaced, py::arg("t"), py::arg("stand_ins"), py::arg("originals"));
 }
 

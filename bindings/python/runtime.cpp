@@ -101,6 +101,25 @@ void bind_stats(py::module_& m) {
           "Frees what no tensor reaches now, which else happens after a realize at times.");
 }
 
+/// Tensors and iterables of them, computed together.
+void realize(const py::Args<As<"Tensor | Iterable[Tensor]">>& tensors) {
+    std::vector<Tensor*> wanted;
+    py::list kept;  // what an iterable makes on the way lives until it is computed
+    const auto take = [&](py::handle t) {
+        if (!py::isinstance<Tensor>(t))
+            user_error(ErrorKind::Usage, "[realize] a tensor was expected, got {}", py::repr(t).cast<std::string>());
+        kept.append(t);
+        wanted.push_back(t.cast<Tensor*>());
+    };
+    for (py::handle each : tensors) {
+        if (py::isinstance<Tensor>(each) || !py::isinstance<py::iterable>(each))
+            take(each);  // a tensor is a sequence of rows made on the way: it is not taken for a list
+        else
+            for (py::handle t : each) take(t);
+    }
+    computing([&] { Tensor::realize(wanted); });
+}
+
 }  // namespace
 
 void bind_runtime(py::module_& m) {
@@ -110,21 +129,7 @@ void bind_runtime(py::module_& m) {
     m.def(
         "default_device", [] { return runtime::device().name(); },
         "The device of tensors that name none. Raises DeviceError when STRATA_DEVICE names none that is known.");
-    m.def(
-        "realize",
-        [](As<"Tensor | Iterable[Tensor]"> tensors) {
-            // A tensor is a sequence of rows made on the way: it is not taken for a list.
-            py::list all = py::isinstance<Tensor>(tensors) ? py::list(py::make_tuple(tensors)) : py::list(tensors);
-            std::vector<Tensor*> wanted;
-            for (py::handle t : all) {
-                if (!py::isinstance<Tensor>(t))
-                    user_error(ErrorKind::Usage, "[realize] a tensor was expected, got {}",
-                               py::repr(t).cast<std::string>());
-                wanted.push_back(t.cast<Tensor*>());
-            }
-            computing([&] { Tensor::realize(wanted); });
-        },
-        py::arg("tensors"), "Computes a tensor or several, together: work they share is done once.");
+    m.def("realize", &realize, "Computes tensors, or lists of them, together: work that they share is done once.");
     m.def(
         "device_properties", [](const std::string& name) -> As<"dict[str, Any]"> {
             runtime::Device& d = runtime::device(name);

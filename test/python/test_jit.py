@@ -70,7 +70,7 @@ def trained(steps, captured, make, rng, many=1):
 OPTIMISERS = {
     "SGD with momentum": lambda p: optim.SGD(p, 0.1, momentum=0.9),
     "AdamW on a cosine": lambda p: optim.AdamW(p, optim.cosine(1e-2, 8, warmup=2)),
-    "Lamb": lambda p: optim.Lamb(p, optim.stairs(1e-2, 2)),
+    "Lamb": lambda p: optim.Lamb(p, optim.step_decay(1e-2, 2)),
     "Muon": lambda p: optim.Muon(p),
 }
 

@@ -113,10 +113,10 @@ def attention(layer, x, causal, rope):
     """By NumPy."""
     n, positions, width = x.shape
     project = lambda part, heads: (x @ part.weight.numpy().T + part.bias.numpy()).reshape(n, positions, heads, -1).transpose(0, 2, 1, 3)  # noqa: E731
-    q, k, v = project(layer.query, layer.heads), project(layer.key, layer.kv_heads), project(layer.value, layer.kv_heads)
+    q, k, v = project(layer.query, layer.num_heads), project(layer.key, layer.num_kv_heads), project(layer.value, layer.num_kv_heads)
     if rope:
         q, k = turned(q, rope), turned(k, rope)
-    k, v = (np.repeat(t, layer.heads // layer.kv_heads, 1) for t in (k, v))
+    k, v = (np.repeat(t, layer.num_heads // layer.num_kv_heads, 1) for t in (k, v))
     scores = q @ k.transpose(0, 1, 3, 2) / math.sqrt(q.shape[-1])
     if causal:
         scores = np.where(np.tri(positions, dtype=bool), scores, -np.inf)
@@ -310,11 +310,11 @@ def lamb(w, g, s, t, rate, decay, b1=0.9, b2=0.999, eps=1e-8):
 
 OPTIMISERS = {
     "sgd": (lambda p: optim.SGD(p, 0.1), lambda *a: sgd(*a, 0.1)),
-    "momentum": (lambda p: optim.SGD(p, 0.1, momentum=0.9, decay=0.01), lambda *a: sgd(*a, 0.1, 0.9, False, 0.01)),
+    "momentum": (lambda p: optim.SGD(p, 0.1, momentum=0.9, weight_decay=0.01), lambda *a: sgd(*a, 0.1, 0.9, False, 0.01)),
     "nesterov": (lambda p: optim.SGD(p, 0.1, momentum=0.9, nesterov=True), lambda *a: sgd(*a, 0.1, 0.9, True)),
-    "adam": (lambda p: optim.Adam(p, 0.1, decay=0.01), lambda *a: adam(*a, 0.1, 0.01)),
-    "adamw": (lambda p: optim.AdamW(p, 0.1, decay=0.01), lambda *a: adam(*a, 0.1, 0.01, True)),
-    "lamb": (lambda p: optim.Lamb(p, 0.1, decay=0.01), lambda *a: lamb(*a, 0.1, 0.01)),
+    "adam": (lambda p: optim.Adam(p, 0.1, weight_decay=0.01), lambda *a: adam(*a, 0.1, 0.01)),
+    "adamw": (lambda p: optim.AdamW(p, 0.1, weight_decay=0.01), lambda *a: adam(*a, 0.1, 0.01, True)),
+    "lamb": (lambda p: optim.Lamb(p, 0.1, weight_decay=0.01), lambda *a: lamb(*a, 0.1, 0.01)),
 }
 
 
@@ -360,11 +360,11 @@ def test_an_optimiser_goes_on_where_another_stopped(rng):
 
 def test_rates():
     assert [optim.linear(1.0, 4)(s) for s in range(6)] == [1, 0.75, 0.5, 0.25, 0, 0]
-    assert [optim.stairs(1.0, 2, 0.5)(s) for s in range(5)] == [1, 1, 0.5, 0.5, 0.25]
+    assert [optim.step_decay(1.0, 2, 0.5)(s) for s in range(5)] == [1, 1, 0.5, 0.5, 0.25]
     np.testing.assert_allclose([optim.cosine(2.0, 4, 1.0)(s) for s in (0, 2, 4, 9)], [2, 1.5, 1, 1])
     np.testing.assert_allclose([optim.exponential(1.0, 0.5, warmup=3)(s) for s in range(5)], [0.25, 0.5, 0.75, 1, 0.5])
     p = Tensor([1.0]).requires_grad_()
-    step = optim.SGD([p], optim.stairs(0.5, 1, 0.5))
+    step = optim.SGD([p], optim.step_decay(0.5, 1, 0.5))
     for want in (0.5, 0.25, 0.125):
         before = p.item()
         p.sum().backward()
@@ -402,9 +402,9 @@ def test_a_step_after_the_first_ones_compiles_nothing():
 def test_errors_of_layers_say_what_to_do():
     for make, what in [
         (lambda: nn.Dropout(2), "not between 0 and 1"), (lambda: nn.GroupNorm(4, 6), "do not make 4 groups"), (lambda: nn.MultiheadAttention(10, 4), "not a multiple"),
-        (lambda: nn.LeakyReLU(alpha=1), "takes \\(slope\\)"), (lambda: nn.LayerNorm(4)(Tensor.zeros(2, 3)), r"of \(4,\) for"), (lambda: nn.BatchNorm(4)(Tensor.zeros(2, 3)), "4 channels"),
+        (lambda: nn.LeakyReLU(alpha=1), "takes \\(negative_slope\\)"), (lambda: nn.LayerNorm(4)(Tensor.zeros(2, 3)), r"of \(4,\) for"), (lambda: nn.BatchNorm(4)(Tensor.zeros(2, 3)), "4 channels"),
         (lambda: nn.GRU(3, 4)(Tensor.zeros(2, 3)), r"\(n, steps, 3\)"), (lambda: nn.GLU()(Tensor.zeros(2, 3)), "odd size"), (lambda: optim.SGD([]), "no parameters"),
-        (lambda: optim.SGD([Tensor([1.0]).requires_grad_()] * 2), "parameter 1 is parameter 0 again"), (lambda: optim.SGD([Tensor([1.0]).requires_grad_()], -0.1), "rate -0.1 is negative"),
+        (lambda: optim.SGD([Tensor([1.0]).requires_grad_()] * 2), "parameter 1 is parameter 0 again"), (lambda: optim.SGD([Tensor([1.0]).requires_grad_()], -0.1), "lr is -0.1, negative"),
         (lambda: optim.SGD([Tensor([1.0])]), "requires no gradient"), (lambda: optim.SGD([Tensor([1.0]).requires_grad_()])(), "call backward"),
         (lambda: nn.init.kaiming_uniform((3,)), "two axes or more"),
     ]:  # fmt: skip

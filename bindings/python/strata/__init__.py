@@ -104,6 +104,12 @@ def _names(owner, of, table):
     return missing
 
 
+def synchronize(device=""):
+    """Returns once all that this thread gave the current stream of a device (by default the default one) is done. Raises what went
+    wrong there."""
+    current_stream(device).synchronize()
+
+
 def _array_function(self, function, types, given, named):
     from . import _numpy
 
@@ -135,6 +141,9 @@ uop.UOp.__getattr__ = _names("UOp", uop.UOp, "UOP")
 uop.__getattr__ = _names("strata.uop", uop, "UOP")
 dtypes.__getattr__ = _names("strata.dtypes", dtypes, "DTYPES")
 __getattr__ = _names("strata", _sys.modules[__name__], "PACKAGE")
+nn.__getattr__ = _names("strata.nn", nn, "NN")
+nn.init.__getattr__ = _names("strata.nn.init", nn.init, "INIT")
+optim.__getattr__ = _names("strata.optim", optim, "OPTIM")
 
 __version__ = "0.1.0"
 __array_api_version__ = "2024.12"
@@ -142,6 +151,6 @@ __all__ = [
     "ArgumentError", "Artifact", "AssemblyError", "CheckError", "CompileError", "CustomKernel", "DType", "DTypeError", "DeviceError", "Error", "Event", "InternalError",
     "LaunchError", "MemoryFault", "ShapeError", "Stats", "Stream", "Tensor", "Unsupported", "UsageError", "asm", "asm_kernel",
     "broadcast_shapes", "cat", "checkpoint", "compile", "complex", "config", "cross", "current_stream", "custom_gradient", "default_device", "device_properties", "devices", "diagonal", "dtypes", "emulator",
-    "explain", "fft", "functional", "grad", "gradients", "hip_kernel", "jit", "jvp", "linalg", "load", "manual_seed", "nn", "no_grad", "norm", "onnx", "optim", "outer", "profile", "promote", "realize", "reset_stats", "result_type", "save", "settings", "stack", "stats", "trace", "uop", "value_and_grad", "vjp",
+    "explain", "fft", "functional", "grad", "gradients", "hip_kernel", "jit", "jvp", "linalg", "load", "manual_seed", "nn", "no_grad", "norm", "onnx", "optim", "outer", "profile", "promote", "realize", "reset_stats", "result_type", "save", "settings", "stack", "stats", "synchronize", "trace", "uop", "value_and_grad", "vjp",
     "where",
 ]

@@ -57,11 +57,11 @@ _STATE = (lambda v: isinstance(v, Mapping), "a dict of tensors by name, as state
 _ROWS = {
     **dict.fromkeys("x x1 x2 a b logits log_probabilities log_probs anchor positive negative input input1 input2 ids indices labels query key value loss theta grid tensor target targets variance".split(), _TENSOR),
     **dict.fromkeys("weight bias mask memory attn_mask running_mean running_var".split(), (lambda v: v is None or isinstance(v, Tensor), "a Tensor")),
-    **dict.fromkeys("features_in features_out channels_in channels_out entries width width_in heads kv_heads groups num_groups channels blank n upscale_factor downscale_factor".split(), _INTEGER),
+    **dict.fromkeys("in_features out_features in_channels out_channels num_embeddings embedding_dim embed_dim input_size hidden_size num_heads num_kv_heads num_features num_channels width groups num_groups channels blank n upscale_factor downscale_factor".split(), _INTEGER),
     **dict.fromkeys("window stride padding dilation output_padding output_size kernel_size size scale_factor".split(), _SIZES),
     **dict.fromkeys("shape normalized_shape".split(), _SHAPE),
     **dict.fromkeys("axis dim axes".split(), (_is_axes, "an axis, an integer from 0 on or below 0 from the end")),
-    **dict.fromkeys("eps delta beta margin gamma momentum p alpha slope negative_slope label_smoothing gain std mean low high lower upper min_val max_val threshold lambd tau norm_type rate end factor most base".split(), _REAL),
+    **dict.fromkeys("eps delta beta margin gamma momentum p alpha slope negative_slope label_smoothing gain std mean low high lower upper min_val max_val threshold lambd tau norm_type end factor max_norm max_value weight_decay base".split(), _REAL),
     **dict.fromkeys("reduction mode approximate padding_mode".split(), (lambda v: isinstance(v, str), "a word")),
     **dict.fromkeys("input_lengths target_lengths".split(), (lambda v: isinstance(v, (list, tuple, Tensor)), "a list of integers")),
     "pad": (lambda v: isinstance(v, (list, tuple)), "a list of integers"),
@@ -113,7 +113,8 @@ def _explain(function, name, given, named, error, is_total):
     try:
         bound = signature.bind(*given, **named).arguments
     except TypeError as e:
-        raise ArgumentError(f"{plain}: {e}") from None
+        shape = "; a shape is one argument, such as (2, 3)" if "too many positional" in str(e) and "shape" in signature.parameters else ""
+        raise ArgumentError(f"{plain}: {e}{shape}") from None
     for argument, value in bound.items():
         fits, words = _ROWS.get(argument, (None, None))
         usual = signature.parameters[argument].default
@@ -121,6 +122,16 @@ def _explain(function, name, given, named, error, is_total):
             raise ArgumentError(f"{plain}: {argument} is {shown(value)}, not {words}") from None
     if is_total:
         raise ArgumentError(f"{plain}, got ({', '.join(f'{k}={shown(v)}' for k, v in bound.items())}), of which it cannot make a result: {error}") from error
+
+
+def _meant(function, named):
+    """The named arguments of a call by the function's own names, where some are torch's or the last version's; else None."""
+    import inspect
+
+    from ._words import by_own_names
+
+    own = inspect.signature(function).parameters
+    return by_own_names(function.__qualname__.removesuffix(".__init__"), own, named)
 
 
 def checked(function, of_object=False, name=None, is_total=False):
@@ -134,6 +145,10 @@ def checked(function, of_object=False, name=None, is_total=False):
         except _PYTHONS as e:
             if isinstance(e, Error):
                 raise
+            if isinstance(e, TypeError) and named.get("requires_grad") is True and "device" in (function.__kwdefaults__ or ()):
+                return call(*given, **{k: v for k, v in named.items() if k != "requires_grad"}).requires_grad_()
+            if isinstance(e, TypeError) and (meant := _meant(function, named)) is not None:
+                return call(*given, **meant)
             _explain(function, type(given[0]).__name__ if of_object and given else name or function.__name__, given, named, e, is_total)
             raise
 

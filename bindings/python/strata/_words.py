@@ -42,6 +42,8 @@ TENSOR = {
     "nan_to_num": "strata.where(x.isnan(), 0, x)", "isin": "(x.unsqueeze(-1) == y.flatten()).any(-1)", "is_floating_point": "x.dtype.is_float", "is_complex": "x.dtype.is_complex",
     "new_zeros": "Tensor.zeros(shape, dtype=x.dtype, device=x.device)", "new_ones": "Tensor.ones(shape, dtype=x.dtype, device=x.device)", "var_mean": "x.var(axis), x.mean(axis)", "std_mean": "x.std(axis), x.mean(axis)",
     **_LAYERS, "mse_loss": "strata.nn.losses.mse(x, target)", "layer_norm": "strata.nn.layernorm(x)",
+    "uniform": "Tensor.rand(...)", "uniform_": "x.assign(Tensor.rand(x.shape))", "normal_": "x.assign(Tensor.randn(x.shape))", "kaiming_uniform": "strata.nn.init.kaiming_uniform(shape)", "kaiming_normal": "strata.nn.init.kaiming_normal(shape)",
+    "glorot_uniform": "strata.nn.init.xavier_uniform(shape)", "scaled_uniform": "strata.nn.init.uniform(shape, low, high)", "schedule": "strata.explain(x)", "sequential": "strata.nn.Sequential(*layers)(x)", "train": "module.train()", "training": "module.training",
     "is_contiguous": "x.contiguous()", "is_cuda": "x.device", "save": "strata.save(file, {name: x})",
 }  # fmt: skip
 
@@ -55,7 +57,31 @@ PACKAGE = {
     "bitwise_not": "strata.bitwise_invert(x)", "amax": "strata.max(x)", "amin": "strata.min(x)", "clamp": "strata.clip(x, min, max)", "nanquantile": "strata.nanmedian(x); strata.quantile(x, q)", "randperm": "Tensor.rand(n).argsort()", "fliplr": "strata.flip(x, axis=1)", "flipud": "strata.flip(x, axis=0)",
     **_LAYERS,
     **{name: TENSOR[name] for name in ("addmm", "allclose", "argwhere", "diag", "diag_embed", "fmod", "index_select", "isclose", "isin", "lerp", "masked_select", "nan_to_num", "std_mean", "take_along_dim", "var_mean")},
+    "is_tensor": "isinstance(x, strata.Tensor)", "get_default_dtype": "float32, where dtype= says nothing else", "set_default_dtype": "dtype= of what makes a tensor", "inference_mode": "strata.no_grad()",
+    "autocast": 'module.to("bfloat16"), or strata.optim.LossScaler for float16', "utils": "batches: x[i : i + n] for i in range(0, len(x), n)", "bmm": "x @ y", "set_grad_enabled": "strata.no_grad()", "enable_grad": "gradients are on outside of strata.no_grad()",
     "random": "strata.Tensor.rand(...)", "bfloat16": "strata.dtypes.bfloat16",
+}  # fmt: skip
+
+# Names of strata.nn and of its modules elsewhere -> what to write.
+NN = {
+    **{f"{kind}Pool{n}d": f"strata.nn.{kind}Pool({(2,) * n})" for kind in ("Max", "Avg") for n in (1, 2, 3)},
+    **{f"Adaptive{kind}Pool{n}d": f"strata.nn.functional.adaptive_{kind.lower()}_pool{n}d(x, size)" for kind in ("Max", "Avg") for n in (1, 2, 3)},
+    **{f"Dropout{n}d": "strata.nn.Dropout(p)" for n in (1, 2, 3)}, "Upsample": "strata.nn.functional.interpolate(x, scale_factor=2)",
+    "ModuleList": "a list: self.blocks = [...]; a Module finds its parts in lists", "ModuleDict": "a dict: self.parts = {...}; a Module finds its parts in dicts", "ParameterList": "a list of tensors",
+    "Parameter": "tensor.requires_grad_(), as an attribute of a Module", "Buffer": "a tensor that requires no gradient, as an attribute of a Module",
+    "CrossEntropyLoss": "strata.nn.cross_entropy(logits, target)", "NLLLoss": "strata.nn.losses.nll(log_probabilities, target)", "MSELoss": "strata.nn.losses.mse(x, target)", "L1Loss": "strata.nn.losses.l1(x, target)",
+    "BCELoss": "strata.nn.losses.binary_cross_entropy(x, target)", "BCEWithLogitsLoss": "strata.nn.losses.binary_cross_entropy_with_logits(x, target)", "SmoothL1Loss": "strata.nn.losses.smooth_l1(x, target)",
+    "HuberLoss": "strata.nn.losses.huber(x, target)", "KLDivLoss": "strata.nn.losses.kl_div(log_probabilities, target)", "CTCLoss": "strata.nn.losses.ctc(...)", "TripletMarginLoss": "strata.nn.losses.triplet_margin(anchor, positive, negative)",
+    "utils": "strata.optim.clip_grad_norm(parameters, max_norm)", "RNN": "strata.nn.GRU or strata.nn.LSTM", "DataParallel": "one device at a time: device= of what makes a tensor",
+    **{f"Transformer{part}": "strata.nn.MultiheadAttention, LayerNorm and Linear; examples/13_characters.py has a block of them" for part in ("", "Encoder", "Decoder", "EncoderLayer", "DecoderLayer")},
+}  # fmt: skip
+INIT = {**{f"{name}_": f"tensor.assign(strata.nn.init.{name}(tensor.shape))" for name in ("uniform", "normal", "zeros", "ones", "xavier_uniform", "xavier_normal", "kaiming_uniform", "kaiming_normal")},
+        "constant_": "tensor.assign(tensor.full_like(value))", "trunc_normal_": "tensor.assign(strata.nn.init.normal(tensor.shape))", "orthogonal_": "strata.linalg.qr(x)"}  # fmt: skip
+OPTIM = {"lr_scheduler": "lr=strata.optim.cosine(3e-4, steps=1000), step_decay, linear, exponential", "RMSprop": "strata.optim.Adam", "Adagrad": "strata.optim.Adam", "LBFGS": "strata.optim.SGD"}
+MODULE = {
+    "cuda": 'module.to(device="hip")', "cpu": 'module.to(device="emu:gfx1100")', "add_module": "an attribute: module.name = part", "register_module": "an attribute: module.name = part", "register_parameter": "an attribute: module.name = tensor.requires_grad_()",
+    "register_buffer": "an attribute: module.name = tensor", "buffers": "[t for t in module.state_dict().values() if not t.requires_grad]", "named_buffers": "module.state_dict()", "register_forward_hook": "a forward() of your own that calls module",
+    "compile": "strata.jit(module)", "type": "module.to(dtype)",
 }  # fmt: skip
 
 UOP = {
@@ -75,6 +101,32 @@ ARGUMENTS = {"dim": "axis", "dims": "axis", "axes": "axis", "keepdim": "keepdims
 NEUTRAL = {"out": (None,), "dtype": (None,), "order": ("C", "K", None), "copy": (None,), "requires_grad": (False,), "device": (None, ""), "stream": (None,), "memory_format": (None,)}
 ABOUT = {"requires_grad": "x.requires_grad_()", "out": _NEVER_CHANGES + "use the result", "dtype": "cast the result: .cast(dtype)", "unbiased": "correction=1 divides by n - 1", "inplace": _NEVER_CHANGES + "use the result"}
 
+# Arguments by the names that they had in the last version -> those of now, of which a function has one.
+RENAMED = {
+    "rate": ("lr",), "decay": ("weight_decay",), "most": ("max_norm", "max_value"), "features_in": ("in_features",), "features_out": ("out_features",),
+    "channels_in": ("in_channels",), "channels_out": ("out_channels",), "window": ("kernel_size",), "count_padding": ("count_include_pad",), "entries": ("num_embeddings",),
+    "width": ("embedding_dim", "embed_dim", "hidden_size", "normalized_shape"), "width_in": ("input_size",), "heads": ("num_heads",), "kv_heads": ("num_kv_heads",),
+    "channels": ("num_channels", "num_features"), "slope": ("negative_slope",), "low": ("min_val",), "high": ("max_val",), "groups": ("num_groups",), "shape": ("normalized_shape",), "affine": ("elementwise_affine",),
+}  # fmt: skip
+
+
+def by_own_names(where, own, named):
+    """The named arguments under names in `own`: those of the last version with a warning, torch's of the same meaning silently. None
+    where no name changes."""
+    from ._renamed import warn
+
+    meant = {}
+    for name, value in named.items():
+        new = [name] if name in own else [n for n in (*RENAMED.get(name, ()), ARGUMENTS.get(name)) if n in own and n not in named]
+        if name not in own and new and name in RENAMED:
+            warn(where, name, new[0])
+        if new:
+            meant[new[0]] = value
+        elif name != "inplace":  # layers give a new tensor, whatever it says
+            return None
+    return meant if meant.keys() != named.keys() else None
+
+
 _short = reprlib.Repr()
 _short.maxother = _short.maxstring = 80
 _short.repr_Tensor = lambda x, level: f"<Tensor {x.shape} {x.dtype.name}>"  # a message computes nothing
@@ -91,6 +143,17 @@ def missing(owner, names, table, name):
         raise AttributeError(f"{error}: strata.nn.functional.{name}(x)", name=name)
     close = difflib.get_close_matches(name, [n for n in names if not n.startswith("_")], 3, 0.7)
     raise AttributeError(f"{error}; close: {', '.join(close)}" if close else error, name=name)
+
+
+def attribute_of_module(module, name):
+    """The value under the name that it has now; raises the AttributeError of what is not there."""
+    for new in RENAMED.get(name, ()):
+        if new in vars(module):
+            from ._renamed import warn
+
+            warn(type(module).__name__, name, new)
+            return vars(module)[new]
+    missing(type(module).__name__, dir(module), MODULE, name)
 
 
 def signature(function):
@@ -121,9 +184,16 @@ def call(function, given, named):
             meant[target] = meant.pop(argument)
         elif argument in NEUTRAL and any(value is neutral or value == neutral for neutral in NEUTRAL[argument] if type(value) is type(neutral)):
             del meant[argument]
-    if meant.keys() != named.keys():
-        return function(*given, **meant)
     own = _owner(function, given)
+    is_init = name == "__init__"
+    with_gradient = meant.get("requires_grad") is True and "requires_grad" not in known and (is_init or not own)
+    if with_gradient:
+        del meant["requires_grad"]
+    if meant.keys() != named.keys():
+        made = function(*given, **meant)
+        if with_gradient:
+            (given[0] if is_init else made).requires_grad_()
+        return made
     shown = [_short.repr(v) for v in (given[1:] if own else given)] + [f"{k}={_short.repr(v)}" for k, v in named.items()]
     text = f"[{name.strip('_')}] takes ({parameters}), got ({', '.join(shown)})"
     for argument in named:

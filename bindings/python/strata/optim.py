@@ -1,16 +1,17 @@
 """Optimisers: what a step makes of parameters and their gradients, computed together in one go.
 
-    step = optim.AdamW(model.parameters(), rate=optim.cosine(3e-4, steps=1000, warmup=50))
+    step = optim.AdamW(model.parameters(), lr=optim.cosine(3e-4, steps=1000, warmup=50))
     loss.backward()
     step()
 
-A rate is a number, or a function of the number of steps made before: constant, linear, cosine, exponential, stairs.
+A learning rate is a number, or a function of the number of steps made before: constant, linear, cosine, exponential, step_decay.
 """
 
 import math
 
 from . import _jit, _strata
 from ._checks import check_all, integer, real, shown
+from ._renamed import renamed_attribute, renamed_function
 from ._strata import DTypeError, Tensor, UsageError, dtypes
 from .nn.module import new_values
 
@@ -18,64 +19,67 @@ from .nn.module import new_values
 # Rates.
 
 
-def _warmed(rate, warmup):
+def _warmed(lr, warmup):
     integer("warmup", "the number of steps", warmup)
-    return lambda step: rate(step - warmup) if step >= warmup else rate(0) * (step + 1) / (warmup + 1)
+    return lambda step: lr(step - warmup) if step >= warmup else lr(0) * (step + 1) / (warmup + 1)
 
 
-def constant(rate, warmup=0):
+def constant(lr, warmup=0):
     """After `warmup` steps, over which it grows evenly, always the same."""
-    real("constant", "rate", rate, 0)
-    return _warmed(lambda step: rate, warmup)
+    real("constant", "lr", lr, 0)
+    return _warmed(lambda step: lr, warmup)
 
 
-def _check_way(name, rate, steps, end):
-    real(name, "rate", rate, 0), real(name, "end", end, 0), integer(name, "steps", steps, 1)
+def _check_way(name, lr, steps, end):
+    real(name, "lr", lr, 0), real(name, "end", end, 0), integer(name, "steps", steps, 1)
 
 
-def linear(rate, steps, end=0.0, warmup=0):
-    """From `rate` to `end` over so many steps, 1 or more, then `end`."""
-    _check_way("linear", rate, steps, end)
-    return _warmed(lambda step: rate + (end - rate) * min(step / steps, 1), warmup)
+def linear(lr, steps, end=0.0, warmup=0):
+    """From `lr` to `end` over so many steps, 1 or more, then `end`."""
+    _check_way("linear", lr, steps, end)
+    return _warmed(lambda step: lr + (end - lr) * min(step / steps, 1), warmup)
 
 
-def cosine(rate, steps, end=0.0, warmup=0):
-    """From `rate` to `end` over so many steps, 1 or more, along half a cosine (Loshchilov and Hutter 2017)."""
-    _check_way("cosine", rate, steps, end)
-    return _warmed(lambda step: end + (rate - end) * (1 + math.cos(math.pi * min(step / steps, 1))) / 2, warmup)
+def cosine(lr, steps, end=0.0, warmup=0):
+    """From `lr` to `end` over so many steps, 1 or more, along half a cosine (Loshchilov and Hutter 2017)."""
+    _check_way("cosine", lr, steps, end)
+    return _warmed(lambda step: end + (lr - end) * (1 + math.cos(math.pi * min(step / steps, 1))) / 2, warmup)
 
 
-def exponential(rate, factor, warmup=0):
+def exponential(lr, factor, warmup=0):
     """Times `factor` at each step."""
-    real("exponential", "rate", rate, 0), real("exponential", "factor", factor, 0)
-    return _warmed(lambda step: rate * factor**step, warmup)
+    real("exponential", "lr", lr, 0), real("exponential", "factor", factor, 0)
+    return _warmed(lambda step: lr * factor**step, warmup)
 
 
-def stairs(rate, every, factor=0.1, warmup=0):
+def step_decay(lr, every, factor=0.1, warmup=0):
     """Times `factor` at each `every`-th step."""
-    real("stairs", "rate", rate, 0), real("stairs", "factor", factor, 0), integer("stairs", "every", every, 1)
-    return _warmed(lambda step: rate * factor ** (step // every), warmup)
+    real("step_decay", "lr", lr, 0), real("step_decay", "factor", factor, 0), integer("step_decay", "every", every, 1)
+    return _warmed(lambda step: lr * factor ** (step // every), warmup)
 
 
-def clip_grad_norm(parameters, most):
-    """Scales the gradients so that their common norm is at most `most`; returns the norm before, a Tensor."""
-    real("clip_grad_norm", "most", most, 0)
+stairs = renamed_function("stairs", step_decay)
+
+
+def clip_grad_norm(parameters, max_norm):
+    """Scales the gradients so that their common norm is at most `max_norm`; returns the norm before, a Tensor."""
+    real("clip_grad_norm", "max_norm", max_norm, 0)
     grads = [(p, p.grad) for p in _tensors("clip_grad_norm", parameters) if p.grad is not None]
     if not grads:
         raise UsageError("[clip_grad_norm] no parameter has a gradient: call backward() first")
     norm = sum(g.cast("float32").square().sum() for _, g in grads).sqrt()
-    scale = (most / (norm + 1e-6)).minimum(1.0)
+    scale = (max_norm / (norm + 1e-6)).minimum(1.0)
     for p, g in grads:
         p.grad = (g * scale).cast(p.dtype)
     return norm
 
 
-def clip_grad_value(parameters, most):
-    """Keeps each element of the gradients within [-most, most]."""
-    real("clip_grad_value", "most", most, 0)
+def clip_grad_value(parameters, max_value):
+    """Keeps each element of the gradients within [-max_value, max_value]."""
+    real("clip_grad_value", "max_value", max_value, 0)
     for p in _tensors("clip_grad_value", parameters):
         if p.grad is not None:
-            p.grad = p.grad.clamp(-most, most)
+            p.grad = p.grad.clamp(-max_value, max_value)
 
 
 def _tensors(name, parameters):
@@ -93,27 +97,28 @@ def _tensors(name, parameters):
 
 
 class Optimizer:
-    """The base: a class says which tensors it keeps for each parameter (`kept`), what a step makes of one (`update`), and of
-    which numbers beside the rate it is made (`numbers`)."""
+    """The base: a class says which tensors it keeps for each parameter (`slots`), what a step makes of one (`update`), and of
+    which numbers beside the learning rate it is made (`numbers`)."""
 
-    kept = ()
+    slots = ()
+    rate = renamed_attribute("rate", "lr")
 
-    def __init__(self, parameters, rate):
+    def __init__(self, parameters, lr):
         self.parameters = _tensors(type(self).__name__, parameters)
         for i, p in enumerate(self.parameters):
             if not p.requires_grad:
                 raise UsageError(f"[{type(self).__name__}] parameter {i} requires no gradient: requires_grad_() first")
             if (first := next(j for j, q in enumerate(self.parameters) if q is p)) != i:
                 raise UsageError(f"[{type(self).__name__}] parameter {i} is parameter {first} again: give each once")
-        self._check_rate(rate)
-        self.rate, self.steps = rate, 0
-        self.state = [{name: p.detach().zeros_like(dtype=self._wide(p)).contiguous() for name in self.kept} for p in self.parameters]
+        self._check_rate(lr)
+        self.lr, self.steps = lr, 0
+        self.state = [{name: p.detach().zeros_like(dtype=self._wide(p)).contiguous() for name in self.slots} for p in self.parameters]
         _strata.realize([t for state in self.state for t in state.values()])
 
-    def _check_rate(self, rate):
-        if isinstance(rate, (int, float)) and rate < 0:
-            raise UsageError(f"[{type(self).__name__}] the rate {rate} is negative: steps go against the gradient by themselves")
-        return rate if callable(rate) else real(type(self).__name__, "the rate", rate, 0)
+    def _check_rate(self, lr):
+        if isinstance(lr, (int, float)) and lr < 0:
+            raise UsageError(f"[{type(self).__name__}] lr is {lr}, negative: steps go against the gradient by themselves")
+        return lr if callable(lr) else real(type(self).__name__, "lr", lr, 0)
 
     def _check(self, **numbers):
         """Each is finite and 0 or more."""
@@ -124,20 +129,20 @@ class Optimizer:
     def _wide(p):
         return "float32" if p.dtype.itemsize < 4 else p.dtype.name
 
-    def update(self, value, grad, state, rate, *numbers):
-        """The new value; puts what it keeps into state. rate and the numbers are tensors of shape (), of value's type."""
+    def update(self, value, grad, state, lr, *numbers):
+        """The new value; puts what it keeps into state. lr and the numbers are tensors of shape (), of value's type."""
         raise NotImplementedError
 
     def numbers(self):
-        """What update takes behind the rate in this step, which is number self.steps, from 1 on."""
+        """What update takes after the learning rate in this step, which is number self.steps, from 1 on."""
         return []
 
     def _count(self):
-        rate = self._check_rate(self.rate(self.steps) if callable(self.rate) else self.rate)
-        if callable(rate):
-            raise UsageError(f"[{type(self).__name__}] the rate of step {self.steps} is {shown(rate)}: the function gives a number")
+        lr = self._check_rate(self.lr(self.steps) if callable(self.lr) else self.lr)
+        if callable(lr):
+            raise UsageError(f"[{type(self).__name__}] lr of step {self.steps} is {shown(lr)}: the function gives a number")
         self.steps += 1
-        return [float(rate), *self.numbers()]
+        return [float(lr), *self.numbers()]
 
     def __call__(self, scale=None, when=None):
         """Makes a step from the gradients that are there, and takes them away; parameters without one stay.
@@ -158,12 +163,12 @@ class Optimizer:
         numbers = {wide: list(given.cast(wide)) for wide in {self._wide(p) for p, _ in with_grad}}
         changed = []
         for p, state in with_grad:
-            wide, kept = self._wide(p), dict(state)
+            wide, slots = self._wide(p), dict(state)
             value, grad = p.detach().cast(wide), p.grad.cast(wide)
-            new = self.update(value, grad if scale is None else grad * scale.cast(wide), kept, *numbers[wide])
+            new = self.update(value, grad if scale is None else grad * scale.cast(wide), slots, *numbers[wide])
             if when is not None:
-                new, kept = when.where(new, value), {name: when.where(t, state[name]) for name, t in kept.items()}
-            changed += [p.assign(new.cast(p.dtype)), *[t.assign(kept[name]) for name, t in state.items()]]
+                new, slots = when.where(new, value), {name: when.where(t, state[name]) for name, t in slots.items()}
+            changed += [p.assign(new.cast(p.dtype)), *[t.assign(slots[name]) for name, t in state.items()]]
             p.grad = None
         _strata.realize(changed)
 
@@ -198,37 +203,37 @@ def _checked_names(own, state):
 
 
 class SGD(Optimizer):
-    """value - rate * (grad + decay * value), with momentum m = momentum * m + that; nesterov looks a step ahead."""
+    """value - lr * (grad + weight_decay * value), with momentum m = momentum * m + that; nesterov looks a step ahead."""
 
-    def __init__(self, parameters, rate=1e-2, momentum=0.0, nesterov=False, decay=0.0):
-        self._check(momentum=momentum, decay=decay)
-        self.momentum, self.nesterov, self.decay = momentum, nesterov, decay
-        self.kept = ("momentum",) if momentum else ()
-        super().__init__(parameters, rate)
+    def __init__(self, parameters, lr=1e-2, momentum=0.0, nesterov=False, weight_decay=0.0):
+        self._check(momentum=momentum, weight_decay=weight_decay)
+        self.momentum, self.nesterov, self.weight_decay = momentum, nesterov, weight_decay
+        self.slots = ("momentum",) if momentum else ()
+        super().__init__(parameters, lr)
 
-    def update(self, value, grad, state, rate):
-        if self.decay:
-            grad = grad + value * self.decay
+    def update(self, value, grad, state, lr):
+        if self.weight_decay:
+            grad = grad + value * self.weight_decay
         if self.momentum:
             state["momentum"] = m = state["momentum"] * self.momentum + grad
             grad = grad + m * self.momentum if self.nesterov else m
-        return value - grad * rate
+        return value - grad * lr
 
 
 class Adam(Optimizer):
     """Steps by the mean of gradients over the root of the mean of their squares, both corrected for their start at 0.
 
-    Kingma and Ba 2015, algorithm 1. decay is added to the gradient.
+    Kingma and Ba 2015, algorithm 1. weight_decay times the value is added to the gradient.
     """
 
-    kept = ("mean", "square")
+    slots = ("mean", "square")
 
-    def __init__(self, parameters, rate=1e-3, betas=(0.9, 0.999), eps=1e-8, decay=0.0):
-        self._check(eps=eps, decay=decay)
+    def __init__(self, parameters, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0):
+        self._check(eps=eps, weight_decay=weight_decay)
         if not isinstance(betas, (tuple, list)) or len(betas) != 2 or not all(isinstance(b, (int, float)) and 0 <= b < 1 for b in betas):
             raise UsageError(f"[{type(self).__name__}] betas are {shown(betas)}: two numbers, 0 or more and below 1")
-        self.betas, self.eps, self.decay = tuple(betas), eps, decay
-        super().__init__(parameters, rate)
+        self.betas, self.eps, self.weight_decay = tuple(betas), eps, weight_decay
+        super().__init__(parameters, lr)
 
     def numbers(self):
         return [1 - beta**self.steps for beta in self.betas]
@@ -238,48 +243,48 @@ class Adam(Optimizer):
             state[name] = state[name] * beta + what * (1 - beta)
         return (state["mean"] / first) / ((state["square"] / second).sqrt() + self.eps)
 
-    def update(self, value, grad, state, rate, *corrections):
-        return value - self._direction(grad + value * self.decay if self.decay else grad, state, *corrections) * rate
+    def update(self, value, grad, state, lr, *corrections):
+        return value - self._direction(grad + value * self.weight_decay if self.weight_decay else grad, state, *corrections) * lr
 
 
 class AdamW(Adam):
-    """Adam whose decay goes past the gradient's means: value * (1 - rate * decay) (Loshchilov and Hutter 2019)."""
+    """Adam whose decay goes past the gradient's means: value * (1 - lr * weight_decay) (Loshchilov and Hutter 2019)."""
 
-    def __init__(self, parameters, rate=1e-3, betas=(0.9, 0.999), eps=1e-8, decay=1e-2):
-        super().__init__(parameters, rate, betas, eps, decay)
+    def __init__(self, parameters, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=1e-2):
+        super().__init__(parameters, lr, betas, eps, weight_decay)
 
-    def update(self, value, grad, state, rate, *corrections):
-        return value * (1 - rate * self.decay) - self._direction(grad, state, *corrections) * rate
+    def update(self, value, grad, state, lr, *corrections):
+        return value * (1 - lr * self.weight_decay) - self._direction(grad, state, *corrections) * lr
 
 
 class Lamb(AdamW):
     """AdamW whose steps are as long, beside the parameter's norm, for each tensor (You et al. 2020, algorithm 2)."""
 
-    def update(self, value, grad, state, rate, *corrections):
-        step = self._direction(grad, state, *corrections) + value * self.decay
+    def update(self, value, grad, state, lr, *corrections):
+        step = self._direction(grad, state, *corrections) + value * self.weight_decay
         length, of_step = value.square().sum().sqrt(), step.square().sum().sqrt()
         trust = ((length > 0) & (of_step > 0)).where(length / of_step.maximum(1e-30), 1.0)
-        return value - step * (trust * rate)
+        return value - step * (trust * lr)
 
 
 class Muon(Optimizer):
     """Momentum, made nearly orthogonal by five Newton-Schulz steps, for matrices (Jordan et al. 2024); others by SGD's rule."""
 
-    kept = ("momentum",)
+    slots = ("momentum",)
 
-    def __init__(self, parameters, rate=2e-2, momentum=0.95, decay=0.0):
-        self._check(momentum=momentum, decay=decay)
-        self.momentum, self.decay = momentum, decay
-        super().__init__(parameters, rate)
+    def __init__(self, parameters, lr=2e-2, momentum=0.95, weight_decay=0.0):
+        self._check(momentum=momentum, weight_decay=weight_decay)
+        self.momentum, self.weight_decay = momentum, weight_decay
+        super().__init__(parameters, lr)
 
-    def update(self, value, grad, state, rate):
+    def update(self, value, grad, state, lr):
         state["momentum"] = m = state["momentum"] * self.momentum + grad
         step = grad + m * self.momentum
         if value.ndim >= 2 and value.size:
             rows = value.shape[0]
             columns = value.size // rows
             step = self._orthogonal(step.reshape(rows, columns)).reshape(value.shape) * math.sqrt(max(1, rows / columns))
-        return value * (1 - rate * self.decay) - step * rate
+        return value * (1 - lr * self.weight_decay) - step * lr
 
     @staticmethod
     def _orthogonal(x):

@@ -11,7 +11,10 @@ from . import functional, init, losses
 from .activations import *  # noqa: F403
 from .attention import KVCache, MultiheadAttention, rotary
 from .convolution import AvgPool, Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d, MaxPool
-from .layers import Dropout, Embedding, Flatten, Linear, Sequential
+from .layers import Dropout, Embedding, Flatten, Identity, Linear, Sequential
 from .module import Module
 from .norms import BatchNorm, GroupNorm, InstanceNorm, LayerNorm, RMSNorm
 from .recurrent import GRU, LSTM
+
+BatchNorm1d = BatchNorm2d = BatchNorm3d = BatchNorm  # of any number of axes
+InstanceNorm1d = InstanceNorm2d = InstanceNorm3d = InstanceNorm

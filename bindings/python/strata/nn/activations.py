@@ -60,7 +60,7 @@ def _gated(gate):
 
 _ROWS = {
     "ReLU": (lambda x: x.relu(), "max(x, 0)."),
-    "LeakyReLU": (lambda x, slope=0.01: (x > 0).where(x, x * slope), "x, or slope * x below 0."),
+    "LeakyReLU": (lambda x, negative_slope=0.01: (x > 0).where(x, x * negative_slope), "x, or negative_slope * x below 0."),
     "ELU": (lambda x, alpha=1.0: (x > 0).where(x, alpha * _exponential_below(x)), "x, or alpha * (exp(x) - 1) below 0."),
     "SELU": (lambda x: 1.0507009873554805 * (x > 0).where(x, 1.6732632423543772 * _exponential_below(x)), "Self-normalising ELU (Klambauer et al. 2017)."),
     "GELU": (lambda x: x.gelu(), "x * Phi(x), exact."),
@@ -72,7 +72,7 @@ _ROWS = {
     "Sigmoid": (lambda x: x.sigmoid(), "1 / (1 + exp(-x))."),
     "LogSigmoid": (lambda x: -softplus(-x), "log(sigmoid(x)), without overflow."),
     "Tanh": (lambda x: x.tanh(), "Hyperbolic tangent."),
-    "Hardtanh": (lambda x, low=-1.0, high=1.0: x.clamp(low, high), "x kept within [low, high]."),
+    "Hardtanh": (lambda x, min_val=-1.0, max_val=1.0: x.clamp(min_val, max_val), "x kept within [min_val, max_val]."),
     "Hardsigmoid": (lambda x: ((x + 3) / 6).clamp(0, 1), "(x + 3) / 6 kept within [0, 1]."),
     "Hardswish": (lambda x: (x < -3).where(-3, x) * ((x + 3) / 6).clamp(0, 1), "x * Hardsigmoid(x)."),
     "ReLU6": (lambda x: x.clamp(0, 6), "x kept within [0, 6]."),
@@ -88,8 +88,16 @@ _ROWS = {
 def _module(name, function, meaning):
     computed = rounded_once(function)
 
-    def __init__(self, **values):
+    def __init__(self, *given, **values):
         known = function.__code__.co_varnames[1 : function.__code__.co_argcount]
+        if len(given) > len(known):
+            raise ArgumentError(f"[{name}] takes ({', '.join(known)}), got {len(given)} values")
+        values = dict(zip(known, given)) | values
+        if any(v not in known for v in values):
+            from .._words import by_own_names
+
+            renamed = by_own_names(name, known, values)
+            values = values if renamed is None else renamed
         if unknown := [v for v in values if v not in known]:
             raise ArgumentError(f"[{name}] takes ({', '.join(known)}); there is no argument '{unknown[0]}'")
         if "axis" in values and not hasattr(type(values["axis"]), "__index__"):

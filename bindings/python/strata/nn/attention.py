@@ -67,29 +67,29 @@ class KVCache:
 
 
 class MultiheadAttention(Module):
-    """x (n, positions, width) -> the same shape: queries, keys and values of `heads` parts of the width, attention in each.
+    """x (n, positions, embed_dim) -> the same shape: attention with `num_heads` heads, each of embed_dim / num_heads columns.
 
-    kv_heads: fewer heads of keys and values, which groups of queries share (GQA, Ainslie et al. 2023). rope: queries and keys
+    num_kv_heads: fewer heads of keys and values, which groups of queries share (GQA, Ainslie et al. 2023). rope: queries and keys
     are turned by `rotary` with that base. causal: position i sees positions up to i.
     """
 
-    def __init__(self, width, heads, kv_heads=None, causal=False, rope=None, bias=True, dtype="float32"):
+    def __init__(self, embed_dim, num_heads, num_kv_heads=None, causal=False, rope=None, bias=True, dtype="float32"):
         name = "MultiheadAttention"
-        width, heads = integer(name, "width", width, 1), integer(name, "heads", heads, 1)
-        kv_heads = heads if kv_heads is None else integer(name, "kv_heads", kv_heads, 1)
+        embed_dim, num_heads = integer(name, "embed_dim", embed_dim, 1), integer(name, "num_heads", num_heads, 1)
+        num_kv_heads = num_heads if num_kv_heads is None else integer(name, "num_kv_heads", num_kv_heads, 1)
         if rope is not None:
             real(name, "rope", rope, 0, closed=False)
-        if width % heads or heads % kv_heads:
-            raise UsageError(f"[MultiheadAttention] width {width} is not a multiple of {heads} heads, or these of {kv_heads} heads of keys")
-        self.heads, self.kv_heads, self.causal, self.rope = heads, kv_heads, causal, rope
-        of_head = width // heads
-        self.query = Linear(width, width, bias, dtype)
-        self.key = Linear(width, kv_heads * of_head, bias, dtype)
-        self.value = Linear(width, kv_heads * of_head, bias, dtype)
-        self.out = Linear(width, width, bias, dtype)
+        if embed_dim % num_heads or num_heads % num_kv_heads:
+            raise UsageError(f"[MultiheadAttention] embed_dim {embed_dim} is not a multiple of {num_heads} heads, or these of {num_kv_heads} heads of keys")
+        self.num_heads, self.num_kv_heads, self.causal, self.rope = num_heads, num_kv_heads, causal, rope
+        of_head = embed_dim // num_heads
+        self.query = Linear(embed_dim, embed_dim, bias, dtype)
+        self.key = Linear(embed_dim, num_kv_heads * of_head, bias, dtype)
+        self.value = Linear(embed_dim, num_kv_heads * of_head, bias, dtype)
+        self.out = Linear(embed_dim, embed_dim, bias, dtype)
 
     def forward(self, x, memory=None, mask=None, cache=None):
-        """memory (n, m, width): where keys and values come from, x by default. mask as in scaled_dot_product_attention.
+        """memory (n, m, embed_dim): where keys and values come from, x by default. mask as in scaled_dot_product_attention.
 
         cache: a KVCache that x's positions continue; they see all positions in it.
         """
@@ -97,8 +97,8 @@ class MultiheadAttention(Module):
             raise UsageError("[MultiheadAttention] a cache goes with x's own keys: give cache= or memory=")
         start = len(cache) if cache is not None else 0
         source = x if memory is None else memory
-        query = self._split(self.query(x), self.heads)
-        key, value = self._split(self.key(source), self.kv_heads), self._split(self.value(source), self.kv_heads)
+        query = self._split(self.query(x), self.num_heads)
+        key, value = self._split(self.key(source), self.num_kv_heads), self._split(self.value(source), self.num_kv_heads)
         if self.rope:
             query, key = rotary(query, start, self.rope), rotary(key, start, self.rope)
         if cache is not None:
@@ -108,20 +108,20 @@ class MultiheadAttention(Module):
             causal = False
             seen = Tensor.arange(key.shape[2]) <= (Tensor.arange(x.shape[1]) + start).unsqueeze(1)
             mask = seen if mask is None else mask & seen if mask.dtype.is_bool else mask + seen.where(0.0, -float("inf"))
-        shared = self.heads // self.kv_heads
+        shared = self.num_heads // self.num_kv_heads
         if shared > 1:
             key, value = (self._repeated(t, shared) for t in (key, value))
         y = scaled_dot_product_attention(query, key, value, mask, causal)
         return self.out(y.transpose(1, 2).reshape(x.shape))
 
     @staticmethod
-    def _split(x, heads):
-        return x.reshape(*x.shape[:2], heads, -1).transpose(1, 2)
+    def _split(x, num_heads):
+        return x.reshape(*x.shape[:2], num_heads, -1).transpose(1, 2)
 
     @staticmethod
     def _repeated(t, times):
-        n, heads, positions, width = t.shape
-        return t.unsqueeze(2).expand(n, heads, times, positions, width).reshape(n, heads * times, positions, width)
+        n, num_heads, positions, embed_dim = t.shape
+        return t.unsqueeze(2).expand(n, num_heads, times, positions, embed_dim).reshape(n, num_heads * times, positions, embed_dim)
 
 
 check_all(globals(), __name__)

@@ -19,24 +19,24 @@ class _Convolution(Module):
 
     axes, transposed = 2, False
 
-    def __init__(self, channels_in, channels_out, window, stride=1, padding=0, dilation=1, groups=1, bias=True, dtype="float32"):
-        name, window = type(self).__name__, _each(window, self.axes)
-        if len(window) != self.axes:
-            raise UsageError(f"[{name}] a window of {len(window)} axes: one number, or {self.axes}")
-        window = tuple(integer(name, "window", n, 1) for n in window)
-        channels_in, channels_out, groups = (integer(name, what, n, least) for what, n, least in (("channels_in", channels_in, 0), ("channels_out", channels_out, 0), ("groups", groups, 1)))
-        if channels_in % groups or channels_out % groups:
-            raise UsageError(f"[{type(self).__name__}] {channels_in} and {channels_out} channels in {groups} groups")
-        first, second = (channels_in, channels_out // groups) if self.transposed else (channels_out, channels_in // groups)
-        bound = 1 / math.sqrt(second * math.prod(window)) if second else 0.0
-        self.weight = parameter(init.uniform((first, second, *window), -bound, bound, dtype))
-        self.bias = parameter(init.uniform((channels_out,), -bound, bound, dtype)) if bias else None
-        self.channels_in, self.channels_out, self.window = channels_in, channels_out, window
+    def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, dilation=1, groups=1, bias=True, dtype="float32"):
+        name, kernel_size = type(self).__name__, _each(kernel_size, self.axes)
+        if len(kernel_size) != self.axes:
+            raise UsageError(f"[{name}] a kernel_size of {len(kernel_size)} axes: one number, or {self.axes}")
+        kernel_size = tuple(integer(name, "kernel_size", n, 1) for n in kernel_size)
+        in_channels, out_channels, groups = (integer(name, what, n, least) for what, n, least in (("in_channels", in_channels, 0), ("out_channels", out_channels, 0), ("groups", groups, 1)))
+        if in_channels % groups or out_channels % groups:
+            raise UsageError(f"[{type(self).__name__}] {in_channels} and {out_channels} channels in {groups} groups")
+        first, second = (in_channels, out_channels // groups) if self.transposed else (out_channels, in_channels // groups)
+        bound = 1 / math.sqrt(second * math.prod(kernel_size)) if second else 0.0
+        self.weight = parameter(init.uniform((first, second, *kernel_size), -bound, bound, dtype))
+        self.bias = parameter(init.uniform((out_channels,), -bound, bound, dtype)) if bias else None
+        self.in_channels, self.out_channels, self.kernel_size = in_channels, out_channels, kernel_size
         self.stride, self.padding, self.dilation, self.groups = stride, padding, dilation, groups
 
     def _check(self, x):
         if x.ndim != self.axes + 2:
-            raise ShapeError(f"[{type(self).__name__}] shape {x.shape}: it takes (n, {self.channels_in}, {self.axes} sizes)")
+            raise ShapeError(f"[{type(self).__name__}] shape {x.shape}: it takes (n, {self.in_channels}, {self.axes} sizes)")
 
     def forward(self, x):
         self._check(x)
@@ -44,7 +44,7 @@ class _Convolution(Module):
 
     def _describes(self):
         more = "".join(f", {name}={value}" for name, value, usual in (("stride", self.stride, 1), ("padding", self.padding, 0), ("dilation", self.dilation, 1), ("groups", self.groups, 1)) if value != usual)
-        return f"{self.channels_in}, {self.channels_out}, {self.window}{more}"
+        return f"{self.in_channels}, {self.out_channels}, {self.kernel_size}{more}"
 
 
 class _ConvolutionTransposed(_Convolution):
@@ -92,29 +92,29 @@ class ConvTranspose3d(_ConvolutionTransposed):
 
 
 class MaxPool(Module):
-    """functional.max_pool: `window` has a number for each of the last axes, (2, 2) for images."""
+    """functional.max_pool: `kernel_size` has a number for each of the last axes, (2, 2) for images."""
 
-    def __init__(self, window, stride=None, padding=0, dilation=1):
-        self.window, self.stride, self.padding, self.dilation = window, stride, padding, dilation
+    def __init__(self, kernel_size, stride=None, padding=0, dilation=1):
+        self.kernel_size, self.stride, self.padding, self.dilation = kernel_size, stride, padding, dilation
 
     def forward(self, x):
-        return max_pool(x, self.window, self.stride, self.padding, self.dilation)
+        return max_pool(x, self.kernel_size, self.stride, self.padding, self.dilation)
 
     def _describes(self):
-        return f"{self.window}"
+        return f"{self.kernel_size}"
 
 
 class AvgPool(Module):
-    """functional.avg_pool: `window` has a number for each of the last axes."""
+    """functional.avg_pool: `kernel_size` has a number for each of the last axes."""
 
-    def __init__(self, window, stride=None, padding=0, count_padding=True):
-        self.window, self.stride, self.padding, self.count_padding = window, stride, padding, count_padding
+    def __init__(self, kernel_size, stride=None, padding=0, count_include_pad=True):
+        self.kernel_size, self.stride, self.padding, self.count_include_pad = kernel_size, stride, padding, count_include_pad
 
     def forward(self, x):
-        return avg_pool(x, self.window, self.stride, self.padding, self.count_padding)
+        return avg_pool(x, self.kernel_size, self.stride, self.padding, self.count_include_pad)
 
     def _describes(self):
-        return f"{self.window}"
+        return f"{self.kernel_size}"
 
 
 check_all(globals(), __name__)

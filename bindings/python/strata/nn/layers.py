@@ -16,16 +16,16 @@ def parameter(value):
 
 
 class Linear(Module):
-    """x (..., features_in) -> (..., features_out): x @ weight^T + bias.
+    """x (..., in_features) -> (..., out_features): x @ weight^T + bias.
 
-    weight (features_out, features_in) and bias (features_out,) start uniform within 1 / sqrt(features_in).
+    weight (out_features, in_features) and bias (out_features,) start uniform within 1 / sqrt(in_features).
     """
 
-    def __init__(self, features_in, features_out, bias=True, dtype="float32"):
-        features_in, features_out = integer("Linear", "features_in", features_in), integer("Linear", "features_out", features_out)
-        bound = 1 / math.sqrt(features_in) if features_in else 0.0
-        self.weight = parameter(init.uniform((features_out, features_in), -bound, bound, dtype))
-        self.bias = parameter(init.uniform((features_out,), -bound, bound, dtype)) if bias else None
+    def __init__(self, in_features, out_features, bias=True, dtype="float32"):
+        in_features, out_features = integer("Linear", "in_features", in_features), integer("Linear", "out_features", out_features)
+        bound = 1 / math.sqrt(in_features) if in_features else 0.0
+        self.weight = parameter(init.uniform((out_features, in_features), -bound, bound, dtype))
+        self.bias = parameter(init.uniform((out_features,), -bound, bound, dtype)) if bias else None
 
     def forward(self, x):
         return linear(x, self.weight, self.bias)
@@ -35,10 +35,10 @@ class Linear(Module):
 
 
 class Embedding(Module):
-    """Integer ids of any shape -> shape + (width,): rows of weight (entries, width), which starts normal."""
+    """Integer ids of any shape -> shape + (embedding_dim,): rows of weight (num_embeddings, embedding_dim), which starts normal."""
 
-    def __init__(self, entries, width, dtype="float32"):
-        shape = integer("Embedding", "entries", entries), integer("Embedding", "width", width)
+    def __init__(self, num_embeddings, embedding_dim, dtype="float32"):
+        shape = integer("Embedding", "num_embeddings", num_embeddings), integer("Embedding", "embedding_dim", embedding_dim)
         self.weight = parameter(init.normal(shape, dtype=dtype))
 
     def forward(self, ids):
@@ -68,6 +68,13 @@ class Flatten(Module):
 
     def forward(self, x):
         return x.flatten(1)
+
+
+class Identity(Module):
+    """x itself."""
+
+    def forward(self, x):
+        return x
 
 
 class Sequential(Module):

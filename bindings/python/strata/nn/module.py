@@ -3,7 +3,9 @@
 import reprlib
 
 from .._checks import check_all
-from .._strata import ShapeError, Tensor, UsageError
+from .._strata import DType, ShapeError, Tensor, UsageError, devices
+from .._strata import _become as become
+from .._derivatives import no_grad
 
 
 def new_values(own, state):
@@ -113,6 +115,59 @@ class Module:
 
     def eval(self):
         return self.train(False)
+
+    def children(self):
+        """The modules right below this one, in the order of attributes."""
+        return [m for _, m in self._parts() if isinstance(m, Module)]
+
+    def apply(self, function):
+        """Calls function(module) for each module below this one and then for this one; returns the module."""
+        for module in reversed(self.modules()):
+            function(module)
+        return self
+
+    def requires_grad_(self, requires_grad=True):
+        """All tensors of floats are parameters, or none is; returns the module."""
+        for _, t in self._tensors():
+            if t.dtype.is_float:
+                t.requires_grad_(requires_grad)
+        return self
+
+    def to(self, dtype=None, device=None):
+        """Casts the tensors of floats to a type of floats, moves all tensors to a device; returns the module. to("emu:gfx942") and
+        to(tensor) work too. Tensors stay the same objects, so that an optimiser made before goes on with them."""
+        if isinstance(dtype, Tensor):
+            dtype, device = dtype.dtype, device or dtype.device
+        if isinstance(dtype, str) and dtype in devices():
+            dtype, device = None, dtype
+        if dtype is not None and not (dtype := DType(dtype)).is_float:
+            raise UsageError(f"[to] {dtype.name} is no type of floats: parameters have gradients")
+        with no_grad():
+            for _, t in self._tensors():
+                value = t.cast(dtype) if dtype is not None and t.dtype.is_float else t
+                value = value.to(device) if device else value
+                if value is not t:
+                    become(t, value)
+        return self
+
+    def half(self):
+        return self.to("float16")
+
+    def bfloat16(self):
+        return self.to("bfloat16")
+
+    def float(self):
+        return self.to("float32")
+
+    def double(self):
+        return self.to("float64")
+
+    def __getattr__(self, name):
+        if name.startswith("_"):  # protocols that Python and NumPy look for
+            raise AttributeError(f"{type(self).__name__} has no '{name}'", name=name)
+        from .. import _words
+
+        return _words.attribute_of_module(self, name)
 
     def zero_grad(self):
         for parameter in self.parameters():

@@ -11,39 +11,39 @@ from .module import Module
 
 
 class LayerNorm(Module):
-    """Over the last axes, whose sizes are `shape` (an int for one)."""
+    """Over the last axes, whose sizes are `normalized_shape` (an int for one)."""
 
-    def __init__(self, shape, eps=1e-5, affine=True, bias=True, dtype="float32"):
-        sizes = shape if isinstance(shape, (tuple, list)) else (shape,)
-        self.shape, self.eps = tuple(integer("LayerNorm", "a size of shape", n) for n in sizes), real("LayerNorm", "eps", eps, 0)
-        if not self.shape:
-            raise UsageError("[LayerNorm] of no axes: shape is the size of the last axis, or those of the last ones")
-        self.weight = parameter(Tensor.ones(self.shape, dtype=dtype)) if affine else None
-        self.bias = parameter(Tensor.zeros(self.shape, dtype=dtype)) if affine and bias else None
+    def __init__(self, normalized_shape, eps=1e-5, elementwise_affine=True, bias=True, dtype="float32"):
+        sizes = normalized_shape if isinstance(normalized_shape, (tuple, list)) else (normalized_shape,)
+        self.normalized_shape, self.eps = tuple(integer("LayerNorm", "a size of normalized_shape", n) for n in sizes), real("LayerNorm", "eps", eps, 0)
+        if not self.normalized_shape:
+            raise UsageError("[LayerNorm] of no axes: normalized_shape is the size of the last axis, or those of the last ones")
+        self.weight = parameter(Tensor.ones(self.normalized_shape, dtype=dtype)) if elementwise_affine else None
+        self.bias = parameter(Tensor.zeros(self.normalized_shape, dtype=dtype)) if elementwise_affine and bias else None
 
     def forward(self, x):
-        if x.shape[-len(self.shape) :] != self.shape:
-            raise ShapeError(f"[LayerNorm] of {self.shape} for a tensor of shape {x.shape}")
-        return layernorm(x, len(self.shape), self.weight, self.bias, self.eps)
+        if x.shape[-len(self.normalized_shape) :] != self.normalized_shape:
+            raise ShapeError(f"[LayerNorm] of {self.normalized_shape} for a tensor of shape {x.shape}")
+        return layernorm(x, len(self.normalized_shape), self.weight, self.bias, self.eps)
 
     def _describes(self):
-        return ", ".join(map(str, self.shape))
+        return ", ".join(map(str, self.normalized_shape))
 
 
 class RMSNorm(Module):
-    """x / sqrt(mean(x^2) + eps) over the last axis, of `width` elements (Zhang and Sennrich 2019)."""
+    """x / sqrt(mean(x^2) + eps) over the last axis, of `normalized_shape` (an int) elements (Zhang and Sennrich 2019)."""
 
-    def __init__(self, width, eps=1e-6, affine=True, dtype="float32"):
-        self.width, self.eps = integer("RMSNorm", "width", width), real("RMSNorm", "eps", eps, 0)
-        self.weight = parameter(Tensor.ones(width, dtype=dtype)) if affine else None
+    def __init__(self, normalized_shape, eps=1e-6, elementwise_affine=True, dtype="float32"):
+        self.normalized_shape, self.eps = integer("RMSNorm", "normalized_shape", normalized_shape), real("RMSNorm", "eps", eps, 0)
+        self.weight = parameter(Tensor.ones(normalized_shape, dtype=dtype)) if elementwise_affine else None
 
     def forward(self, x):
-        if x.shape[-1:] != (self.width,):
-            raise ShapeError(f"[RMSNorm] of {self.width} for a tensor of shape {x.shape}")
+        if x.shape[-1:] != (self.normalized_shape,):
+            raise ShapeError(f"[RMSNorm] of {self.normalized_shape} for a tensor of shape {x.shape}")
         return rmsnorm(x, self.weight, self.eps)
 
     def _describes(self):
-        return f"{self.width}"
+        return f"{self.normalized_shape}"
 
 
 def _normalised(x, axes, eps):
@@ -74,30 +74,30 @@ class _OfChannels(Module):
 
 
 class GroupNorm(_OfChannels):
-    """Over groups of neighbouring channels of each sample of (n, channels, ...) (Wu and He 2018)."""
+    """Over groups of neighbouring channels of each sample of (n, num_channels, ...) (Wu and He 2018)."""
 
-    def __init__(self, groups, channels, eps=1e-5, affine=True, dtype="float32"):
-        groups, channels = integer("GroupNorm", "groups", groups, 1), integer("GroupNorm", "channels", channels)
-        if channels % groups:
-            raise UsageError(f"[GroupNorm] {channels} channels do not make {groups} groups of equal size")
-        super().__init__(channels, eps, affine, dtype)
-        self.groups = groups
+    def __init__(self, num_groups, num_channels, eps=1e-5, affine=True, dtype="float32"):
+        num_groups, num_channels = integer("GroupNorm", "num_groups", num_groups, 1), integer("GroupNorm", "num_channels", num_channels)
+        if num_channels % num_groups:
+            raise UsageError(f"[GroupNorm] {num_channels} channels do not make {num_groups} groups of equal size")
+        super().__init__(num_channels, eps, affine, dtype)
+        self.num_groups = num_groups
 
     @rounded_once
     def forward(self, x):
         self._check(x)
-        of_groups = x.reshape(x.shape[0], self.groups, math.prod(x.shape[1:]) // self.groups)
+        of_groups = x.reshape(x.shape[0], self.num_groups, math.prod(x.shape[1:]) // self.num_groups)
         return self._scaled(_normalised(of_groups, -1, self.eps).reshape(x.shape))
 
     def _describes(self):
-        return f"{self.groups}, {self.channels}"
+        return f"{self.num_groups}, {self.channels}"
 
 
 class InstanceNorm(_OfChannels):
-    """Over each channel of each sample of (n, channels, ...)."""
+    """Over each channel of each sample of (n, num_features, ...)."""
 
-    def __init__(self, channels, eps=1e-5, affine=False, dtype="float32"):
-        super().__init__(channels, eps, affine, dtype)
+    def __init__(self, num_features, eps=1e-5, affine=False, dtype="float32"):
+        super().__init__(num_features, eps, affine, dtype)
 
     @rounded_once
     def forward(self, x):
@@ -106,17 +106,17 @@ class InstanceNorm(_OfChannels):
 
 
 class BatchNorm(_OfChannels):
-    """Over all but the channels of (n, channels, ...) (Ioffe and Szegedy 2015).
+    """Over all axes but the channels of (n, num_features, ...) (Ioffe and Szegedy 2015).
 
     In training by the batch's mean and variance, which are mixed into the running ones with weight `momentum` (the variance
     as that of a sample, divided by n - 1); otherwise by the running ones.
     """
 
-    def __init__(self, channels, eps=1e-5, momentum=0.1, affine=True, dtype="float32"):
-        super().__init__(channels, eps, affine, dtype)
+    def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=True, dtype="float32"):
+        super().__init__(num_features, eps, affine, dtype)
         self.momentum = real("BatchNorm", "momentum", momentum, 0, 1)
-        self.running_mean = Tensor.zeros(channels, dtype=dtype).contiguous().realize()
-        self.running_var = Tensor.ones(channels, dtype=dtype).contiguous().realize()
+        self.running_mean = Tensor.zeros(num_features, dtype=dtype).contiguous().realize()
+        self.running_var = Tensor.ones(num_features, dtype=dtype).contiguous().realize()
 
     @rounded_once
     def forward(self, x):
