@@ -97,7 +97,7 @@ StepOutline outline_of(const codegen::ScheduleItem& item, std::vector<UOp>& read
                      .operations = {},
                      .why = std::string(to_string(item.why))};
     for (const codegen::ScheduleItem& finish : item.finish)
-        step.why += fmt::format("; its last block goes on, since what follows is little: {}", to_string(finish.why));
+        step.why += fmt::format("; its last block computes the next step, which is small: {}", to_string(finish.why));
     for (UOp body : item.bodies())
         step.result +=
             fmt::format("{}{} {}", step.result.empty() ? "" : " and ", body.dtype().name(), to_string(body.shape()));
