@@ -1,4 +1,4 @@
-// What profiled launches did, as Python's own values: strata/profile.py makes tables and traces of it.
+// What profiled launches did, as Python's own values: strata/_profile.py makes tables and traces of it.
 #include <map>
 #include <optional>
 

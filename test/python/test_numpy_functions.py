@@ -65,7 +65,7 @@ def test_triangles_of_vectors_are_computed_by_numpy():
     np.testing.assert_array_equal(np.triu(Tensor(I), 1), np.triu(I, 1))
 
 
-UFUNCS = [f for f in vars(np).values() if isinstance(f, np.ufunc) and f.nout == 1 and not f.signature and f.__name__ in {*vars(strata), *_numpy.UNIVERSAL}]
+UFUNCS = [f for f in vars(np).values() if isinstance(f, np.ufunc) and f.nout == 1 and not f.signature and f.__name__ in {*dir(strata), *_numpy.UNIVERSAL}]
 
 
 @pytest.mark.parametrize("f", UFUNCS, ids=lambda f: f.__name__)

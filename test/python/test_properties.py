@@ -33,7 +33,7 @@ NOT = {
     "random (test_random.py)": "multinomial manual_seed rand randn randint",
     "numbers": "e inf nan newaxis pi",
     "derivatives, which have rows of their own": "backward checkpoint custom_gradient grad gradients jvp no_grad requires_grad requires_grad_ value_and_grad vjp",
-    "of devices, compilers, files and settings": "asm_kernel compile config current_stream custom_kernel default_device device_properties devices explain hip_kernel jit load profile realize reset_stats save settings stats tune uop",
+    "of devices, compilers, files and settings": "asm_kernel compile config current_stream custom_kernel default_device device_properties devices explain hip_kernel jit load profile realize reset_stats save settings stats synchronize tune uop",
     "types": "ArgumentError Artifact AssemblyError CheckError CompileError CustomKernel DType DTypeError DeviceError Error Event InternalError LaunchError LinAlgError MemoryFault ShapeError Stats Stream Tensor Unsupported UsageError "
     "complex64 complex128 float16 float32 float64 int8 int16 int32 int64 uint8 uint16 uint32 uint64",
     "protocols of Python and of other libraries (test_values.py, test_dlpack.py, test_numpy_functions.py)": "__delitem__ __array__ __array_function__ __array_namespace__ __array_priority__ __array_ufunc__ __bool__ __complex__ __contains__ __copy__ __cuda_array_interface__ __deepcopy__ __dlpack__ __dlpack_device__ __float__ __getattr__ __index__ __int__ __iter__ __module__",

@@ -75,19 +75,56 @@ for _name in ("dtypes", "emulator", "functional", "operations", "uop"):
     _sys.modules[f"strata.{_name}"] = getattr(_strata, _name)
 
 from .operations import *  # noqa: E402, F403
-from ._namespace import *  # noqa: E402, F403
-from ._namespace import __all__ as _standard  # noqa: E402
-from ._namespace.inspection import __array_namespace_info__  # noqa: E402
-from ._strata import cat, stack, where  # noqa: E402
 from ._strata.dtypes import bool, complex64, complex128, float16, float32, float64, int8, int16, int32, int64, uint8, uint16, uint32, uint64  # noqa: E402
-from . import asm, fft, linalg, nn, onnx, optim  # noqa: E402  (after the submodules above are importable)
-from .linalg import cross, diagonal, norm, outer, trace  # noqa: E402
-from .files import load, save  # noqa: E402
-from .explain import explain  # noqa: E402
-from ._derivatives import checkpoint, custom_gradient, grad, jvp, no_grad, value_and_grad, vjp  # noqa: E402
-from ._jit import jit  # noqa: E402
-from .kernels import asm_kernel, compile, hip_kernel  # noqa: E402
-from .profile import profile  # noqa: E402
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from . import asm, fft, linalg, nn, onnx, optim
+    from ._derivatives import checkpoint, custom_gradient, grad, jvp, no_grad, value_and_grad, vjp
+    from ._explain import explain
+    from ._jit import jit
+    from ._namespace import *
+    from ._profile import profile
+    from .files import load, save
+    from .kernels import asm_kernel, compile, hip_kernel
+    from .linalg import cross, diagonal, norm, outer, trace
+del TYPE_CHECKING
+
+# Modules that are imported when they are first named, and names that are imported with their module when they first are; all
+# others that are not here come from _namespace.
+_MODULES = ("asm", "fft", "files", "kernels", "linalg", "nn", "onnx", "optim")
+_MEMBERS = {
+    **dict.fromkeys(("cross", "diagonal", "norm", "outer", "trace"), "linalg"), **dict.fromkeys(("load", "save"), "files"),
+    **dict.fromkeys(("checkpoint", "custom_gradient", "grad", "jvp", "no_grad", "value_and_grad", "vjp"), "_derivatives"),
+    **dict.fromkeys(("asm_kernel", "compile", "hip_kernel"), "kernels"), "explain": "_explain", "jit": "_jit", "profile": "_profile",
+    "__array_namespace_info__": "_namespace.inspection",
+}  # fmt: skip
+# Operations whose form in the array API is another one, that of _namespace.
+newaxis = None
+_OTHER_FORMS = ("full_like", "nonzero", "ones_like", "pad", "searchsorted", "squeeze", "tril", "triu", "zeros_like")
+for _name in _OTHER_FORMS:
+    del globals()[_name]
+
+
+def _imported(name):
+    """What is public under a name that was not used before; None where nothing is."""
+    from importlib import import_module
+
+    if name in _MODULES:
+        return import_module(f".{name}", __name__)
+    names = import_module(f".{_MEMBERS.get(name, '_namespace')}", __name__)
+    if name in _MEMBERS or name in names.__all__:
+        globals()[name] = getattr(names, name)
+        return globals()[name]
+
+
+def _everything():
+    """Imports all that is public."""
+    from ._namespace import __all__ as standard
+
+    for name in (*_MODULES, *_MEMBERS, *standard):
+        if name not in globals():
+            _imported(name)
 
 
 def _names(owner, of, table):
@@ -140,10 +177,20 @@ Tensor.__class__ = type("TensorType", (type(Tensor),), {"__getattr__": Tensor.__
 uop.UOp.__getattr__ = _names("UOp", uop.UOp, "UOP")
 uop.__getattr__ = _names("strata.uop", uop, "UOP")
 dtypes.__getattr__ = _names("strata.dtypes", dtypes, "DTYPES")
-__getattr__ = _names("strata", _sys.modules[__name__], "PACKAGE")
-nn.__getattr__ = _names("strata.nn", nn, "NN")
-nn.init.__getattr__ = _names("strata.nn.init", nn.init, "INIT")
-optim.__getattr__ = _names("strata.optim", optim, "OPTIM")
+_missing = _names("strata", _sys.modules[__name__], "PACKAGE")
+
+
+def __getattr__(name):
+    if (name in _MEMBERS or not name.startswith("_")) and (found := _imported(name)) is not None:
+        return found
+    return _missing(name)
+
+
+def __dir__():
+    _everything()
+    return sorted(globals())
+
+
 
 __version__ = "0.1.0"
 __array_api_version__ = "2024.12"

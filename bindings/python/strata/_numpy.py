@@ -124,7 +124,7 @@ def function(f, given, named):
 
 def universal(f, method, given, named):
     """__array_ufunc__: f(x) and f(x, y) of a name that Strata has."""
-    ours = vars(strata).get(UNIVERSAL.get(f.__name__, f.__name__))
+    ours = getattr(strata, UNIVERSAL.get(f.__name__, f.__name__), None)
     if method == "__call__" and ours and not named:
         return ours(*given)
     return getattr(f, method)(*_on_host(given), **{name: _on_host(value) for name, value in named.items()})

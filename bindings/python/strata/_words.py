@@ -137,7 +137,7 @@ def missing(owner, names, table, name):
     error = f"{owner} has no '{name}'"
     if name in table:
         raise AttributeError(f"{error}: {table[name]}", name=name)
-    if owner == "Tensor" and callable(vars(strata).get(name)):
+    if owner == "Tensor" and callable(getattr(strata, name, None)):
         raise AttributeError(f"{error}: strata.{name}(x)", name=name)
     if owner in ("Tensor", "strata") and callable(vars(strata.nn.functional).get(name)):
         raise AttributeError(f"{error}: strata.nn.functional.{name}(x)", name=name)

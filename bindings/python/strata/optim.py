@@ -8,8 +8,9 @@ A learning rate is a number, or a function of the number of steps made before: c
 """
 
 import math
+import sys
 
-from . import _jit, _strata
+from . import _jit, _names, _strata
 from ._checks import check_all, integer, real, shown
 from ._renamed import renamed_attribute, renamed_function
 from ._strata import DTypeError, Tensor, UsageError, dtypes
@@ -351,3 +352,4 @@ class LossScaler:
 
 
 check_all(globals(), __name__)
+__getattr__ = _names("strata.optim", sys.modules[__name__], "OPTIM")

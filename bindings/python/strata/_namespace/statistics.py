@@ -7,8 +7,6 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-import numpy as _np
-
 from .. import _derivatives, _strata
 from .._narrow import rounded_once
 from .._strata import DTypeError, ShapeError, Tensor, UsageError
@@ -233,6 +231,8 @@ def histogram(x: Tensor, bins: int | Tensor = 10, range: tuple[float, float] | N
             raise UsageError(f"[histogram] {bins} bins")
         low, high = range or ((flat.min().item(), flat.max().item()) if x.size else (0.0, 1.0))
         low, high = (low - 0.5, high + 0.5) if low == high else (low, high)
+        import numpy as _np
+
         edges = Tensor(_np.linspace(low, high, bins + 1), flat.dtype, flat.device)  # rounded once: an end that is a number is that number
     n = edges.size - 1
     place = edges.searchsorted(flat, True) - 1

@@ -6,6 +6,9 @@ the names and arguments of torch.nn.functional.
     step = optim.Adam(net.parameters())
 """
 
+import sys
+
+from .. import _names
 from ..functional import cross_entropy, embedding, layernorm, linear, rmsnorm, scaled_dot_product_attention
 from . import functional, init, losses
 from .activations import *  # noqa: F403
@@ -16,5 +19,6 @@ from .module import Module
 from .norms import BatchNorm, GroupNorm, InstanceNorm, LayerNorm, RMSNorm
 from .recurrent import GRU, LSTM
 
+__getattr__ = _names("strata.nn", sys.modules[__name__], "NN")
 BatchNorm1d = BatchNorm2d = BatchNorm3d = BatchNorm  # of any number of axes
 InstanceNorm1d = InstanceNorm2d = InstanceNorm3d = InstanceNorm

@@ -4,7 +4,9 @@ fan_in is the product of all sizes but the first, fan_out of all but the second,
 """
 
 import math
+import sys
 
+from .. import _names
 from .._checks import check_all, real, shown
 from .._strata import Tensor, UsageError
 
@@ -68,3 +70,4 @@ def kaiming_normal(shape, a=0.0, dtype="float32"):
 
 
 check_all(globals(), __name__, is_total=True)
+__getattr__ = _names("strata.nn.init", sys.modules[__name__], "INIT")

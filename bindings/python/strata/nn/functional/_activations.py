@@ -24,7 +24,7 @@ def hardtanh(input, min_val=-1.0, max_val=1.0, inplace=False):
     """x kept within [min_val, max_val]."""
     if min_val > max_val:
         raise UsageError(f"[hardtanh] min_val {min_val} is above max_val {max_val}")
-    return stored(input, _own.Hardtanh(low=min_val, high=max_val)(input), inplace)
+    return stored(input, _own.Hardtanh(min_val, max_val)(input), inplace)
 
 
 def hardsigmoid(input, inplace=False):
@@ -39,7 +39,7 @@ def hardswish(input, inplace=False):
 
 def leaky_relu(input, negative_slope=0.01, inplace=False):
     """x, or negative_slope * x below 0."""
-    return stored(input, rounded_once(_own.LeakyReLU(slope=negative_slope))(input), inplace)
+    return stored(input, rounded_once(_own.LeakyReLU(negative_slope))(input), inplace)
 
 
 def elu(input, alpha=1.0, inplace=False):

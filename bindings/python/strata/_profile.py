@@ -6,7 +6,7 @@ import os
 
 from . import _strata
 from ._written import written
-from .explain import bytes_text
+from ._explain import bytes_text
 
 HOT = 4  # instructions that a table shows of a kernel
 KERNELS = 8  # kernels whose instructions it shows
