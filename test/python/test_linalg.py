@@ -250,7 +250,7 @@ def test_gradients_that_are_not_there_say_so(rng):
         linalg.inv(strata.complex(x, x))
     singular = Tensor(np.zeros((2, 2))).requires_grad_()
     with pytest.raises(linalg.LinAlgError):
-        linalg.det(singular).backward()
+        linalg.slogdet(singular)[1].backward()
 
 
 @pytest.mark.parametrize("values", [[1, 2, 3, 5], [2, 2, 3, 5], [2, 2, 2, 2], [-1, -1, 4, 4], [0, 0, 1, 1], [0, 0, 0, 0]])
