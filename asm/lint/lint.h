@@ -22,6 +22,6 @@ std::string to_line(const Finding& finding, const isa::CodeObject& object, const
 std::string source_of(const isa::CodeObject& object, const isa::Segment& text, uint64_t pc);
 /// A JSON array, an object a finding.
 std::string to_json(const std::vector<Finding>& findings, const isa::CodeObject& object, const isa::KernelInfo& kernel);
-std::string quoted(std::string_view text);  ///< as a string of JSON
+std::string json_string(std::string_view text);  ///< as a string of JSON
 
 }  // namespace strata::lint

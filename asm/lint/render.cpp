@@ -118,16 +118,17 @@ std::string witness_text(const Witness& witness) {
 
 /// The fields of a place: "pc", "instruction" and, where a line table tells, "file", "line", "column".
 std::string place_json(const Places& places, uint64_t pc, uint64_t entry) {
-    std::string text = fmt::format("\"pc\": {}, \"instruction\": {}", pc - entry, quoted(places.instruction(pc)));
+    std::string text = fmt::format("\"pc\": {}, \"instruction\": {}", pc - entry, json_string(places.instruction(pc)));
     const isa::SourceLine line = places.line(pc);
     if (!line.file.empty())
-        text += fmt::format(", \"file\": {}, \"line\": {}, \"column\": {}", quoted(line.file), line.line, line.column);
+        text +=
+            fmt::format(", \"file\": {}, \"line\": {}, \"column\": {}", json_string(line.file), line.line, line.column);
     return text;
 }
 
 }  // namespace
 
-std::string quoted(std::string_view text) {
+std::string json_string(std::string_view text) {
     std::string out = "\"";
     for (const char c : text) {
         if (c == '"' || c == '\\')
@@ -179,8 +180,8 @@ std::string to_json(const std::vector<Finding>& findings, const isa::CodeObject&
     std::string out = "[";
     for (const Finding& finding : findings) {
         out += fmt::format("{}\n  {{\"kind\": {}, \"kernel\": {}, {}, \"what\": {}, \"fix\": {}, \"count\": {}",
-                           out.size() > 1 ? "," : "", quoted(name(finding.kind)), quoted(kernel.name),
-                           place_json(places, finding.pc, entry), quoted(finding.what), quoted(finding.fix),
+                           out.size() > 1 ? "," : "", json_string(name(finding.kind)), json_string(kernel.name),
+                           place_json(places, finding.pc, entry), json_string(finding.what), json_string(finding.fix),
                            finding.count);
         if (finding.earlier) out += fmt::format(", \"earlier\": {{{}}}", place_json(places, *finding.earlier, entry));
         if (const auto& witness = finding.witness) {

@@ -29,8 +29,8 @@ std::string objects(const std::vector<lint::Finding>& findings, const CheckFindi
     }
     for (const lint::Finding& one : findings)
         out += fmt::format("{}{{\"kind\": {}, \"kernel\": {}, \"what\": {}, \"fix\": {}, \"count\": {}}}",
-                           out.empty() ? "" : ", ", lint::quoted(name(one.kind)), lint::quoted(like.kernel),
-                           lint::quoted(one.what), lint::quoted(one.fix), one.count);
+                           out.empty() ? "" : ", ", lint::json_string(name(one.kind)), lint::json_string(like.kernel),
+                           lint::json_string(one.what), lint::json_string(one.fix), one.count);
     return out;
 }
 

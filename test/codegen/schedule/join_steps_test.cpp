@@ -45,8 +45,8 @@ TEST(JoinSteps, ResultsOfRowsThatOneStepAloneReadsAreComputedThere) {
     EXPECT_EQ(outputs({off * number(3), sum(off, {0})}), (Counts{2, 1}));
     UOp seed = filled({6, 1}), slope = seed / number(7);
     EXPECT_EQ(outputs({wide(slope, x) * off}), Counts{1}) << "a quotient of each row";
-    EXPECT_EQ(outputs({x - wide(contiguous(total), x)}), (Counts{1, 1})) << "it is to be in memory by itself";
-    EXPECT_EQ(outputs({off, total}), (Counts{1, 1})) << "it was asked for";
+    EXPECT_EQ(outputs({x - wide(contiguous(total), x)}), (Counts{1, 1})) << "it needs memory of its own";
+    EXPECT_EQ(outputs({off, total}), (Counts{1, 1})) << "it is a result that was asked for";
     EXPECT_EQ(outputs({x - wide(flip(total, {0}), x)}), (Counts{1, 1})) << "of other rows";
 }
 
