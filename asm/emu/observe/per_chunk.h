@@ -19,8 +19,9 @@ class PerChunk {
         std::lock_guard lock(mutex_);
         if (T* const found = place.load(std::memory_order_acquire)) return *found;
         T& made = made_.emplace_back(make());
-        place.store(&made, std::memory_order_release);
+        // Who finds it at its place finds it by find_if(), too.
         if (chunk.number >= used_) used_.store(chunk.number + 1, std::memory_order_release);
+        place.store(&made, std::memory_order_release);
         return made;
     }
     /// nullptr: nobody asked for it yet.
