@@ -30,7 +30,7 @@ def test_no_folder_for_temporary_files_names_the_variable_and_the_way_without(tm
 @pytest.mark.skipif(not COMMAND.exists(), reason="no command line is installed")
 def test_an_interrupt_while_the_command_line_imports_ends_it_without_a_traceback(tmp_path):
     """A module that it imports is interrupted."""
-    (tmp_path / "numpy.py").write_text("import os, signal, time\nos.kill(os.getpid(), signal.SIGINT)\ntime.sleep(60)\n")
+    (tmp_path / "argparse.py").write_text("import os, signal, time\nos.kill(os.getpid(), signal.SIGINT)\ntime.sleep(60)\n")
     done = subprocess.run([str(COMMAND), "--version"], env={**os.environ, "PYTHONPATH": str(tmp_path)}, capture_output=True, text=True, timeout=60,
                           preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
     assert done.returncode == -signal.SIGINT and not done.stdout and not done.stderr
