@@ -28,7 +28,7 @@ bool words_of(uint64_t first, uint64_t end, const Take& take) {
     return false;
 }
 
-/// The active lanes from one on that move so many bytes together.
+/// The active lanes, from `first` on, whose accesses cover `bytes` bytes.
 uint64_t lanes_of(const Moment& moment, int first, uint64_t bytes) {
     uint64_t lanes = 0, left = moment.exec() & ~0ull << first;
     for (uint64_t n = bytes / moment.op->memory().bytes; n && left; --n, left &= left - 1) lanes |= left & -left;
@@ -186,7 +186,7 @@ void Pointers::each(const Access& access, const Take& take) const {
     const MemoryFields& fields = op.memory();
     if (fields.space == Space::local || fields.space == Space::scratch || fields.space == Space::gds) return;
     uint64_t addresses[64];
-    uint64_t first = 0, end = 0;  // of lanes that lie one behind the other
+    uint64_t first = 0, end = 0;  // bytes of consecutive lanes
     int lane = 0;
     for (uint64_t left = lane_addresses(&moment.wave, &op, addresses); left; left &= left - 1) {
         const int at = std::countr_zero(left);

@@ -122,8 +122,8 @@ class Registers {
     std::vector<uint64_t> low_;
     std::vector<uint64_t> partly_;   ///< lanes of which partial_ tells more, if they are not known whole
     std::vector<uint32_t> partial_;  ///< known bits, by row and lane
-    /// Where what is not known comes from: pc + 1 of the load that brought it, and whether from behind the end of its memory or
-    /// from where another pointer has written; 0: none did.
+    /// Origin of an unknown value: pc + 1 of the load that read it, with flags for a read past the end of its memory (kBeyond)
+    /// and of bytes that another pointer has written (kStale). 0: no load.
     using Origin = uint64_t;
     static constexpr Origin kBeyond = 1ull << 63, kStale = 1ull << 62;
     Origin origin(uint16_t reg) const;

@@ -15,7 +15,7 @@ Caches::Held Caches::held(uint64_t low) const {
         since += other.use.bytes;
         since_in_l2 += other.use.l2_bytes;
     }
-    // A written line is in the L2 of the die that wrote it; who reads it next is as often on any other.
+    // The L2 of the writing die holds a written line. The next reader is on each die equally often.
     const double l2 = kept(model_->l2_mib, since_in_l2) / (at->use.written ? model_->dies : 1);
     return {at->use.begin, at->use.end, l2, std::max(l2, kept(model_->llc_mib, since))};
 }

@@ -30,7 +30,7 @@ class Caches {
     Held held(uint64_t low) const;
     /// A launch has used these, all at about the same time.
     void use(std::span<const Use> uses);
-    /// The share of a line that a cache still has, where so many bytes came since.
+    /// The share of a line that a cache of `mib` MiB still holds after uses of `since` bytes.
     static double kept(double mib, double since);
 
   private:

@@ -106,9 +106,8 @@ double contention(const std::vector<GroupTiming>& groups, double count) {
     return most;
 }
 
-/// Cycles the memory behind the CUs needs. What is touched for the first time comes from DRAM, or from where earlier launches left
-/// it; each die brings it to its own L2. What comes back is served by the L2, the last-level cache or DRAM again, by how much of the
-/// footprint they hold.
+/// Cycles of the memory beyond the CUs. First touches read DRAM, or the cache in which earlier launches left the line; each die
+/// fills its own L2. Later touches hit the L2, the last-level cache or DRAM, by how much of the footprint each holds.
 void add_memory(const Model& model, const Demand& mean, double count, double touched, Estimate& out) {
     const double cycle_ns = 1000 / model.mhz;
     const double wanted = mean.unique_bytes * count, first = std::min(wanted, std::max(touched, 128.0));

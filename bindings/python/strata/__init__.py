@@ -99,8 +99,8 @@ _MEMBERS = {
     **dict.fromkeys(("asm_kernel", "compile", "hip_kernel"), "kernels"), "explain": "_explain", "jit": "_jit", "profile": "_profile",
     "__array_namespace_info__": "_namespace.inspection",
 }  # fmt: skip
-# Operations whose form in the array API is another one, that of _namespace.
 newaxis = None
+# Operations whose form in the array API is another one, that of _namespace.
 _OTHER_FORMS = ("full_like", "nonzero", "ones_like", "pad", "searchsorted", "squeeze", "tril", "triu", "zeros_like")
 for _name in _OTHER_FORMS:
     del globals()[_name]
