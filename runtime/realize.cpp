@@ -100,6 +100,13 @@ std::vector<uint64_t> slots_of(const PlannedStep& step) {
     return slots;
 }
 
+/// The numbers of a launch by slot; of buffers no address is known yet.
+std::vector<uint64_t> given(const PlannedStep& step) {
+    std::vector<uint64_t> slots(step.buffers.size());
+    for (const LaunchNumber& number : step.numbers) slots.push_back(number.bits);
+    return slots;
+}
+
 uint64_t bytes_of(std::span<const UOp> buffers) {
     uint64_t bytes = 0;
     for (UOp b : buffers) bytes += find_buffer(b)->bytes();
@@ -195,7 +202,7 @@ class Preparer {
             scheduled_.push_back(
                 choose_schedule(device_, kernel, settings().beam ? slots_of(step) : std::vector<uint64_t>()));
             if (settings().verify)
-                codegen::verify_in_place(scheduled_.back(), target_of(device_), in_place_.back()).value();
+                codegen::verify_in_place(scheduled_.back(), target_of(device_), in_place_.back(), given(step)).value();
             const auto winner = settings().beam ? find_winner(search_key(device_, kernel)) : std::optional<Winner>();
             ms_.push_back(winner ? winner->best_ms : 0);
         } else {

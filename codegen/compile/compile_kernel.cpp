@@ -166,11 +166,12 @@ std::vector<Result<Compiled>> compile_kernels(std::span<const Scheduled> kernels
     return compiled;
 }
 
-Result<void> verify_in_place(const Scheduled& kernel, const Target& target, std::span<const InPlace> pairs) {
+Result<void> verify_in_place(const Scheduled& kernel, const Target& target, std::span<const InPlace> pairs,
+                             std::span<const uint64_t> slots) {
     const GraphScope scope;
     const ScratchNodes own;
     STRATA_TRY(const LinearProgram program, linearize(spread_finish(kernel.kernel, target), target));
-    return verify_in_place(program, pairs);
+    return verify_in_place(program, pairs, slots);
 }
 
 namespace {

@@ -53,7 +53,8 @@ std::vector<Result<Compiled>> compile_kernels(std::span<const Scheduled> kernels
                                               Text text = Text::no);
 
 /// Checks pairs of in_place() against the program of the scheduled kernel: verify_in_place of codegen/linear.
-Result<void> verify_in_place(const Scheduled& kernel, const Target& target, std::span<const InPlace> pairs);
+Result<void> verify_in_place(const Scheduled& kernel, const Target& target, std::span<const InPlace> pairs,
+                             std::span<const uint64_t> slots);
 
 /// What each stage makes of a step of a schedule (not a custom one) by direct lowering: its graph over buffers, the graph over
 /// ranges, the actions of its schedule, what instructions do in order of execution, instructions, machine code.

@@ -38,19 +38,12 @@ bool comes_before(const Access& a, const Access& b) {
     return a.thread == b.thread ? a.step < b.step : a.epoch < b.epoch;
 }
 
-/// 0, 1, ... and the last, at most `most` of them.
-std::vector<int64_t> sample(int64_t size, int64_t most) {
-    std::vector<int64_t> out;
-    for (int64_t i = 0; i < std::min(size, most); ++i) out.push_back(i);
-    if (size > most) out.back() = size - 1;
-    return out;
-}
-
 bool is_access(UOp u) { return u.is(Op::load) || u.is(Op::store) || u.is(Op::atomic_add); }
 
 class Walk {
   public:
-    Walk(const LinearProgram& program, std::span<const InPlace> pairs) : ops_(program.ops) {
+    Walk(const LinearProgram& program, std::span<const InPlace> pairs, std::span<const uint64_t> slots)
+        : ops_(program.ops), slots_(slots) {
         for (const InPlace& pair : pairs) accesses_[pair.output], accesses_[pair.input];
         for (size_t d = 0; d < 3; ++d) grid_[d] = program.grid[d], block_[d] = program.block[d];
         std::vector<size_t> open;
@@ -64,20 +57,19 @@ class Walk {
             partner_[i] = open.back(), partner_[open.back()] = i;
             open.pop_back();
         }
+        for (UOp u : ops_)
+            if (const auto number = u.is(Op::define_var) ? given(u) : std::nullopt; number && *number > 1)
+                ends_.push_back(*number);
         find_feeds();
         for (size_t i = ops_.size(); i-- > 0;) mark(i);
-        for (size_t i = 0; i < ops_.size(); ++i) has_any_size_ |= needed_[i] && ops_[i].is(Op::define_var);
         choose_sample();
     }
 
-    /// Addresses or loops depend on sizes that each launch gives: nothing is known of them.
-    bool has_any_size() const { return has_any_size_; }
-
     /// The accesses of each parameter of the pairs, by slot.
     const std::unordered_map<int, std::vector<Access>>& run() {
-        for (int64_t z : sample(grid_[2], most_))
-            for (int64_t y : sample(grid_[1], most_))
-                for (int64_t x : sample(grid_[0], most_)) run_block({x, y, z});
+        for (int64_t z : sample(grid_[2]))
+            for (int64_t y : sample(grid_[1]))
+                for (int64_t x : sample(grid_[0])) run_block({x, y, z});
         return accesses_;
     }
 
@@ -134,6 +126,23 @@ class Walk {
         return arg.slot;
     }
 
+    /// 0, 1, ... and the last, most_ of them, and the last below each number of the launch: an axis for any size goes on behind it to a
+    /// power of two, or is split from one that does.
+    std::vector<int64_t> sample(int64_t size) const {
+        std::vector<int64_t> out;
+        for (int64_t i = 0; i < std::min(size, most_); ++i) out.push_back(i);
+        if (size <= most_) return out;
+        out.back() = size - 1;
+        for (int64_t end : ends_) {
+            int64_t last = end - 1;
+            while (last >= size) last /= 2;
+            out.push_back(last);
+        }
+        std::ranges::sort(out);
+        out.erase(std::ranges::unique(out).begin(), out.end());
+        return out;
+    }
+
     /// As many of each axis as kMostAccesses allows.
     void choose_sample() {
         const auto work = [&] {
@@ -160,9 +169,9 @@ class Walk {
 
     void run_block(const Dims& block) {
         const int64_t number = block[0] + grid_[0] * (block[1] + grid_[1] * block[2]);
-        for (int64_t z : sample(block_[2], most_))
-            for (int64_t y : sample(block_[1], most_))
-                for (int64_t x : sample(block_[0], most_)) {
+        for (int64_t z : sample(block_[2]))
+            for (int64_t y : sample(block_[1]))
+                for (int64_t x : sample(block_[0])) {
                     at_ = {block, Dims{x, y, z}};
                     run_thread(number, x + block_[0] * (y + block_[1] * z));
                 }
@@ -177,7 +186,7 @@ class Walk {
             const UOp u = ops_[pc];
             epoch += u.is(Op::barrier);
             if (u.is(Op::range)) {
-                std::vector<int64_t> steps = sample(steps_of(u), most_);
+                std::vector<int64_t> steps = sample(steps_of(u));
                 std::ranges::reverse(steps);
                 left.push_back(std::move(steps));
                 if (!next_step(pc, left)) pc = partner_[pc];
@@ -237,6 +246,7 @@ class Walk {
             const SpecialArg& arg = u.as<SpecialArg>();
             return at_[arg.thread ? 1 : 0][static_cast<size_t>(arg.dim)];
         }
+        if (u.is(Op::define_var)) return given(u);
         if (!info(u.op()).elementwise() || u.dtype().lanes > 1 || u.dtype().is_float()) return {};
         std::vector<ConstArg> sources;
         for (UOp s : u.src()) {
@@ -248,11 +258,19 @@ class Walk {
         return result ? std::optional(result->i) : std::nullopt;
     }
 
+    /// What the launch gives for a variable; none: a float, or no launch is known.
+    std::optional<int64_t> given(UOp variable) const {
+        const auto slot = static_cast<size_t>(variable.as<VariableArg>().slot);
+        if (variable.dtype().is_float() || slot >= slots_.size()) return {};
+        return wrap_to(variable.dtype(), static_cast<int64_t>(slots_[slot]));
+    }
+
     std::span<const UOp> ops_;
+    std::span<const uint64_t> slots_;
     Dims grid_{}, block_{};
     std::array<Dims, 2> at_{};  ///< the block, the thread
-    bool has_any_size_ = false;
-    int64_t most_ = 1;  ///< steps of a loop that are walked
+    int64_t most_ = 1;          ///< steps of a loop that are walked
+    std::vector<int64_t> ends_;
     UOpMap<size_t> place_;
     std::vector<size_t> partner_;  ///< of a range its end, of an end its range
     std::vector<bool> needed_;
@@ -303,10 +321,10 @@ Result<void> check(const LinearProgram& program, const InPlace& pair, const std:
 
 }  // namespace
 
-Result<void> verify_in_place(const LinearProgram& program, std::span<const InPlace> pairs) {
+Result<void> verify_in_place(const LinearProgram& program, std::span<const InPlace> pairs,
+                             std::span<const uint64_t> slots) {
     if (pairs.empty()) return {};
-    Walk walk(program, pairs);
-    if (walk.has_any_size()) return {};
+    Walk walk(program, pairs, slots);
     const auto& accesses = walk.run();
     for (const InPlace& pair : pairs)
         STRATA_TRY_VOID(check(program, pair, accesses.at(pair.input), accesses.at(pair.output)));

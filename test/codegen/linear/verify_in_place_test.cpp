@@ -1,9 +1,11 @@
 #include "strata/codegen/linear/verify_in_place.h"
 
 #include <array>
+#include <functional>
 
 #include "../target/gfx1100.h"
 #include "kernels.h"
+#include "strata/codegen/kernel/sizes.h"
 #include "strata/core/uop/kernel.h"
 
 // An output may be in the memory of an input where every element is read before it is stored, whatever else threads do.
@@ -12,12 +14,12 @@ namespace {
 
 constexpr int64_t kDown = 6, kAcross = 40;
 
-/// What is said against output 0 in the memory of input 1; empty: nothing.
-std::string said(const Kernel& kernel) {
+/// What is said against output 0 in the memory of input 1 where a launch gives these slots; empty: nothing.
+std::string said(const Kernel& kernel, std::span<const uint64_t> slots = {}) {
     const Result<LinearProgram> program = linearize(kernel, gfx1100);
     EXPECT_TRUE(program) << program.error().message;
     const InPlace pair{0, 1};
-    const Result<void> checked = verify_in_place(*program, std::span(&pair, 1));
+    const Result<void> checked = verify_in_place(*program, std::span(&pair, 1), slots);
     return checked ? "" : checked.error().message;
 }
 
@@ -93,6 +95,35 @@ TEST(VerifyInPlace, LargeProgramsAreSampledAtBothEnds) {
     const UOp out = param(0, size), in = param(1, size), i = range(0, size, Axis::global);
     EXPECT_EQ(said(kernel("k", end(store(at(out, i), load(at(in, i))), {i}))), "");
     EXPECT_NE(said(kernel("k", end(store(at(out, i), load(at(in, i * -1 + (size - 1)))), {i}))), "");
+}
+
+/// A kernel for any number of rows of 8, of which row r of the output is made of row at(r) of the input; made for `rows`.
+AnySize any_rows(int64_t rows, Axis axis, const std::function<UOp(UOp)>& at_row) {
+    const UOp out = param(0, rows * 8), in = param(1, rows * 8), r = range(0, rows, axis), c = range(1, 8, Axis::loop);
+    const UOp sum = store(at(out, r * 8 + c), load(at(in, at_row(r) * 8 + c)) + 1.0);
+    const UOp sink = kernel("k", end(sum, {r, c})).sink;
+    return with_any_size(sink, std::vector<bool>(sizes_of(sink)->values.size(), true), 2);
+}
+std::string said_of(const AnySize& any) {
+    std::vector<uint64_t> slots(2);
+    slots.insert(slots.end(), any.numbers.begin(), any.numbers.end());
+    return said({any.sink, "k"}, slots);
+}
+
+TEST(VerifyInPlace, ProgramsForAnySizeAreWalkedWithTheNumbersOfTheLaunch) {
+    GraphScope scope;
+    for (const int64_t rows : {5, 40, 1 << 12, 3'000'001})
+        for (Axis axis : {Axis::loop, Axis::global}) {
+            const AnySize apart = any_rows(rows, axis, [](UOp r) { return r; });
+            ASSERT_FALSE(apart.numbers.empty());
+            EXPECT_EQ(said_of(apart), "") << rows;
+            EXPECT_NE(said_of(any_rows(rows, axis, [&](UOp r) { return r * -1 + (rows - 1); })), "") << rows;
+        }
+}
+
+TEST(VerifyInPlace, ANumberThatNoLaunchGivesMayBeAny) {
+    GraphScope scope;
+    EXPECT_NE(said({any_rows(40, Axis::global, [](UOp r) { return r; }).sink, "k"}), "");
 }
 
 }  // namespace
