@@ -5,7 +5,7 @@ import ast
 import pytest
 from tree import CHECKOUT
 
-PACKAGE = CHECKOUT / "bindings/python/strata"
+FOLDERS = ("python/strata", "tools")
 KINDS = {"dtype", "kind", "part", "type"}
 
 
@@ -31,7 +31,7 @@ def branches(text):
     return sorted(line for line, sides in compared if any(map(is_name, sides)) and any(map(is_text, sides)))
 
 
-@pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda p: str(p.relative_to(PACKAGE)))
+@pytest.mark.parametrize("path", sorted(p for f in FOLDERS for p in (CHECKOUT / f).rglob("*.py")), ids=lambda p: str(p.relative_to(CHECKOUT)))
 def test_no_branch_is_on_a_name(path):
     assert branches(path.read_text()) == []
 

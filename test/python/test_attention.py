@@ -307,7 +307,7 @@ def test_a_search_of_its_schedule_keeps_it_right(rng):
 
 
 def test_a_layer_of_a_transformer_is_seven_kernels():
-    from strata.bench.graphs import Transformer, tokens
+    from strata_tools.bench.graphs import Transformer, tokens
 
     counts = [len(strata.compile(Transformer(layers)(tokens(0))).kernels) for layers in (1, 2)]
     assert counts[1] - counts[0] == 7

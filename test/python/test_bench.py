@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import strata
-from strata.bench import aims, graphs, kernels, model, shapes
+from strata_tools.bench import aims, graphs, kernels, model, shapes
 
 
 def bench(*arguments):
@@ -141,7 +141,7 @@ def test_lowering_measures_every_kernel_through_both_targets_and_their_values_ag
 
 
 def test_lowering_counts_no_kernel_whose_values_differ_between_the_targets():
-    from strata.bench import lowering
+    from strata_tools.bench import lowering
 
     same = np.array([1.0, 2.0, np.nan])
     assert lowering.distance(same, same.copy()) == 0
@@ -163,7 +163,7 @@ class Shifting:
 
 
 def test_lowering_refuses_figures_of_targets_that_ran_different_schedules():
-    from strata.bench import lowering
+    from strata_tools.bench import lowering
 
     with strata.config(device="emu:gfx1100"), pytest.raises(strata.InternalError, match="different schedules"):
         make = lambda inputs: (lambda: inputs.floats(64, 64 if strata.settings()["target"] == "asm" else 32).sum(axis=1))  # noqa: E731
@@ -173,7 +173,7 @@ def test_lowering_refuses_figures_of_targets_that_ran_different_schedules():
 def test_a_table_of_lowering_has_a_line_a_kernel():
     run = bench("--quick", "--arch", "gfx942", "--table")
     assert (run.returncode, run.stderr) == (0, "")
-    from strata.bench import lowering
+    from strata_tools.bench import lowering
 
     for name in lowering.KERNELS:
         assert sum(line.startswith(name.ljust(18)) for line in run.stdout.splitlines()) == 1, name

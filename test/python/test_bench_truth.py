@@ -5,7 +5,7 @@ import shutil
 import pytest
 
 import strata
-from strata.bench import truth
+from strata_tools.bench import truth
 
 RUNS = r"""#!/bin/bash
 run_bench() {

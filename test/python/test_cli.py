@@ -6,6 +6,8 @@ import re
 import socket
 import subprocess
 import sys
+import tomllib
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -205,7 +207,7 @@ COMMANDS = {"asm": ["missing.s"], "disasm": ["missing.co"], "lint": ["missing.s"
 
 def ends(*arguments):
     """The exit of the command in this process; any other exception than that is the test's."""
-    from strata.__main__ import main
+    from strata.cli import main
 
     with pytest.raises(SystemExit) as exit:
         main([*arguments])
@@ -214,7 +216,7 @@ def ends(*arguments):
 
 
 def options(command):
-    from strata.__main__ import parser
+    from strata.cli.parser import parser
 
     actions = parser()._subparsers._group_actions[0].choices[command]._actions
     return [action.option_strings[0] for action in actions if action.option_strings and action.nargs != 0]
@@ -279,3 +281,17 @@ def test_numbers_beyond_their_range_are_told_it(capsys):
                                                 ("run", "--seeds", 10**9, 0, 4096), ("run", "--lds", 2**32, 0, 2**32 - 1), ("mutate", "--seed", -1, 0, 2**64 - 1)]:
         assert ends(command, f"{option}={value}", *COMMANDS[command]) == 2
         assert f"'{value}': expected a number from {least} to {most}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", [["bench", "graph"], ["bench", "model", "--truth", "."], ["mutate"]])
+def test_a_tool_that_a_wheel_has_not_says_where_it_is(command, monkeypatch):
+    for name in [name for name in sys.modules if name.startswith("strata_tools.")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "strata_tools", None)
+    said = ends(*command)
+    assert f"tools/{command[0]}" in said and f".venv/bin/strata {command[0]}" in said
+
+
+def test_a_wheel_has_the_package_and_nothing_of_the_tools():
+    packed = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["tool"]["scikit-build"]["wheel"]["packages"]
+    assert packed == ["python/strata"]

@@ -2,7 +2,7 @@
 
 import sys
 
-from strata.hip_run import library
+from strata.cli.hip_run import library
 from test_hip_programs import BITCODE, pytestmark, run  # noqa: F401
 
 CALLS = """

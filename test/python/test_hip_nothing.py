@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from strata.hip_run import library
+from strata.cli.hip_run import library
 
 TABLE = Path(__file__).resolve().parents[2] / "bindings" / "hip" / "exports.def"
 ROW = re.compile(r"^EXPORT\( *\w+, *\w+, *([^,]+), *(\w+), \((.*)\) \)$", re.MULTILINE)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from strata.hip_run import library
+from strata.cli.hip_run import library
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
 import hip_toolchain  # noqa: E402

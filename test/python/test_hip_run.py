@@ -9,7 +9,7 @@ import sys
 
 import pytest
 import strata
-from strata.hip_run import library
+from strata.cli.hip_run import library
 from test_hip_programs import build, clean, hip_run, run  # noqa: F401
 
 COMPILER = shutil.which("clang-19") or shutil.which("cc")
@@ -112,10 +112,10 @@ def test_headers_with_any_wrong_byte_are_refused_or_started_but_never_a_tracebac
     data = counts.read_bytes()
     table = next(offset for kind, offset, _ in segments(data) if kind == 2)
     places = [*range(4, 6), *range(16, 20), *range(32, 40), *range(54, 58), *range(64, 64 + 56 * len(segments(data)), 7), *range(table, table + 200, 5)]
-    code = "import sys; from strata import _program, Error; from pathlib import Path; import os\n" \
+    code = "import sys; from strata import Error; from strata.cli import elf; from pathlib import Path; import os\n" \
            f"data = bytearray(Path(sys.argv[1]).read_bytes()); file = Path(sys.argv[2]); names = set()\nfor at in {places}:\n" \
            "    changed = bytearray(data); changed[at] ^= 0xff; file.write_bytes(changed)\n" \
-           "    try: _program.Elf(str(file), sys.argv[3]); names.add('read')\n    except Error as e: names.add(type(e).__name__)\nprint(sorted(names))"
+           "    try: elf.Elf(str(file), sys.argv[3]); names.add('read')\n    except Error as e: names.add(type(e).__name__)\nprint(sorted(names))"
     done = run([sys.executable, "-c", code, counts, tmp_path / "changed", library() / "libamdhip64.so.7"])
     assert done.stdout == "['UsageError', 'read']\n", done.stderr
 

@@ -66,7 +66,7 @@ def wait_for_another_thread():
         Tensor([1.0, 2.0])
 
 def command_line():
-    from strata.__main__ import main
+    from strata.cli import main
     with open(os.path.join(sys.argv[1], "endless.s"), "w") as file:
         file.write(TEXT)
     try:

@@ -10,8 +10,8 @@ import pytest
 import strata
 from strata import asm
 from strata.asm import rdna3 as r
-from strata.lint import image
-from strata.mutate import cases
+from strata.cli.lint import image
+from strata_tools.mutate import cases
 
 from test_cli import ok, strata as command
 from test_custom_kernel import ADD_ONE

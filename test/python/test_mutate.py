@@ -6,11 +6,11 @@ import re
 import pytest
 
 import strata
-from strata.mutate import Mutant, judged, listing, table
-from strata.mutate.cases import Case, built_in
-from strata.mutate.code import Object
-from strata.mutate.mutants import CLASSES, mutants
-from strata.mutate.survive import reason
+from strata_tools.mutate import Mutant, judged, listing, table
+from strata_tools.mutate.cases import Case, built_in
+from strata_tools.mutate.code import Object
+from strata_tools.mutate.mutants import CLASSES, mutants
+from strata_tools.mutate.survive import reason
 
 from test_cli import ok, strata as command
 

@@ -7,7 +7,7 @@ import pytest
 
 import strata
 from strata import Tensor
-from strata.bench.shapes import GB_PER_S, TFLOP_PER_S
+from strata_tools.bench.shapes import GB_PER_S, TFLOP_PER_S
 from strata.nn import functional as F
 
 pytestmark = pytest.mark.amd  # times are modelled

@@ -9,7 +9,7 @@ import pytest
 
 import strata
 from strata import Tensor
-from strata.bench.lowering import SEARCHES
+from strata_tools.bench.lowering import SEARCHES
 from tested import QUICK_TARGET
 
 

@@ -11,7 +11,7 @@ import pytest
 
 import strata
 from strata import Tensor
-from strata.hip_run import library
+from strata.cli.hip_run import library
 
 ARCHS = ["gfx1100", "gfx1201", "gfx942", "gfx90a"]
 OPERATIONS = ["cast", "creation", "elementwise", "exactness", "index_range", "indexing", "matmul", "movement", "narrow_programs", "nn", "random", "random_graphs", "reduce"]

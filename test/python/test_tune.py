@@ -10,7 +10,7 @@ import pytest
 
 import strata
 from strata import Tensor
-from strata.tune import export_winners, import_winners
+from strata.cli.tune import export_winners, import_winners
 from tested import EMULATED, QUICK_TARGET
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import strata
 
-from . import _strata
-from ._files import open_regular, read_regular
-from ._written import written
+from .. import _strata
+from .._files import open_regular, read_regular
+from .._written import written
 
 FORMAT, VERSION = "strata winners", 1
 

@@ -12,7 +12,7 @@ def open_library():
     """The library with its first device, which emulates gfx942 where nobody says otherwise."""
     import strata
 
-    from ..hip_run import library
+    from strata.cli.hip_run import library
 
     hip = ctypes.CDLL(str(library() / "libamdhip64.so.7"))
 

@@ -86,7 +86,7 @@ def in_text(layers, repeat):
 
 FRESH_PROCESS = """\
 import json, strata
-from strata.bench import graphs
+from strata_tools.bench import graphs
 model = graphs.Transformer(12, filled=True)
 (graphs.tokens(0) + 1).realize()
 first = graphs.cost_ms(lambda: model(graphs.tokens(1)))

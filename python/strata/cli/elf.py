@@ -11,7 +11,7 @@ from pathlib import Path
 
 import strata
 
-from ._files import open_regular
+from .._files import open_regular
 
 MACHINES = {3: "x86", 21: "PowerPC", 40: "ARM", 62: "x86-64", 183: "AArch64", 224: "AMD's GPUs", 243: "RISC-V", 258: "LoongArch"}
 GPU = 224

@@ -13,10 +13,10 @@ import numpy as np
 import strata
 from strata import emulator
 
-from ._files import open_regular, read_regular
-from ._strata import _MOST_AXES
-from ._written import written
-from .kernels import device_arch
+from .._files import open_regular, read_regular
+from .._strata import _MOST_AXES
+from .._written import written
+from ..kernels import device_arch
 
 SHORT = {"f16": "float16", "f32": "float32", "f64": "float64", "bf16": "bfloat16", "bool": "bool",
          **{f"{k[0]}{n}": f"{k}{n}" for k in ("int", "uint") for n in (8, 16, 32, 64)}}
@@ -183,7 +183,7 @@ def reports(args, k, values):
     return [report, *([unstable] if unstable else [])], profile, error
 
 
-def run_kernel(args):
+def run(args):
     """The exit status: 1 when strict mode finds something."""
     with strata.config(emu_fidelity=args.fidelity, **({"device": args.device} if args.device else {})):
         values = [argument(spec) for spec in args.arg]

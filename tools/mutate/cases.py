@@ -9,8 +9,8 @@ import numpy as np
 import strata
 from strata import Tensor
 
-from ..lint import image
-from ..run import argument, sizes
+from strata.cli.lint import image
+from strata.cli.run import argument, sizes
 
 HERE = Path(__file__).parent
 BUILT_IN = re.compile(r"//@ ([\d,]+) \| ([\d,]+) \| (.+)\n(?:extern \"C\" __global__ void (\w+)|(\w+):)")

@@ -2,7 +2,7 @@
 
 import re
 
-from . import Tensor, _strata
+from .. import Tensor, _strata
 
 PAGE = """# From a tensor to machine code
 

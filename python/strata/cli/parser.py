@@ -1,128 +1,26 @@
-"""The command line: strata info | asm | disasm | lint | mutate | run | hip-run | emu | explain | tune | bench."""
+"""The words of the command line: what each command is called, and what it takes."""
 
 import argparse
-import json
-import os
-import sys
-from pathlib import Path
+import importlib
 
-from . import _strata
-from ._files import read_regular
-from ._written import written
+from .. import _strata
 
 ARCHS = _strata.archs()
 MOST_SEEDS = 4096  # each is a launch more
 ANY_ARCH = f"{', '.join(ARCHS[:-1])} or {ARCHS[-1]}"
 
 
-def read(path, binary=False):
-    data = sys.stdin.buffer.read() if path == "-" else read_regular(path)
-    if binary:
-        return data
-    try:
-        return data.decode()
-    except UnicodeDecodeError:
-        return data.decode("latin-1")
+def command(module, function=""):
+    """A command's function, by default that of its module's name; the module is loaded when the command is called."""
 
+    def call(args):
+        return getattr(importlib.import_module(f".{module}", __package__), function or module)(args)
 
-def describe(p, target):
-    """A device in one line."""
-    compiler = "NVRTC" if p["arch"].startswith("sm_") else "clang 19" if target == "hip" else "direct lowering"
-    parts = [p["name"], p["arch"], f"{p['units']} units", f"{p['memory_bytes'] / 2**30:.3g} GiB", f"waves of {p['warp_size']}",
-             f"blocks up to {p['max_block']}", f"{p['lds_per_block'] // 1024} KiB LDS", p["driver"], f"code by {compiler}"]
-    return ", ".join(part for part in parts if part)
-
-
-def info(args):
-    import strata
-
-    print(f"strata {strata.__version__}")
-    found, where = _strata._hip_compiler()
-    print(f"HIP compiler: {where if found else f'not found ({where})'}")
-    target = _strata._target()
-    why = f", since {'there is a' if found else 'there is no'} HIP compiler" if strata.settings()["target"] == "auto" else ""
-    print(f"target: {target}, kernels become machine code {'through clang' if target == 'hip' else 'directly'}{why}")
-    print(f"LLVM 19 (assembler): {'found' if _strata.llvm_available() else 'not found; Debian package libllvm19'}")
-    print(f"default device: {strata.default_device()}")
-    devices = strata.devices()
-    for name in devices:
-        try:
-            print(f"  {name:12s} {describe(strata.device_properties(name), target)}")
-        except strata.Unsupported as e:
-            print(f"  {name:12s} compiles only: {e}")
-    if not any(name.startswith("hip:") for name in devices):
-        try:
-            print(f"  {'hip:0':12s} {describe(strata.device_properties('hip'), target)}")
-        except strata.DeviceError as e:
-            print(f"  {'hip':12s} {str(e).partition(chr(10))[0]}")
-    print("settings: strata.config(name=...), else the variable STRATA_<NAME>, else the default")
-    for name, value, origin, meaning in _strata._describe_settings():
-        print(f"  {name} = {value!r} ({origin}): {meaning}")
-
-
-def assemble(args):
-    from strata import asm
-
-    image = asm.assemble(read(args.file), args.arch, args.file)
-    target = args.output or (Path(args.file).stem + ".co" if args.file != "-" else "a.co")
-    with written(target) as out:
-        out.write(image)
-    print(f"{target}: {len(image)} bytes")
-
-
-def disassemble(args):
-    from strata import asm
-
-    print(asm.disassemble(read(args.file, binary=True), args.arch), end="")
-
-
-def run(args):
-    from .run import run_kernel
-
-    sys.exit(run_kernel(args))
-
-
-def hip_run(args):
-    from .hip_run import hip_run
-
-    hip_run(args)
-
-
-def lint(args):
-    from .lint import lint
-
-    lint(args)
-
-
-def mutate(args):
-    from .mutate import mutate
-
-    mutate(args)
+    return call
 
 
 def classes(text):
-    from .mutate import CLASSES
-
-    names = text.split(",")
-    if any(name not in CLASSES for name in names):
-        raise argparse.ArgumentTypeError(f"'{text}': expected one or more of {','.join(CLASSES)}")
-    return names
-
-
-def emu_coverage(args):
-    from strata import emulator
-
-    for arch in args.arch or ARCHS:
-        formats = emulator.coverage(arch)
-        print(f"{arch}\n  {'format':8s} {'forms':>6s} {'run':>6s} {'graphics':>9s} {'refused':>8s}")
-        for f in formats:
-            print(f"  {f.format:8s} {f.rows:6d} {f.executed:6d} {f.graphics:9d} {len(f.missing):8d}")
-        rows, run, graphics = (sum(getattr(f, what) for f in formats) for what in ("rows", "executed", "graphics"))
-        share = f", {100 * run / (rows - graphics):.2f} % of the compute forms" if rows > graphics else ""
-        print(f"  {'all':8s} {rows:6d} {run:6d} {graphics:9d} {rows - run - graphics:8d}{share}")
-        for f in formats:
-            if f.missing:
-                print(f"  refused {f.format}: {' '.join(f.missing)}")
+    return importlib.import_module(".checkout", __package__).classes(text)
 
 
 def up_to(most, least=0):
@@ -139,29 +37,6 @@ def up_to(most, least=0):
 count, seed = up_to(2**31 - 1), up_to(2**64 - 1)
 
 
-def truth(args):
-    import strata
-
-    from .bench.truth import bench_truth, table
-
-    if args.only != ["model"]:
-        raise strata.UsageError("--truth FOLDER is of one benchmark: strata bench model --truth FOLDER")
-    result = bench_truth(args.truth)
-    print(table(result) if args.table else json.dumps(result, indent=2))
-
-
-def bench(args):
-    from .bench import TABLES, run_benchmarks
-
-    if args.truth:
-        return truth(args)
-    if args.table:
-        args.only = [n for n in args.only if n in TABLES] or ["lowering"]
-    shapes = {"count": args.cases, "seed": args.seed, "beam": args.beam}
-    result = run_benchmarks(args.only, quick=args.quick, archs=args.arch, shapes=shapes)
-    print("\n\n".join(TABLES[n](result[n]) for n in args.only) if args.table else json.dumps(result, indent=2))
-
-
 class Version(argparse.Action):
     def __call__(self, parser, *ignored):
         import strata
@@ -170,42 +45,18 @@ class Version(argparse.Action):
         parser.exit()
 
 
-def explain(args):
-    import strata
-
-    from . import walk
-
-    if args.stages:
-        return print(walk.stages(args.arch), end="")
-    if not args.expression:
-        raise strata.UsageError("what is to be explained? strata explain 'Tensor.empty(64, 256).softmax(-1)', or --stages")
-    try:
-        explained = strata.explain(eval(args.expression, {"strata": strata, "Tensor": strata.Tensor, "dtypes": strata.dtypes}))
-    except (strata.Error, MemoryError):
-        raise
-    except Exception as e:  # of an expression that may be any
-        raise strata.UsageError(f"{args.expression}: {type(e).__name__}: {e}") from None
-    print(explained, end="")
-
-
-def tune(args):
-    from .tune import tune
-
-    tune(args)
-
-
 def measuring(add):
     """The commands that say what the emulator does and how fast all is."""
     c = add("emu", None, "Questions about the emulated GPU.")
     e = c.add_subparsers(dest="question", required=True, metavar="question")
     c = e.add_parser("coverage", help="Which instructions execute, by encoding format.", description="Which instructions execute, by encoding format.")
     c.add_argument("--arch", action="append", default=[], help=f"{ANY_ARCH} (default: all)")
-    c.set_defaults(call=emu_coverage)
-    c = add("explain", explain, "Say which kernels compute a tensor, and why each ends where it does.")
+    c.set_defaults(call=command("code", "emu_coverage"))
+    c = add("explain", command("explain"), "Say which kernels compute a tensor, and why each ends where it does.")
     c.add_argument("expression", nargs="?", help="Python over Tensor, dtypes and strata: 'Tensor.empty(64, 256).softmax(-1)'")
     c.add_argument("--stages", action="store_true", help="walk row softmax from the tensor to machine code instead")
     c.add_argument("--arch", default="gfx1100", choices=ARCHS, help="of --stages: whose instructions (default: gfx1100)")
-    c = add("tune", tune, "Run a Python script with the search for schedules on, and say what it found for each kernel.")
+    c = add("tune", command("tune"), "Run a Python script with the search for schedules on, and say what it found for each kernel.")
     c.add_argument("script", nargs="?", help="the script; winners are kept in the cache, where config(beam=1) finds them")
     c.add_argument("arguments", nargs=argparse.REMAINDER, help="what the script gets as sys.argv")
     c.add_argument("--beam", type=count, help="width of the search (default: the setting, else 2)")
@@ -213,7 +64,7 @@ def measuring(add):
     c.add_argument("--candidates", type=count, help="most that the search for one kernel may try (default: the setting search_candidates)")
     c.add_argument("--export", metavar="FILE", help="write the winners of the script's kernels, as JSON")
     c.add_argument("--import", metavar="FILE", dest="import_file", help="first keep the winners of such a file; says which are of no use here, and why")
-    c = add("bench", bench, "Measure Strata on this machine; prints JSON.")
+    c = add("bench", command("checkout", "bench"), "Measure Strata on this machine; prints JSON.")
     c.add_argument("only", nargs="*", help="import graph compile launch emu sum beam lowering kernels model search shapes train (default: all these); gpu, on a card; hip, of a build's libamdhip64")
     c.add_argument("--arch", action="append", default=[], choices=ARCHS, help="of lowering (default: all)")
     c.add_argument("--table", action="store_true", help="lowering (the default), compile, kernels, model, search, shapes or train as a table instead of JSON")
@@ -226,7 +77,7 @@ def measuring(add):
 
 def programs(add):
     """The command for programs that know nothing of Strata."""
-    c = add("hip-run", hip_run, "Run a program that was built for AMD's HIP runtime on emulated GPUs.")
+    c = add("hip-run", command("hip_run"), "Run a program that was built for AMD's HIP runtime on emulated GPUs.")
     c.add_argument("--device", default="", help="emu:gfx942, ... (default: those that the program has code for)")
     c.add_argument("--devices", type=up_to(_strata._MOST_OF_ONE_ARCH, 1), help="how many devices of each arch the program finds (default: 1)")
     c.add_argument("--check", action="store_const", const="report", help="strict mode: report what hardware would punish")
@@ -244,21 +95,21 @@ def parser():
     sub = p.add_subparsers(dest="command", required=True, metavar="command")
     add = lambda name, call, text: (c := sub.add_parser(name, help=text, description=text), c.set_defaults(call=call))[0]  # noqa: E731
 
-    add("info", info, "What this installation has: devices, toolchain, settings.")
-    c = add("asm", assemble, "Assemble LLVM-syntax text to a code object.")
+    add("info", command("info"), "What this installation has: devices, toolchain, settings.")
+    c = add("asm", command("code", "assemble"), "Assemble LLVM-syntax text to a code object.")
     c.add_argument("file", help="assembly text, - for standard input")
     c.add_argument("-o", "--output", help="code object to write (default: the file's name with .co)")
     c.add_argument("--arch", default="gfx1100")
-    c = add("disasm", disassemble, "List a code object: each kernel's resources and instructions.")
+    c = add("disasm", command("code", "disassemble"), "List a code object: each kernel's resources and instructions.")
     c.add_argument("file", help="code object, - for standard input")
     c.add_argument("--arch", default="", help="take the file as bare machine code of this arch")
-    c = add("lint", lint, "Find missing waits, hazards and wrong resources in kernels without running them; exits with 1 where it finds any.")
+    c = add("lint", command("lint"), "Find missing waits, hazards and wrong resources in kernels without running them; exits with 1 where it finds any.")
     c.add_argument("file", help="HIP source (.hip, .cpp, .cc), assembly (.s) or code object (.co)")
     c.add_argument("--arch", default="gfx1100", help=f"of sources: {ANY_ARCH}")
     c.add_argument("--kernel", default="", help="the symbol of the only one to look at")
     c.add_argument("--json", action="store_true", help="print a list of findings instead of lines")
     c.add_argument("--option", action="append", default=[], help="compiler option for HIP source, e.g. --option=-O1")
-    c = add("mutate", mutate, "Take one wait, barrier, distance, first value or allocation at a time away from kernels, and count what strict mode and the linter find.")
+    c = add("mutate", command("checkout", "mutate"), "Take one wait, barrier, distance, first value or allocation at a time away from kernels, and count what strict mode and the linter find.")
     c.add_argument("file", nargs="*", help="HIP source, assembly or code object; without --arg only the linter sees its mutants (default: kernels built in, with arguments)")
     c.add_argument("--arch", action="append", default=[], help=f"{ANY_ARCH} (default: gfx1100 and gfx942)")
     c.add_argument("--classes", type=classes, default="waits,barriers,hazards,uninitialised,bounds", help="those to make, of waits,barriers,hazards,uninitialised,bounds")
@@ -271,7 +122,7 @@ def parser():
     c.add_argument("--lds", type=up_to(2**32 - 1), default=0, help="dynamic LDS bytes")
     c.add_argument("--arg", action="append", default=[], metavar="SPEC", help="one a parameter, in order, as strata run takes them")
     c.add_argument("--option", action="append", default=[], help="compiler option for HIP source, e.g. --option=-O1")
-    c = add("run", run, "Run one kernel of a .hip, .s or .co file over arrays.")
+    c = add("run", command("run"), "Run one kernel of a .hip, .s or .co file over arrays.")
     c.add_argument("file", help="HIP source (.hip, .cpp, .cc), assembly (.s) or code object (.co)")
     c.add_argument("--kernel", default="", help="its name, such as scale or 'scale<float, 4>'; not needed when there is one")
     c.add_argument("--grid", default="1", help="workgroups: 4 or 4,2,1")
@@ -294,30 +145,3 @@ def parser():
     programs(add)
     measuring(add)
     return p
-
-
-def main(argv=None):
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")  # an error may quote what the terminal's encoding has not
-    args = parser().parse_args(argv)
-    try:
-        args.call(args)
-    except KeyboardInterrupt:
-        sys.exit(130)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except MemoryError:
-        sys.exit("strata: out of memory")
-    except OSError as e:
-        sys.exit(f"strata: {e}")
-    except Exception as e:
-        from strata import Error
-
-        if not isinstance(e, Error):
-            raise
-        sys.exit(f"strata: {type(e).__name__}: {e}")
-
-
-if __name__ == "__main__":
-    main()

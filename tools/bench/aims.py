@@ -12,7 +12,7 @@ COLD_SECONDS, KNOWN_SECONDS = 2, 1  # of each, with nothing known; where a proce
 
 SEARCHES = """\
 import json, time, strata, numpy as np
-from strata.bench.kernels import programs
+from strata_tools.bench.kernels import programs
 known, out, chance = programs(), {{}}, np.random.default_rng(0)
 for name in {names!r}:
     shapes, dtype, call = known[name][:3] if name in known else ([(1 << 28,)], "float32", lambda x: x.sum())

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import strata
 
-from . import _program, _strata
+from .. import _strata
+from . import elf
 
 
 def library():
@@ -32,8 +33,8 @@ def environment(args):
 def hip_run(args):
     if args.device and args.device not in strata.devices():
         raise strata.DeviceError(f"--device {args.device}: there are {', '.join(d for d in strata.devices() if d.startswith('emu:'))}")
-    program, env = _program.find(args.program), environment(args)
-    _program.check_program(program, env, library())
+    program, env = elf.find(args.program), environment(args)
+    elf.check_program(program, env, library())
     for ignored in (signal.SIGPIPE, signal.SIGXFSZ):  # by Python, and what is ignored stays so in the program
         signal.signal(ignored, signal.SIG_DFL)
     os.execve(program, [args.program, *args.arguments], env)

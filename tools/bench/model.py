@@ -189,7 +189,7 @@ def bench_model(quick):
     """The rows by card, each card in a process of its own: a device models one. quick: the first card alone."""
     out = {}
     for card in list(CARDS)[:1] if quick else CARDS:
-        run = subprocess.run([sys.executable, "-P", "-c", f"import json; from strata.bench import model; print(json.dumps(model.of_card('{card}')))"],
+        run = subprocess.run([sys.executable, "-P", "-c", f"import json; from strata_tools.bench import model; print(json.dumps(model.of_card('{card}')))"],
                              env={**os.environ, "STRATA_EMU_MODEL": card}, check=True, capture_output=True, text=True)
         out[card] = json.loads(run.stdout)
     return out

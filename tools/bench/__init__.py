@@ -309,7 +309,7 @@ def run_benchmarks(only=(), quick=False, archs=(), shapes=None):
         raise strata.UsageError(f"unknown benchmark '{unknown[0]}'; known: {', '.join(BENCHMARKS | WHERE_NAMED)}")
     if "emu" in (only or BENCHMARKS) and not importlib.util.find_spec("strata._strata_bench"):
         others = " ".join(n for n in BENCHMARKS if n != "emu")
-        raise strata.Unsupported(f"'strata bench emu' needs a module that is built in a checkout (scripts/setup) and not installed; here: strata bench {others}")
+        raise strata.Unsupported(f"'strata bench emu' needs the module _strata_bench, which scripts/setup builds; here: strata bench {others}")
     out, own = {"machine": machine()}, {"lowering": {"archs": archs}, "shapes": shapes or {}}
     for name in only or BENCHMARKS:
         if sys.stderr.isatty():

@@ -83,7 +83,7 @@ class Programs:
     def __init__(self, folder, work):
         import strata
 
-        from ..hip_run import library
+        from strata.cli.hip_run import library
 
         self.source, self.work = Path(folder).resolve() / "gpu_perf_scripts", Path(work)
         if not (self.source / f"{CARD}.csv").exists():

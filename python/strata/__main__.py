@@ -1,0 +1,6 @@
+"""What `-m strata` runs: the command line."""
+
+from .cli import main
+
+if __name__ == "__main__":
+    main()
