@@ -92,19 +92,23 @@ struct Step : PlannedStep {
     std::optional<KernelCall> call = {};  ///< of it
 };
 
-/// What the parameters of its kernel are.
-std::vector<uint64_t> slots_of(const PlannedStep& step) {
-    std::vector<uint64_t> slots = addresses(step.buffers);
-    for (UOp buffer : step.buffers) find_buffer(buffer)->order(true);
-    for (const LaunchNumber& number : step.numbers) slots.push_back(number.bits);
-    return slots;
+/// Parameters of a launch by slot: the buffers' addresses, then the step's numbers.
+std::vector<uint64_t> with_numbers(std::vector<uint64_t> addresses, const PlannedStep& step) {
+    for (const LaunchNumber& number : step.numbers) addresses.push_back(number.bits);
+    return addresses;
 }
 
-/// The numbers of a launch by slot; of buffers no address is known yet.
-std::vector<uint64_t> given(const PlannedStep& step) {
-    std::vector<uint64_t> slots(step.buffers.size());
-    for (const LaunchNumber& number : step.numbers) slots.push_back(number.bits);
-    return slots;
+/// What the parameters of its kernel are.
+std::vector<uint64_t> slots_of(const PlannedStep& step) {
+    for (UOp buffer : step.buffers) find_buffer(buffer)->order(true);
+    return with_numbers(addresses(step.buffers), step);
+}
+
+/// Checks the kernel's in-place outputs for this launch. Its buffers need no address for that.
+void verify(const codegen::Scheduled& kernel, const codegen::Target& target, std::span<const codegen::InPlace> pairs,
+            const PlannedStep& step) {
+    const auto slots = with_numbers(std::vector<uint64_t>(step.buffers.size()), step);
+    codegen::verify_in_place(kernel, target, pairs, slots).value();
 }
 
 uint64_t bytes_of(std::span<const UOp> buffers) {
@@ -201,8 +205,7 @@ class Preparer {
             const codegen::Kernel kernel{sink, name};
             scheduled_.push_back(
                 choose_schedule(device_, kernel, settings().beam ? slots_of(step) : std::vector<uint64_t>()));
-            if (settings().verify)
-                codegen::verify_in_place(scheduled_.back(), target_of(device_), in_place_.back(), given(step)).value();
+            if (settings().verify) verify(scheduled_.back(), target_of(device_), in_place_.back(), step);
             const auto winner = settings().beam ? find_winner(search_key(device_, kernel)) : std::optional<Winner>();
             ms_.push_back(winner ? winner->best_ms : 0);
         } else {
