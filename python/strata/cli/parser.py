@@ -11,16 +11,12 @@ ANY_ARCH = f"{', '.join(ARCHS[:-1])} or {ARCHS[-1]}"
 
 
 def command(module, function=""):
-    """A command's function, by default that of its module's name; the module is loaded when the command is called."""
+    """A function of a module beside this one, by default the one of the module's name. The module is loaded at the first call."""
 
     def call(args):
         return getattr(importlib.import_module(f".{module}", __package__), function or module)(args)
 
     return call
-
-
-def classes(text):
-    return importlib.import_module(".checkout", __package__).classes(text)
 
 
 def up_to(most, least=0):
@@ -112,7 +108,7 @@ def parser():
     c = add("mutate", command("checkout", "mutate"), "Take one wait, barrier, distance, first value or allocation at a time away from kernels, and count what strict mode and the linter find.")
     c.add_argument("file", nargs="*", help="HIP source, assembly or code object; without --arg only the linter sees its mutants (default: kernels built in, with arguments)")
     c.add_argument("--arch", action="append", default=[], help=f"{ANY_ARCH} (default: gfx1100 and gfx942)")
-    c.add_argument("--classes", type=classes, default="waits,barriers,hazards,uninitialised,bounds", help="those to make, of waits,barriers,hazards,uninitialised,bounds")
+    c.add_argument("--classes", type=command("checkout", "classes"), default="waits,barriers,hazards,uninitialised,bounds", help="those to make, of waits,barriers,hazards,uninitialised,bounds")
     c.add_argument("--limit", type=count, default=0, metavar="N", help="at most N mutants of a kernel")
     c.add_argument("--seed", type=seed, default=0, help="order in which waves take turns")
     c.add_argument("--json", action="store_true", help="print each mutant as JSON instead of survivors and a table")
