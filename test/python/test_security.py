@@ -121,5 +121,5 @@ def test_the_command_of_a_checkout_runs_no_file_of_the_current_folder(tmp_path):
         assert done.returncode == 0, done.stderr
         assert not (folder / "ran").exists(), arguments
     strangers = re.compile(r"python3? -m strata|sys\.executable, \"-[cm]")  # without -P the folder comes first
-    for file in [checkout / "README.md", checkout / "CONTRIBUTING.md", *checkout.glob("docs/*.md"), *checkout.glob("scripts/*"), *checkout.glob("python/strata/**/*.py")]:
+    for file in [checkout / "README.md", checkout / "CONTRIBUTING.md", *checkout.glob("docs/*.md"), *checkout.glob("scripts/*"), *checkout.glob("python/strata/**/*.py"), *checkout.glob("tools/**/*.py")]:
         assert not strangers.search(file.read_text()), file
