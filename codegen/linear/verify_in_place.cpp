@@ -126,8 +126,8 @@ class Walk {
         return arg.slot;
     }
 
-    /// 0, 1, ... and the last, most_ of them, and the last below each number of the launch: an axis for any size goes on behind it to a
-    /// power of two, or is split from one that does.
+    /// Steps of an axis: the first ones and the last, most_ in all, and the last step below each number of the launch.
+    /// An axis of a dynamic shape is rounded up to a power of two, or split from one that is: its real end lies inside.
     std::vector<int64_t> sample(int64_t size) const {
         std::vector<int64_t> out;
         for (int64_t i = 0; i < std::min(size, most_); ++i) out.push_back(i);
