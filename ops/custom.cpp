@@ -282,7 +282,7 @@ std::vector<std::string> Variables::names() const {
 size_t Variables::size(const std::string& name) const { return program_->variable(name).bytes; }
 
 std::vector<uint8_t> Variables::read(const std::string& name) const {
-    const hip::DeviceRange range = program_->variable(name);
+    const providers::DeviceRange range = program_->variable(name);
     const runtime::Device& device = program_->device();
     std::vector<uint8_t> bytes(range.bytes);
     device.api().memcpy_to_host(device.ordinal(), bytes.data(), range.address, range.bytes).value();
@@ -290,7 +290,7 @@ std::vector<uint8_t> Variables::read(const std::string& name) const {
 }
 
 void Variables::write(const std::string& name, std::span<const uint8_t> bytes) const {
-    const hip::DeviceRange range = program_->variable(name);
+    const providers::DeviceRange range = program_->variable(name);
     if (bytes.size() != range.bytes)
         user_error(ErrorKind::Usage, "the variable '{}' has {} bytes, {} were given", name, range.bytes, bytes.size());
     const runtime::Device& device = program_->device();

@@ -202,7 +202,7 @@ Result<PackedArguments> PackedArguments::pack(const codegen::Compiled& kernel, s
     return out;
 }
 
-std::span<const uint8_t> PackedArguments::bytes(std::span<const hip::DevicePtr> addresses) {
+std::span<const uint8_t> PackedArguments::bytes(std::span<const providers::DevicePtr> addresses) {
     STRATA_CHECK(addresses.size() == places_.size(), "{} addresses for {} tensors", addresses.size(), places_.size());
     for (size_t i = 0; i < places_.size(); ++i)
         std::memcpy(bytes_.data() + places_[i], &addresses[i], sizeof addresses[i]);

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "strata/codegen/compile/compiled.h"
-#include "strata/runtime/hip/hip_api.h"
+#include "strata/providers/hip_api.h"
 
 namespace strata::runtime {
 
@@ -40,7 +40,7 @@ class PackedArguments {
     static Result<PackedArguments> pack(const codegen::Compiled& kernel, std::span<const Argument> arguments);
 
     /// The explicit part of the kernarg segment; an address a tensor, in order.
-    std::span<const uint8_t> bytes(std::span<const hip::DevicePtr> addresses);
+    std::span<const uint8_t> bytes(std::span<const providers::DevicePtr> addresses);
     /// Of each tensor, its parameter.
     const std::vector<size_t>& tensor_parameters() const { return tensor_parameters_; }
 

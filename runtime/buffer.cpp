@@ -16,7 +16,7 @@ std::atomic<uint64_t> buffers_made{0};
 Buffer::Buffer(Device& device, DType dtype, int64_t size)
     : id_(buffers_made++), device_(device), dtype_(dtype), size_(size) {}
 
-Buffer::Buffer(Device& device, DType dtype, int64_t size, hip::DevicePtr address, std::shared_ptr<void> borrowed)
+Buffer::Buffer(Device& device, DType dtype, int64_t size, providers::DevicePtr address, std::shared_ptr<void> borrowed)
     : id_(buffers_made++),
       device_(device),
       dtype_(dtype),
@@ -36,9 +36,9 @@ Buffer::~Buffer() {
     context().memory.remove(bytes());
 }
 
-void Buffer::allocate(const std::function<Result<hip::DevicePtr>()>& malloc) {
+void Buffer::allocate(const std::function<Result<providers::DevicePtr>()>& malloc) {
     context().sweeper.sweep_for(bytes());
-    Result<hip::DevicePtr> got = malloc();
+    Result<providers::DevicePtr> got = malloc();
     if (!got) {  // memory of dead tensors may be waiting for a sweep
         context().sweeper.sweep();
         got = malloc();
@@ -48,13 +48,13 @@ void Buffer::allocate(const std::function<Result<hip::DevicePtr>()>& malloc) {
     context().memory.add(bytes());
 }
 
-hip::DevicePtr Buffer::address() {
+providers::DevicePtr Buffer::address() {
     if (!address_) allocate([&] { return device_.api().malloc(device_.ordinal(), bytes()); });
     return address_;
 }
 
 void Buffer::repeat(std::span<const uint8_t> pattern) {
-    const hip::HipApi& api = device_.api();
+    const providers::HipApi& api = device_.api();
     if (!address_ && api.malloc_repeated) {
         allocate([&] { return api.malloc_repeated(device_.ordinal(), bytes(), pattern); });
         return;
@@ -67,11 +67,12 @@ void Buffer::repeat(std::span<const uint8_t> pattern) {
 
 void Buffer::copy_in(const void* host, size_t bytes) {
     if (!bytes) return;
-    const hip::HipApi& api = device_.api();
-    const hip::DevicePtr to = address();
+    const providers::HipApi& api = device_.api();
+    const providers::DevicePtr to = address();
     order(true);
     if (const std::shared_ptr<Stream> on = Stream::current(device_)) {
-        api.memcpy_async(on->handle(), hip::CopyKind::to_device, to, reinterpret_cast<uint64_t>(host), bytes).value();
+        api.memcpy_async(on->handle(), providers::CopyKind::to_device, to, reinterpret_cast<uint64_t>(host), bytes)
+            .value();
         return on->synchronize();
     }
     api.memcpy_to_device(device_.ordinal(), to, host, bytes).value();
@@ -79,11 +80,12 @@ void Buffer::copy_in(const void* host, size_t bytes) {
 
 void Buffer::copy_out(void* host, size_t bytes) {
     if (!bytes) return;
-    const hip::HipApi& api = device_.api();
-    const hip::DevicePtr from = address();
+    const providers::HipApi& api = device_.api();
+    const providers::DevicePtr from = address();
     order(false);
     if (const std::shared_ptr<Stream> on = Stream::current(device_)) {
-        api.memcpy_async(on->handle(), hip::CopyKind::to_host, reinterpret_cast<uint64_t>(host), from, bytes).value();
+        api.memcpy_async(on->handle(), providers::CopyKind::to_host, reinterpret_cast<uint64_t>(host), from, bytes)
+            .value();
         return on->synchronize();
     }
     api.memcpy_to_host(device_.ordinal(), host, from, bytes).value();
@@ -124,11 +126,12 @@ UOp borrowed_buffer(Device& device, DType dtype, int64_t size, void* memory, std
     if (!reach) return {};
     using Held = std::pair<std::shared_ptr<void>, std::shared_ptr<void>>;  // the second goes first
     auto held = std::make_shared<Held>(std::move(owner), std::move(reach));
-    const auto address = reinterpret_cast<hip::DevicePtr>(memory);
+    const auto address = reinterpret_cast<providers::DevicePtr>(memory);
     return context().buffers.add(std::make_shared<Buffer>(device, dtype, size, address, std::move(held)));
 }
 
-UOp borrowed_buffer(Device& device, DType dtype, int64_t size, hip::DevicePtr memory, std::shared_ptr<void> owner) {
+UOp borrowed_buffer(Device& device, DType dtype, int64_t size, providers::DevicePtr memory,
+                    std::shared_ptr<void> owner) {
     return context().buffers.add(std::make_shared<Buffer>(device, dtype, size, memory, std::move(owner)));
 }
 
@@ -148,12 +151,12 @@ void copy_memory(Buffer& from, Buffer& to) {
     if (Recorder* recorder = Recorder::active()) recorder->copied(from, to);
     if (!from.allocated()) return;  // nothing was written yet
     const Device& device = to.device();
-    const hip::HipApi& api = device.api();
-    const hip::DevicePtr target = to.address(), source = from.address();
+    const providers::HipApi& api = device.api();
+    const providers::DevicePtr target = to.address(), source = from.address();
     to.order(true);
     from.order(false);
     if (const std::shared_ptr<Stream> on = Stream::current(device))
-        api.memcpy_async(on->handle(), hip::CopyKind::on_device, target, source, to.bytes()).value();
+        api.memcpy_async(on->handle(), providers::CopyKind::on_device, target, source, to.bytes()).value();
     else
         api.memcpy_on_device(device.ordinal(), target, source, to.bytes()).value();
 }
@@ -166,7 +169,7 @@ UOp Buffers::add(std::shared_ptr<Buffer> buffer) {
 }
 
 std::shared_ptr<void> HostMemory::reach(Device& device, void* memory, size_t bytes, bool writable) {
-    const hip::HipApi& api = device.api();
+    const providers::HipApi& api = device.api();
     if (!api.map_host) return nullptr;
     std::lock_guard lock(mutex_);
     const auto low = reinterpret_cast<uintptr_t>(memory);

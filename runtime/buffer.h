@@ -17,7 +17,7 @@ class Buffer : public std::enable_shared_from_this<Buffer> {
   public:
     Buffer(Device& device, DType dtype, int64_t size);
     /// Over memory that is somebody else's for as long as `borrowed` is kept; what has it is not to write there.
-    Buffer(Device& device, DType dtype, int64_t size, hip::DevicePtr address, std::shared_ptr<void> borrowed);
+    Buffer(Device& device, DType dtype, int64_t size, providers::DevicePtr address, std::shared_ptr<void> borrowed);
     ~Buffer();
     Buffer(const Buffer&) = delete;
 
@@ -27,7 +27,7 @@ class Buffer : public std::enable_shared_from_this<Buffer> {
     uint64_t id() const { return id_; }  ///< grows from buffer to buffer of this process
     static uint64_t next_id();           ///< of the next one
     size_t bytes() const { return static_cast<size_t>(size_) * static_cast<size_t>(dtype_.bytes()); }
-    hip::DevicePtr address();  ///< allocates on first use
+    providers::DevicePtr address();  ///< allocates on first use
     bool allocated() const { return address_ != 0; }
     bool is_borrowed() const { return borrowed_ != nullptr; }
     /// From now on others may take it for their value who were not made of it: who writes to it from outside writes to theirs.
@@ -58,13 +58,13 @@ class Buffer : public std::enable_shared_from_this<Buffer> {
         std::shared_ptr<Stream> writer = {};
         std::vector<std::shared_ptr<Stream>> readers = {};
     };
-    void allocate(const std::function<Result<hip::DevicePtr>()>& malloc);
+    void allocate(const std::function<Result<providers::DevicePtr>()>& malloc);
 
     uint64_t id_;
     Device& device_;
     DType dtype_;
     int64_t size_;
-    hip::DevicePtr address_ = 0;
+    providers::DevicePtr address_ = 0;
     std::shared_ptr<void> borrowed_;
     std::atomic<bool> holds_constant_{false};
     std::unique_ptr<Uses> uses_;  ///< none: its device's own stream alone
@@ -78,7 +78,8 @@ UOp new_buffer(Device& device, DType dtype, int64_t size);
 UOp borrowed_buffer(Device& device, DType dtype, int64_t size, void* memory, std::shared_ptr<void> owner,
                     bool writable = true);
 /// A buffer node over memory of the device, which `owner` keeps.
-UOp borrowed_buffer(Device& device, DType dtype, int64_t size, hip::DevicePtr memory, std::shared_ptr<void> owner);
+UOp borrowed_buffer(Device& device, DType dtype, int64_t size, providers::DevicePtr memory,
+                    std::shared_ptr<void> owner);
 /// Whether nothing else sees the memory below a view (reshapes of one buffer): no other tensor, graph, or array of the
 /// host. The view itself is held by so many Roots and nodes.
 bool is_alone(UOp view, uint32_t roots, uint32_t users);

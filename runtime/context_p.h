@@ -10,9 +10,9 @@
 #include "strata/codegen/kernel/numbers.h"
 #include "strata/core/support/lru.h"
 #include "strata/core/support/mutex.h"
+#include "strata/providers/providers.h"
 #include "strata/runtime/buffer.h"
 #include "strata/runtime/custom.h"
-#include "strata/runtime/hip/providers.h"
 #include "strata/runtime/launch_plan.h"
 #include "strata/runtime/program.h"
 #include "strata/runtime/realize.h"
@@ -27,13 +27,13 @@ class Devices {
     Device& at(uint16_t index);
     std::vector<std::string> known();
     size_t pooled_bytes();
-    void add_provider(hip::Provider provider);
+    void add_provider(providers::Provider provider);
 
   private:
     Device* opened(std::string_view name);
 
     Mutex mutex_;
-    std::vector<hip::Provider> providers_;
+    std::vector<providers::Provider> providers_;
     std::vector<std::unique_ptr<Device>> all_;
 };
 

@@ -11,31 +11,31 @@
 namespace strata::runtime {
 namespace {
 
-using Providers = std::span<const hip::Provider>;
+using Providers = std::span<const providers::Provider>;
 
-std::string full_name(const hip::Provider& provider, int ordinal) {
+std::string full_name(const providers::Provider& provider, int ordinal) {
     return fmt::format("{}:{}", provider.prefix, provider.api().device_label(ordinal));
 }
 
-bool may_have_devices(const hip::Provider& provider) {
+bool may_have_devices(const providers::Provider& provider) {
     const auto may = provider.api().may_have_devices;
     return !may || may();
 }
 
 /// The devices that providers of one prefix have between them: those of the first that has any; else why there is none.
 struct Offer {
-    const hip::Provider* provider = nullptr;
+    const providers::Provider* provider = nullptr;
     int count = 0;
     std::string why = {};
 };
 Offer offer_of(Providers providers, std::string_view prefix) {
     Offer none;
     // Who may have devices comes first: a library that finds none takes time to load, and some end the process where there is no card.
-    std::vector<const hip::Provider*> in_turn, unlikely;
-    for (const hip::Provider& provider : providers)
+    std::vector<const providers::Provider*> in_turn, unlikely;
+    for (const providers::Provider& provider : providers)
         if (provider.prefix == prefix) (may_have_devices(provider) ? in_turn : unlikely).push_back(&provider);
     in_turn.insert(in_turn.end(), unlikely.begin(), unlikely.end());
-    for (const hip::Provider* provider : in_turn) {
+    for (const providers::Provider* provider : in_turn) {
         Result<int> count = provider->api().device_count();
         if (count && *count > 0) return {provider, *count};
         const std::string why = count ? fmt::format("the provider '{}' has no device", provider->api().provider)
@@ -48,15 +48,15 @@ Offer offer_of(Providers providers, std::string_view prefix) {
 /// Prefixes in the order of their first rows.
 std::vector<std::string_view> prefixes(Providers providers) {
     std::vector<std::string_view> out;
-    for (const hip::Provider& provider : providers)
+    for (const providers::Provider& provider : providers)
         if (std::ranges::find(out, provider.prefix) == out.end()) out.push_back(provider.prefix);
     return out;
 }
 
 /// Those that may have devices, or were asked for one.
-std::vector<hip::Provider> likely(Providers providers) {
-    std::vector<hip::Provider> out;
-    for (const hip::Provider& provider : providers)
+std::vector<providers::Provider> likely(Providers providers) {
+    std::vector<providers::Provider> out;
+    for (const providers::Provider& provider : providers)
         if (may_have_devices(provider)) out.push_back(provider);
     return out;
 }
@@ -79,7 +79,7 @@ std::string default_name(Providers providers) {
 
 /// The provider and ordinal of a name in full, or of a prefix alone.
 struct Place {
-    const hip::Provider* provider;
+    const providers::Provider* provider;
     int ordinal;
 };
 Result<Place> find(Providers providers, std::string_view name) {
@@ -95,7 +95,7 @@ Result<Place> find(Providers providers, std::string_view name) {
 }
 
 /// What a device runs code of.
-codegen::Chip chip_of(std::string_view device, const hip::DeviceProperties& properties) {
+codegen::Chip chip_of(std::string_view device, const providers::DeviceProperties& properties) {
     Result<codegen::Chip> arch = codegen::Chip::parse(properties.arch);
     if (arch) return *arch;
     user_error(ErrorKind::Device, "{} is a {} ({}), for which Strata makes no code yet: {}", device, properties.arch,
@@ -104,7 +104,7 @@ codegen::Chip chip_of(std::string_view device, const hip::DeviceProperties& prop
 
 }  // namespace
 
-Device::Device(std::string name, uint16_t index, codegen::Chip arch, const hip::HipApi& api, int ordinal)
+Device::Device(std::string name, uint16_t index, codegen::Chip arch, const providers::HipApi& api, int ordinal)
     : name_(std::move(name)), index_(index), arch_(arch), api_(&api), ordinal_(ordinal) {}
 
 Device::~Device() {
@@ -113,9 +113,9 @@ Device::~Device() {
     if (stream_) (void)api_->stream_destroy(stream_);
 }
 
-Result<double> Device::timed(const std::function<Result<void>(hip::StreamHandle*)>& enqueue) {
+Result<double> Device::timed(const std::function<Result<void>(providers::StreamHandle*)>& enqueue) {
     StoppableLock lock(timing_mutex_);
-    STRATA_TRY(hip::StreamHandle * stream, stream_of_thread());
+    STRATA_TRY(providers::StreamHandle * stream, stream_of_thread());
     if (!start_) {
         STRATA_TRY(start_, api_->event_create(ordinal_));
     }
@@ -129,19 +129,19 @@ Result<double> Device::timed(const std::function<Result<void>(hip::StreamHandle*
     return api_->event_elapsed_ms(start_, stop_);
 }
 
-Result<void> Device::started(const std::function<Result<void>(hip::StreamHandle*)>& enqueue) {
+Result<void> Device::started(const std::function<Result<void>(providers::StreamHandle*)>& enqueue) {
     StoppableLock lock(timing_mutex_);
-    STRATA_TRY(hip::StreamHandle * stream, stream_of_thread());
+    STRATA_TRY(providers::StreamHandle * stream, stream_of_thread());
     return enqueue(stream);
 }
 
-Result<hip::StreamHandle*> Device::own_stream() {
+Result<providers::StreamHandle*> Device::own_stream() {
     StoppableLock lock(timing_mutex_);
     STRATA_TRY_VOID(open_stream());
     return stream_;
 }
 
-Result<hip::StreamHandle*> Device::stream_of_thread() {
+Result<providers::StreamHandle*> Device::stream_of_thread() {
     if (had_streams())
         if (const std::shared_ptr<Stream> chosen = Stream::current(*this)) return chosen->handle();
     STRATA_TRY_VOID(open_stream());
@@ -159,9 +159,9 @@ Device& device(std::string_view name) {
     return context().devices.open(name.empty() ? std::string_view(settings().device) : name);
 }
 Device& device(uint16_t index) { return context().devices.at(index); }
-void add_provider(hip::Provider provider) { context().devices.add_provider(provider); }
+void add_provider(providers::Provider provider) { context().devices.add_provider(provider); }
 
-Devices::Devices() : providers_(std::begin(hip::kProviders), std::end(hip::kProviders)) {}
+Devices::Devices() : providers_(std::begin(providers::kProviders), std::end(providers::kProviders)) {}
 
 std::vector<std::string> Devices::known() {
     std::lock_guard lock(mutex_);
@@ -188,7 +188,7 @@ Device& Devices::open(std::string_view name) {
     Place place = find(providers_, wanted).value();
     std::string full = full_name(*place.provider, place.ordinal);
     if (Device* found = opened(full)) return *found;
-    const hip::HipApi& api = place.provider->api();
+    const providers::HipApi& api = place.provider->api();
     const codegen::Chip arch = chip_of(full, api.device_properties(place.ordinal).value());
     auto index = static_cast<uint16_t>(all_.size());
     all_.push_back(std::make_unique<Device>(full, index, arch, api, place.ordinal));
@@ -201,8 +201,8 @@ Device& Devices::at(uint16_t index) {
     return *all_[index];
 }
 
-void Devices::add_provider(hip::Provider provider) {
-    hip::check_complete(provider.api()).value();
+void Devices::add_provider(providers::Provider provider) {
+    providers::check_complete(provider.api()).value();
     std::lock_guard lock(mutex_);
     providers_.push_back(provider);
 }

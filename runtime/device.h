@@ -7,50 +7,50 @@
 
 #include "strata/codegen/target/chip.h"
 #include "strata/core/support/mutex.h"
-#include "strata/runtime/hip/providers.h"
+#include "strata/providers/providers.h"
 
 namespace strata::runtime {
 
 /// One GPU, real or emulated, behind one HipApi. Opened once, lives until the process ends.
 class Device {
   public:
-    Device(std::string name, uint16_t index, codegen::Chip arch, const hip::HipApi& api, int ordinal);
+    Device(std::string name, uint16_t index, codegen::Chip arch, const providers::HipApi& api, int ordinal);
     ~Device();
     Device(const Device&) = delete;
 
     const std::string& name() const { return name_; }  ///< "emu:gfx1100"
     uint16_t index() const { return index_; }          ///< BufferArg::device
     codegen::Chip arch() const { return arch_; }
-    const hip::HipApi& api() const { return *api_; }
+    const providers::HipApi& api() const { return *api_; }
     int ordinal() const { return ordinal_; }
-    hip::DeviceProperties properties() const { return api_->device_properties(ordinal_).value(); }
+    providers::DeviceProperties properties() const { return api_->device_properties(ordinal_).value(); }
     bool time_is_modelled() const { return api_->modelled_time; }
 
     /// Milliseconds on the device of what `enqueue` puts on this thread's stream, once it is done.
-    Result<double> timed(const std::function<Result<void>(hip::StreamHandle*)>& enqueue);
+    Result<double> timed(const std::function<Result<void>(providers::StreamHandle*)>& enqueue);
     /// Returns before it is done: what reads the device's memory afterwards waits for it.
-    Result<void> started(const std::function<Result<void>(hip::StreamHandle*)>& enqueue);
+    Result<void> started(const std::function<Result<void>(providers::StreamHandle*)>& enqueue);
 
     /// The one that takes what is given to no other.
-    Result<hip::StreamHandle*> own_stream();
+    Result<providers::StreamHandle*> own_stream();
     /// Whether there was ever another.
     bool had_streams() const { return had_streams_.load(std::memory_order_relaxed); }
     void has_streams() { had_streams_ = true; }
 
   private:
     Result<void> open_stream();
-    Result<hip::StreamHandle*> stream_of_thread();
+    Result<providers::StreamHandle*> stream_of_thread();
 
     std::string name_;
     uint16_t index_;
     codegen::Chip arch_;
-    const hip::HipApi* api_;
+    const providers::HipApi* api_;
     int ordinal_;
 
     std::atomic<bool> had_streams_{false};
     Mutex timing_mutex_;  // one launch at a time stands between the events
-    hip::StreamHandle* stream_ = nullptr;
-    hip::EventHandle *start_ = nullptr, *stop_ = nullptr;
+    providers::StreamHandle* stream_ = nullptr;
+    providers::EventHandle *start_ = nullptr, *stop_ = nullptr;
 };
 
 /// Opens a device by name: "emu:gfx942", "emu" (the provider's first), "" (the setting, else the default).
@@ -60,6 +60,6 @@ Device& device(uint16_t index);
 std::vector<std::string> known_devices();
 
 /// Adds a row to those of providers.def. Throws a Device Exception for a table that is not complete.
-void add_provider(hip::Provider provider);
+void add_provider(providers::Provider provider);
 
 }  // namespace strata::runtime

@@ -25,8 +25,8 @@ std::vector<std::optional<bool>> stored_slots(UOp sink, size_t count) {
 
 }  // namespace
 
-std::vector<hip::DevicePtr> addresses(std::span<const UOp> buffers) {
-    std::vector<hip::DevicePtr> out;
+std::vector<providers::DevicePtr> addresses(std::span<const UOp> buffers) {
+    std::vector<providers::DevicePtr> out;
     for (UOp b : buffers) out.push_back(find_buffer(b)->address());
     return out;
 }
@@ -89,14 +89,14 @@ void KernelCall::check_types(std::span<const UOp> buffers) const {
 
 Launched KernelCall::launch(std::span<const UOp> buffers) {
     check_types(buffers);
-    const std::vector<hip::DevicePtr> memory = addresses(buffers);
+    const std::vector<providers::DevicePtr> memory = addresses(buffers);
     for (size_t i = 0; i < buffers.size(); ++i) find_buffer(buffers[i])->order(writes_[i].value_or(true));
     return launch_at(memory);
 }
 
-Launched KernelCall::launch_at(std::span<const hip::DevicePtr> memory) {
+Launched KernelCall::launch_at(std::span<const providers::DevicePtr> memory) {
     if (arguments_) {  // the bodies of these promise what their parameters say, and may break it by a cast
-        hip::LaunchReport asked;
+        providers::LaunchReport asked;
         for (size_t i = 0; i < memory.size(); ++i)
             (writes_[i].value_or(true) ? asked.written : asked.read_only).push_back(memory[i]);
         return program_->launch(shape_, arguments_->bytes(memory), Wait::yes, Sample::usual, std::move(asked));
@@ -110,7 +110,7 @@ bool KernelCall::same_arguments(const KernelCall& other) const {
                             shape_.dynamic_lds == other.shape_.dynamic_lds;
     if (!same_shape || parameters_ != other.parameters_ || bool(arguments_) != bool(other.arguments_)) return false;
     if (arguments_) {
-        const std::vector<hip::DevicePtr> nowhere(parameters_.size());
+        const std::vector<providers::DevicePtr> nowhere(parameters_.size());
         std::optional<PackedArguments> mine = arguments_, others = other.arguments_;
         return std::ranges::equal(mine->bytes(nowhere), others->bytes(nowhere));
     }

@@ -24,7 +24,7 @@ class KernelCall {
 
     /// Runs over these buffers, one a tensor.
     Launched launch(std::span<const UOp> buffers);
-    Launched launch_at(std::span<const hip::DevicePtr> memory);
+    Launched launch_at(std::span<const providers::DevicePtr> memory);
     /// But for its tensors.
     bool same_arguments(const KernelCall& other) const;
 
@@ -41,6 +41,6 @@ class KernelCall {
     std::vector<std::optional<bool>> writes_;
 };
 
-std::vector<hip::DevicePtr> addresses(std::span<const UOp> buffers);
+std::vector<providers::DevicePtr> addresses(std::span<const UOp> buffers);
 
 }  // namespace strata::runtime

@@ -20,7 +20,8 @@ void LaunchGraph::set(size_t kernel, const Program& program, std::span<const uin
 }
 
 void LaunchGraph::launch() {
-    device_.started([&](hip::StreamHandle* stream) { return device_.api().graph_launch(handle_, stream); }).value();
+    device_.started([&](providers::StreamHandle* stream) { return device_.api().graph_launch(handle_, stream); })
+        .value();
 }
 
 }  // namespace strata::runtime

@@ -23,7 +23,7 @@ class LaunchGraph {
 
   private:
     Device& device_;
-    hip::GraphHandle* handle_;
+    providers::GraphHandle* handle_;
 };
 
 }  // namespace strata::runtime

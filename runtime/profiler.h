@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "strata/runtime/hip/emulated.h"
+#include "strata/providers/emulated.h"
 #include "strata/runtime/program.h"
 #include "strata/runtime/realize.h"
 
@@ -38,7 +38,7 @@ class Profiler {
     /// Of each code object on a device, what is kept once.
     struct Known {
         std::shared_ptr<const ProfiledKernel> kernel;
-        std::vector<hip::LaunchProfile> profiles = {};  ///< those that differ, the last ones
+        std::vector<providers::LaunchProfile> profiles = {};  ///< those that differ, the last ones
     };
     std::map<std::pair<const isa::CodeObject*, const Device*>, Known> known_;
 };

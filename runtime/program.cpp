@@ -20,7 +20,7 @@ bool lacks_text(const codegen::Compiled& code) { return code.text.empty() && cod
 
 /// Memory that is no tensor's.
 std::shared_ptr<Buffer> counter_of(Device& device) {
-    const hip::DevicePtr address = device.api().malloc(device.ordinal(), sizeof(int32_t)).value();
+    const providers::DevicePtr address = device.api().malloc(device.ordinal(), sizeof(int32_t)).value();
     std::shared_ptr<void> owner(reinterpret_cast<void*>(address),
                                 [&device, address](void*) { (void)device.api().free(device.ordinal(), address); });
     return std::make_shared<Buffer>(device, dtypes::int32, 1, address, std::move(owner));
@@ -75,7 +75,7 @@ Result<void> Program::clear_counter() const {
 Launched Program::launch(std::span<const uint64_t> slots, Wait wait, Sample sample) const {
     order();
     return with_arguments(slots, [&](std::span<const uint8_t> arguments) {
-        hip::LaunchReport asked;
+        providers::LaunchReport asked;
         asked.in_place = true;
         return launch({code.grid, code.block, code.dynamic_lds}, arguments, wait, sample, std::move(asked));
     });
@@ -98,11 +98,11 @@ void Program::pack_arguments(std::span<const uint64_t> slots, std::span<uint8_t>
 }
 
 Launched Program::launch(const LaunchShape& shape, std::span<const uint8_t> arguments, Wait wait, Sample sample,
-                         hip::LaunchReport report) const {
+                         providers::LaunchReport report) const {
     report.last_behind = counter_ != nullptr;
     report.sparse = sample == Sample::sparse;
     Device& device = module_->device();
-    const auto enqueue = [&](hip::StreamHandle* stream) {
+    const auto enqueue = [&](providers::StreamHandle* stream) {
         return device.api().module_launch_kernel(function_, shape.grid, shape.block, shape.dynamic_lds, stream,
                                                  arguments, report);
     };
@@ -126,7 +126,7 @@ std::vector<std::string> variables_of(const isa::CodeObject& object) {
     return names;
 }
 
-hip::DeviceRange Program::variable(std::string_view name) const {
+providers::DeviceRange Program::variable(std::string_view name) const {
     std::string known;
     for (const std::string& symbol : variables_of(*code.object)) {
         std::string spelt = codegen::demangled(symbol);

@@ -15,7 +15,7 @@ namespace strata::runtime {
 /// What one launch took on the device, and what else its provider tells.
 struct Launched {
     double time_ms;  ///< 0 where it was not waited for
-    hip::LaunchReport report;
+    providers::LaunchReport report;
 };
 
 /// Whether a launch returns once it ran, and how long that took, or before.
@@ -35,11 +35,11 @@ class Module {
     ~Module();
     Module(const Module&) = delete;
     Device& device() const { return device_; }
-    hip::ModuleHandle* handle() const { return handle_; }
+    providers::ModuleHandle* handle() const { return handle_; }
 
   private:
     Device& device_;
-    hip::ModuleHandle* handle_;
+    providers::ModuleHandle* handle_;
 };
 
 /// A kernel on a device, ready to launch.
@@ -55,10 +55,10 @@ class Program {
     Launched launch(std::span<const uint64_t> slots, Wait wait = Wait::yes, Sample sample = Sample::usual) const;
     /// Runs with the explicit part of the kernarg segment as it is given. `asked`: what a launch may be asked for besides.
     Launched launch(const LaunchShape& shape, std::span<const uint8_t> arguments, Wait wait = Wait::yes,
-                    Sample sample = Sample::usual, hip::LaunchReport asked = {}) const;
+                    Sample sample = Sample::usual, providers::LaunchReport asked = {}) const;
 
     const Device& device() const { return module_->device(); }
-    hip::FunctionHandle* function() const { return function_; }
+    providers::FunctionHandle* function() const { return function_; }
     /// Calls take(std::span<const uint8_t>) with the explicit part of the kernarg segment.
     template <class Take>
     auto with_arguments(std::span<const uint64_t> slots, const Take& take) const {
@@ -78,7 +78,7 @@ class Program {
     }
     size_t bytes() const;  ///< of the host that it takes, about
     /// A variable of the module, by its symbol or as C++ writes it. Usage error that lists those there are.
-    hip::DeviceRange variable(std::string_view name) const;
+    providers::DeviceRange variable(std::string_view name) const;
 
     codegen::Compiled code;  ///< grid, block and dynamic LDS may be changed
 
@@ -90,7 +90,7 @@ class Program {
     Result<void> clear_counter() const;
 
     std::shared_ptr<Module> module_;
-    hip::FunctionHandle* function_ = nullptr;
+    providers::FunctionHandle* function_ = nullptr;
     std::shared_ptr<Buffer> counter_;  ///< of its blocks, 0 between launches; none: it has no such parameter
 };
 

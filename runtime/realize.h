@@ -43,7 +43,7 @@ struct Stats {
         std::array<uint32_t, 3> grid, block;
         double time_ms, wall_ms, compile_ms;
         uint64_t bytes, flops;
-        hip::LaunchReport report;
+        providers::LaunchReport report;
     };
     std::vector<Launch> launches;  ///< the last 4096
 

@@ -7,7 +7,7 @@ namespace {
 
 thread_local std::map<uint16_t, std::shared_ptr<Stream>> chosen;  // by device
 
-hip::StreamHandle* handle_of(Device& device, const Stream* stream) {
+providers::StreamHandle* handle_of(Device& device, const Stream* stream) {
     if (!stream) return device.own_stream().value();
     if (&stream->device() != &device)
         user_error(ErrorKind::Usage, "a stream of {} cannot take an event of {}", stream->device().name(),
@@ -17,7 +17,7 @@ hip::StreamHandle* handle_of(Device& device, const Stream* stream) {
 
 }  // namespace
 
-Stream::Stream(Device& device, hip::StreamHandle* handle) : device_(device), handle_(handle) {}
+Stream::Stream(Device& device, providers::StreamHandle* handle) : device_(device), handle_(handle) {}
 
 std::shared_ptr<Stream> Stream::create(Device& device) {
     return std::shared_ptr<Stream>(new Stream(device, device.api().stream_create_beside(device.ordinal()).value()));

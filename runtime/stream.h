@@ -20,7 +20,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
     Stream(const Stream&) = delete;
 
     Device& device() const { return device_; }
-    hip::StreamHandle* handle() const { return handle_; }
+    providers::StreamHandle* handle() const { return handle_; }
     uint64_t raw() const { return device_.api().stream_raw(handle_); }
     void synchronize() { device_.api().stream_synchronize(handle_).value(); }
     bool done() { return device_.api().stream_query(handle_).value(); }
@@ -43,9 +43,9 @@ class Stream : public std::enable_shared_from_this<Stream> {
     };
 
   private:
-    Stream(Device& device, hip::StreamHandle* handle);
+    Stream(Device& device, providers::StreamHandle* handle);
     Device& device_;
-    hip::StreamHandle* handle_;
+    providers::StreamHandle* handle_;
 };
 
 /// A point in the work of a stream, null being the device's own.
@@ -68,7 +68,7 @@ class Event {
   private:
     void check_recorded() const;
     Device& device_;
-    hip::EventHandle* handle_;
+    providers::EventHandle* handle_;
     bool recorded_ = false;
 };
 

@@ -72,7 +72,7 @@ std::string compiler_version(const codegen::Target& target) {
 std::string model_of(const Device& device) {
     if (device.time_is_modelled() && !settings().emu_model.empty())
         return fmt::format("{} (emulated)", settings().emu_model);
-    const hip::DeviceProperties is = device.properties();
+    const providers::DeviceProperties is = device.properties();
     return is.driver.empty() ? is.name : fmt::format("{}, {}", is.name, is.driver);
 }
 

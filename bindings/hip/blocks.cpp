@@ -7,7 +7,7 @@
 #include "strata/bindings/hip/graph_memory_p.h"
 #include "strata/bindings/hip/virtual_memory_p.h"
 #include "strata/core/support/mutex.h"
-#include "strata/runtime/hip/emulated.h"
+#include "strata/providers/emulated.h"
 
 namespace strata::hip::library {
 namespace {

@@ -8,6 +8,6 @@ extern "C" {
 #include "strata/bindings/hip/exports.def"
 #undef EXPORT
 #define CALL(since, result, name, parameters) result name parameters;
-#include "strata/runtime/hip/amd_calls.def"
+#include "strata/providers/amd/calls.def"
 #undef CALL
 }

@@ -17,7 +17,7 @@
 #include "strata/core/support/file.h"
 #include "strata/core/support/memory_file.h"
 #include "strata/core/support/mutex.h"
-#include "strata/runtime/hip/emulated.h"
+#include "strata/providers/emulated.h"
 
 namespace strata::hip::library {
 namespace {

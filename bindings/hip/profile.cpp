@@ -9,7 +9,7 @@
 
 #include "strata/core/support/mutex.h"
 #include "strata/core/support/settings.h"
-#include "strata/runtime/hip/emulated.h"
+#include "strata/providers/emulated.h"
 
 namespace strata::hip::library {
 namespace {

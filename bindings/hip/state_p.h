@@ -7,10 +7,13 @@
 #include <vector>
 
 #include "strata/core/support/result.h"
-#include "strata/runtime/hip/amd_abi.h"
-#include "strata/runtime/hip/providers.h"
+#include "strata/providers/amd/abi.h"
+#include "strata/providers/providers.h"
 
 /// What the functions of the library share: its devices, the one that is current on a thread, and errors.
+namespace strata::hip {
+using namespace providers;
+}
 namespace strata::hip::library {
 
 using namespace abi;

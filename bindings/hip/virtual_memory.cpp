@@ -20,7 +20,7 @@
 #include "strata/bindings/hip/structs_p.h"
 #include "strata/core/support/memory_file.h"
 #include "strata/core/support/mutex.h"
-#include "strata/runtime/hip/emulated.h"
+#include "strata/providers/emulated.h"
 
 namespace strata::hip::library {
 namespace {

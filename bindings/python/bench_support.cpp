@@ -7,7 +7,7 @@
 #include "strata/codegen/compile/compile_p.h"
 #include "strata/codegen/schedule/named_storage.h"
 #include "strata/core/support/parallel.h"
-#include "strata/runtime/hip/emulated.h"
+#include "strata/providers/emulated.h"
 #include "strata/runtime/program.h"
 
 namespace strata::python {
@@ -41,13 +41,13 @@ codegen::Compiled compile_on(const codegen::HipSource& source, isa::Arch arch, b
 }
 
 /// Devices whose launches do nothing, for the time that the host takes for them.
-const hip::HipApi& null_devices() {
-    static const hip::HipApi api = [] {
-        hip::HipApi a = hip::emulated();
+const providers::HipApi& null_devices() {
+    static const providers::HipApi api = [] {
+        providers::HipApi a = providers::emulated();
         a.provider = "null";
-        a.module_launch_kernel = [](hip::FunctionHandle*, std::array<uint32_t, 3>, std::array<uint32_t, 3>, uint32_t,
-                                    hip::StreamHandle*, std::span<const uint8_t>,
-                                    hip::LaunchReport&) { return Result<void>(); };
+        a.module_launch_kernel = [](providers::FunctionHandle*, std::array<uint32_t, 3>, std::array<uint32_t, 3>,
+                                    uint32_t, providers::StreamHandle*, std::span<const uint8_t>,
+                                    providers::LaunchReport&) { return Result<void>(); };
         return a;
     }();
     return api;

@@ -8,7 +8,7 @@
 #include "strata/asm/llvm/assemble.h"
 #include "strata/asm/object/line_table.h"
 #include "strata/core/support/settings.h"
-#include "strata/runtime/hip/emulated.h"
+#include "strata/providers/emulated.h"
 #include "strata/runtime/profiler.h"
 
 namespace strata::python {
@@ -130,7 +130,7 @@ py::dict as_dict(const ProfiledLaunch& launch, Shared& shared) {
     if (first) kernel->second = kernel_of(launch);
     add(kernel->second);
     out["time_ms"] = l.time_ms, out["wall_ms"] = l.wall_ms, out["buffer_bytes"] = l.bytes, out["flops"] = l.flops;
-    if (const auto* profile = std::any_cast<hip::LaunchProfile>(&l.report.profile)) {
+    if (const auto* profile = std::any_cast<providers::LaunchProfile>(&l.report.profile)) {
         const auto [model, unknown] = shared.models.try_emplace(profile->get());
         if (unknown) model->second = model_of(**profile, Listing(launch));
         add(model->second);

@@ -3,16 +3,16 @@
 #include "strata/asm/isa/arch.h"
 #include "strata/asm/llvm/assemble.h"
 #include "strata/codegen/compile/route.h"
+#include "strata/providers/emulated.h"
 #include "strata/runtime/device.h"
-#include "strata/runtime/hip/emulated.h"
 #include "strata/runtime/realize.h"
 
 namespace strata::python {
 namespace {
 
-const hip::LaunchDetails& details_of(const runtime::Stats::Launch& launch) {
-    static const hip::LaunchDetails none;
-    const auto* details = std::any_cast<hip::LaunchDetails>(&launch.report.details);
+const providers::LaunchDetails& details_of(const runtime::Stats::Launch& launch) {
+    static const providers::LaunchDetails none;
+    const auto* details = std::any_cast<providers::LaunchDetails>(&launch.report.details);
     return details ? *details : none;
 }
 
@@ -133,7 +133,7 @@ void bind_runtime(py::module_& m) {
     m.def(
         "device_properties", [](const std::string& name) -> As<"dict[str, Any]"> {
             runtime::Device& d = runtime::device(name);
-            hip::DeviceProperties p = d.properties();
+            providers::DeviceProperties p = d.properties();
             py::dict out;
             out["name"] = p.name, out["arch"] = p.arch, out["warp_size"] = p.warp_size, out["max_block"] = p.max_block;
             out["lds_per_block"] = p.lds_per_block, out["max_grid"] = p.max_grid, out["units"] = p.units,
@@ -163,7 +163,7 @@ void bind_runtime(py::module_& m) {
             return names;
         },
         "Architectures that Strata knows by name.");
-    m.attr("_MOST_OF_ONE_ARCH") = hip::kMostOfOneArch;
+    m.attr("_MOST_OF_ONE_ARCH") = providers::kMostOfOneArch;
 }
 
 }  // namespace strata::python

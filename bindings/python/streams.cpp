@@ -68,7 +68,9 @@ PyStream made(const std::string& device, const std::optional<uint64_t>& ptr) {
     return {&on, ptr ? Stream::over(on, *ptr) : Stream::create(on)};
 }
 
-hip::StreamHandle* handle(const PyStream& s) { return s.stream ? s.stream->handle() : s.device->own_stream().value(); }
+providers::StreamHandle* handle(const PyStream& s) {
+    return s.stream ? s.stream->handle() : s.device->own_stream().value();
+}
 
 PyStream current(const std::string& device) {
     Device& on = runtime::device(device);

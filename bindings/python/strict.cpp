@@ -10,15 +10,15 @@
 #include "strata/asm/llvm/assemble.h"
 #include "strata/core/dtype/dtype.h"
 #include "strata/ops/custom.h"
+#include "strata/providers/report.h"
 #include "strata/runtime/custom.h"
-#include "strata/runtime/hip/report.h"
 #include "strata/runtime/program.h"
 
 namespace strata::python {
 namespace {
 
-using hip::CheckFinding;
-using hip::Report;
+using providers::CheckFinding;
+using providers::Report;
 
 /// The instructions of a finding's kernel from its entry on, or of all of its code where that does not lead to it.
 std::vector<isa::DisassembledLine> listing(const CheckFinding& f) {
@@ -124,7 +124,8 @@ void bind_report(py::module_& e) {
         e, "Report", "The findings of launches, one for each kind and instruction of a kernel. False when empty.")
         .def_property_readonly("findings", &Report::findings, "In the order in which they were found.")
         .def(
-            "to_json", [](const Report& r) { return hip::to_json(r.findings()); }, "A JSON array, an object a finding.")
+            "to_json", [](const Report& r) { return providers::to_json(r.findings()); },
+            "A JSON array, an object a finding.")
         .def("__len__", [](const Report& r) { return r.findings().size(); })
         .def("__iter__", [](const Report& r) { return py::iter(py::cast(r.findings())); })
         .def(

@@ -19,7 +19,7 @@ find_package(Strata REQUIRED)
 add_executable(app app.cpp)
 target_link_libraries(app PRIVATE Strata::strata)
 add_executable(part part.cpp)
-target_link_libraries(part PRIVATE Strata::strata_runtime_hip)
+target_link_libraries(part PRIVATE Strata::strata_providers)
 foreach(folder IN ITEMS @folders@)
   get_target_property(roots Strata::${folder} INTERFACE_INCLUDE_DIRECTORIES)
   get_target_property(features Strata::${folder} INTERFACE_COMPILE_FEATURES)
@@ -35,8 +35,8 @@ int main() { std::printf("%g", strata::Tensor::arange(5).sum().item().as_double(
 """
 PART = """
 #include <cstdio>
-#include "strata/runtime/hip/amd_abi.h"
-int main() { std::printf("%s", strata::hip::abi::row_of(0).name.data()); }
+#include "strata/providers/hip_api.h"
+int main() { std::printf("%s", strata::providers::entry_points()[0]); }
 """
 
 
@@ -83,4 +83,4 @@ def test_programs_are_built_of_it_and_run(prefix, tmp_path):
     compiler = re.search(r'set\(CMAKE_CXX_COMPILER "(.*)"\)', next(BUILD.glob("CMakeFiles/*/CMakeCXXCompiler.cmake")).read_text())[1]
     run("cmake", "-S", tmp_path, "-B", tmp_path / "build", "-G", "Ninja", f"-DCMAKE_PREFIX_PATH={prefix}", f"-DCMAKE_CXX_COMPILER={compiler}")
     run("ninja", "-C", tmp_path / "build", "-j2")
-    assert run(tmp_path / "build/app") == "10" and run(tmp_path / "build/part") == "hipSuccess"
+    assert run(tmp_path / "build/app") == "10" and run(tmp_path / "build/part") == "hipGetDeviceCount"

@@ -68,7 +68,7 @@ TEST(Arguments, LieWhereTheKernelReadsThem) {
     for (uint8_t i = 0; i < 16; ++i) record[i] = i;
     PackedArguments made =
         PackedArguments::pack(kernel, std::vector<Argument>{{}, integer(-3), real(2.5), {}, {record}}).value();
-    const hip::DevicePtr addresses[] = {0x1122334455667788, 0x99};
+    const providers::DevicePtr addresses[] = {0x1122334455667788, 0x99};
     std::span<const uint8_t> bytes = made.bytes(addresses);
     ASSERT_EQ(bytes.size(), 48u);
     double d = 0;
@@ -171,7 +171,7 @@ TEST(Arguments, AKernelThatListsNoneTakesThemAsCLaysThemOut) {
     kernel.object = std::make_shared<const isa::CodeObject>(std::move(object));
     Argument typed = of({Kind::Int, 9, 0, dtypes::int32});
     PackedArguments made = PackedArguments::pack(kernel, std::vector<Argument>{typed, {}, typed}).value();
-    const hip::DevicePtr address[] = {0x77};
+    const providers::DevicePtr address[] = {0x77};
     EXPECT_EQ(made.bytes(address).size(), 20u);
     EXPECT_EQ(made.bytes(address)[8], 0x77);
     EXPECT_EQ(made.bytes(address)[16], 9);

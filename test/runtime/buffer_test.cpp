@@ -83,7 +83,7 @@ TEST_F(Runtime, ARepeatedPatternTakesTheHostsMemoryOnce) {
 
 TEST_F(Runtime, ABufferKeepsItsAddress) {
     Buffer a(device(), dtypes::float32, 100), b(device(), dtypes::float32, 100);
-    hip::DevicePtr first = a.address();
+    providers::DevicePtr first = a.address();
     EXPECT_NE(first, b.address());
     EXPECT_EQ(a.address(), first);
 }

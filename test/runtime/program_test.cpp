@@ -20,8 +20,8 @@ codegen::HipSource source(const std::string& kernel) {
     return {"#include <hip/hip_runtime.h>" + std::string(kTwoKernels), kernel, false};
 }
 
-std::vector<hip::DevicePtr> pointers(std::vector<Root> buffers) {
-    std::vector<hip::DevicePtr> out;
+std::vector<providers::DevicePtr> pointers(std::vector<Root> buffers) {
+    std::vector<providers::DevicePtr> out;
     for (const Root& b : buffers) out.push_back(find_buffer(b.get())->address());
     return out;
 }
@@ -70,7 +70,7 @@ extern "C" __global__ void second(int* x) { x[0] = of::count; })";
     program(device(), first)->launch(pointers({x}));
     program(device(), second)->launch(pointers({x}));
     EXPECT_EQ(values<int>(x)[0], 10);
-    hip::DeviceRange range = program(device(), second)->variable("of::count");
+    providers::DeviceRange range = program(device(), second)->variable("of::count");
     int count = 0;
     device().api().memcpy_to_host(device().ordinal(), &count, range.address, sizeof count).value();
     EXPECT_EQ(count, 10);

@@ -11,25 +11,25 @@ using Clock = std::chrono::steady_clock;
 
 Clock::time_point recorded[2];  // by event
 
-hip::EventHandle* handle(size_t event) { return reinterpret_cast<hip::EventHandle*>(&recorded[event]); }
-Clock::time_point& at(hip::EventHandle* event) { return *reinterpret_cast<Clock::time_point*>(event); }
+providers::EventHandle* handle(size_t event) { return reinterpret_cast<providers::EventHandle*>(&recorded[event]); }
+Clock::time_point& at(providers::EventHandle* event) { return *reinterpret_cast<Clock::time_point*>(event); }
 
-const hip::HipApi& stopwatch() {
+const providers::HipApi& stopwatch() {
     static size_t events = 0;
-    static const hip::HipApi api = [] {
-        hip::HipApi a = hip::emulated();
+    static const providers::HipApi api = [] {
+        providers::HipApi a = providers::emulated();
         a.provider = "stopwatch";
         a.modelled_time = false;
         a.device_count = [] { return Result<int>(1); };
         a.device_label = [](int device) { return std::to_string(device); };
-        a.host_view = [](int, hip::DevicePtr) { return static_cast<void*>(nullptr); };
-        a.event_create = [](int) { return Result<hip::EventHandle*>(handle(events++ % 2)); };
-        a.event_destroy = [](hip::EventHandle*) { return Result<void>(); };
-        a.event_record = [](hip::EventHandle* event, hip::StreamHandle*) {
+        a.host_view = [](int, providers::DevicePtr) { return static_cast<void*>(nullptr); };
+        a.event_create = [](int) { return Result<providers::EventHandle*>(handle(events++ % 2)); };
+        a.event_destroy = [](providers::EventHandle*) { return Result<void>(); };
+        a.event_record = [](providers::EventHandle* event, providers::StreamHandle*) {
             at(event) = Clock::now();
             return Result<void>();
         };
-        a.event_elapsed_ms = [](hip::EventHandle* start, hip::EventHandle* stop) {
+        a.event_elapsed_ms = [](providers::EventHandle* start, providers::EventHandle* stop) {
             return Result<double>(std::chrono::duration<double, std::milli>(at(stop) - at(start)).count());
         };
         return a;
@@ -37,17 +37,17 @@ const hip::HipApi& stopwatch() {
     return api;
 }
 
-const hip::HipApi& nobody() {
-    static const hip::HipApi api = [] {
-        hip::HipApi a = hip::emulated();
+const providers::HipApi& nobody() {
+    static const providers::HipApi api = [] {
+        providers::HipApi a = providers::emulated();
         a.device_count = [] { return Result<int>(make_error(ErrorKind::Device, "libnobody.so is not installed")); };
         return a;
     }();
     return api;
 }
 
-const hip::HipApi& half() {
-    static const hip::HipApi api{.provider = "half"};
+const providers::HipApi& half() {
+    static const providers::HipApi api{.provider = "half"};
     return api;
 }
 

@@ -23,7 +23,7 @@ class SearchOnDevice : public Runtime {
         beam_.emplace(s);
     }
 
-    std::vector<codegen::Action> choose(const codegen::Kernel& kernel, std::span<const hip::DevicePtr> memory) {
+    std::vector<codegen::Action> choose(const codegen::Kernel& kernel, std::span<const providers::DevicePtr> memory) {
         ::testing::internal::CaptureStderr();
         std::vector<codegen::Action> actions = choose_schedule(device(), kernel, memory).actions;
         searched = ::testing::internal::GetCapturedStderr().find("search ") != std::string::npos;
@@ -101,7 +101,7 @@ TEST_F(SearchOnDevice, KeepsWinnersOnDiskAndTrustsOnlyWholeEntries) {
     Root x = on_device(counting(96));
     GraphScope scope;
     codegen::Kernel kernel = started(sum(reshape(x.get(), {6, 16}), {1}));
-    std::vector<hip::DevicePtr> memory{0, find_buffer(x.get())->address()};
+    std::vector<providers::DevicePtr> memory{0, find_buffer(x.get())->address()};
 
     std::vector<codegen::Action> found = choose(kernel, memory);
     EXPECT_TRUE(searched);
@@ -145,12 +145,12 @@ TEST_F(SearchOnDevice, IsNeverSlowerThanTheHandWrittenSchedule) {
     Root x = on_device(counting(1024));
     GraphScope scope;
     codegen::Kernel kernel = started(sum(reshape(x.get(), {16, 64}), {1}));
-    std::vector<hip::DevicePtr> memory{0, find_buffer(x.get())->address()};
+    std::vector<providers::DevicePtr> memory{0, find_buffer(x.get())->address()};
     std::vector<codegen::Action> found = choose(kernel, memory);
     auto time = [&](const std::vector<codegen::Action>& actions) {
         codegen::Scheduled k{codegen::apply_all(kernel, actions, target()).value(), actions};
         Buffer out(device(), dtypes::float32, 16);
-        std::vector<hip::DevicePtr> buffers{out.address(), memory[1]};
+        std::vector<providers::DevicePtr> buffers{out.address(), memory[1]};
         return programs(device(), std::span(&k, 1))[0]->launch(buffers).time_ms;
     };
     EXPECT_LE(time(found), time(codegen::heuristic(kernel, target()).actions));
@@ -160,7 +160,7 @@ TEST_F(SearchOnDevice, IsNeverSlowerThanTheHandWrittenSchedule) {
 TEST_F(SearchOnDevice, ACandidateThatRunsFarLongerThanTheBestIsStopped) {
     GraphScope scope;
     const codegen::Kernel kernel = started(reduce(filled({1, 1 << 21}), Op::max, {1}));
-    const std::vector<hip::DevicePtr> memory{0};
+    const std::vector<providers::DevicePtr> memory{0};
     Judge judge(kernel, memory);
     const auto scheduled = [&](std::string_view text) {
         const auto actions = codegen::parse_actions(text).value();
@@ -304,7 +304,7 @@ TEST_F(SearchOnDevice, ARecordingNotesEachKernelOnceAndThoseOfItsThreadAlone) {
     Root x = on_device(counting(96));
     GraphScope scope;
     const codegen::Kernel kernel = started(sum(reshape(x.get(), {6, 16}), {1}));
-    const std::vector<hip::DevicePtr> memory{0, find_buffer(x.get())->address()};
+    const std::vector<providers::DevicePtr> memory{0, find_buffer(x.get())->address()};
     EXPECT_EQ(Recording::number(), 0u);
     const Recording all(Recording::Of::all_threads);
     {

@@ -4,7 +4,7 @@
 #if __has_include(<hip/hip_runtime_api.h>)
 #include <hip/hip_runtime_api.h>
 
-#include "../../runtime/hip/same_call.h"
+#include "../../providers/amd/same_call.h"
 #include "strata/bindings/hip/structs_p.h"
 
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
@@ -207,9 +207,9 @@ using Type_hipUnbindTexture = hipError_t (*)(const textureReference*);
 #define CHECK_010(...)
 #define CHECK_001(result, name, parameters)                             \
     static_assert(static_cast<Type_##name>(&::name) != nullptr, #name); \
-    static_assert(strata::hip::abi::kSameCall<result(*) parameters, Type_##name>, #name);
+    static_assert(strata::providers::abi::kSameCall<result(*) parameters, Type_##name>, #name);
 #define CHECK_000(result, name, parameters) \
-    static_assert(strata::hip::abi::kSameCall<result(*) parameters, decltype(&::name)>, #name);
+    static_assert(strata::providers::abi::kSameCall<result(*) parameters, decltype(&::name)>, #name);
 #define CHECK_IF(a, b, c) CHECK_##a##b##c
 #define CHECK(a, b, c) CHECK_IF(a, b, c)
 #define EXPORT(version, area, result, name, parameters) \

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "../../runtime/hip/add_one.h"
+#include "../../providers/add_one.h"
 #include "strata/asm/llvm/assemble.h"
 #include "strata/bindings/hip/exports_p.h"
 #include "strata/bindings/hip/state_p.h"

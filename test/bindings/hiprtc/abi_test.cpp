@@ -3,11 +3,11 @@
 #if __has_include(<hip/hiprtc.h>)
 #include <hip/hiprtc.h>
 
-#include "../../runtime/hip/same_call.h"
+#include "../../providers/amd/same_call.h"
 #include "strata/bindings/hiprtc/program_p.h"
 
 #define RTC(result, name, parameters, arguments) \
-    static_assert(strata::hip::abi::kSameCall<result(*) parameters, decltype(&::name)>, #name);
+    static_assert(strata::providers::abi::kSameCall<result(*) parameters, decltype(&::name)>, #name);
 #include "strata/bindings/hip/hiprtc.def"
 #undef RTC
 static_assert(HIPRTC_ERROR_COMPILATION == int{compilation_error} && HIPRTC_ERROR_INTERNAL_ERROR == int{internal_error});

@@ -89,7 +89,7 @@ class OnMachines : public runtime::Runtime, public testing::WithParamInterface<i
         auto program = runtime::Program::of_module(std::move(module), std::move(code));
         const auto n = static_cast<int64_t>(job.in[0].size());
         std::vector<std::unique_ptr<runtime::Buffer>> buffers;
-        std::vector<hip::DevicePtr> pointers;
+        std::vector<providers::DevicePtr> pointers;
         for (UOp p : job.program.params) {
             const int slot = p.as<ParamArg>().slot;
             buffers.push_back(std::make_unique<runtime::Buffer>(gpu(), p.dtype(), n));

@@ -1,0 +1,34 @@
+#pragma once
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "strata/asm/emu/fidelity.h"
+#include "strata/asm/emu/profile.h"
+#include "strata/providers/hip_api.h"
+#include "strata/providers/report.h"
+
+namespace strata::providers {
+
+/// LaunchReport::details of an emulated device.
+struct LaunchDetails {
+    std::vector<emu::InstructionUse> instructions;  ///< with settings().emu_fidelity: of the kernel, how often each ran
+    std::vector<CheckFinding> findings;             ///< with settings().check
+};
+
+/// Devices of one arch that the provider tells apart, each with memory of its own. The first one is what device_count() counts;
+/// who wants more names them by this.
+inline constexpr int kMostOfOneArch = 16;
+int emulated_device(int device, int copy);
+
+/// Memory that share() can show to other processes; the file that it is of from then on, which is closed when it is freed.
+Result<DevicePtr> allocate_pages(int device, size_t bytes);
+Result<int> share(int device, DevicePtr memory);
+
+/// What kernels of a device may do with addresses that the program has mapped: anew, until unmap_host. `label` names them in messages.
+Result<void> permit(int device, void* memory, size_t bytes, std::string_view label, bool readable, bool writable);
+
+/// LaunchReport::profile of an emulated device.
+using LaunchProfile = std::shared_ptr<const emu::LaunchProfile>;
+
+}  // namespace strata::providers

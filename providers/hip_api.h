@@ -1,0 +1,99 @@
+#pragma once
+#include <any>
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "strata/core/support/result.h"
+
+namespace strata::providers {
+
+using DevicePtr = uint64_t;
+struct ModuleHandle;
+struct FunctionHandle;
+struct StreamHandle;
+struct EventHandle;
+struct GraphHandle;
+
+/// hipMemcpyKind.
+enum class CopyKind : int { to_device = 1, to_host = 2, on_device = 3 };
+
+/// Every field is what the device says of itself.
+struct DeviceProperties {
+    std::string name;  ///< "7900xtx (emulated)"
+    std::string arch;  ///< "gfx1100"
+    int warp_size, max_block, lds_per_block;
+    std::array<uint32_t, 3> max_grid;
+    int units;            ///< compute units, multiprocessors
+    size_t memory_bytes;  ///< all that it has
+    std::string driver;   ///< "HIP 6.3.42131"; empty for an emulated device
+    /// What the emulator's model has besides; 0 where a driver is not asked.
+    int clock_khz = 0, waves_per_unit = 0;
+    size_t l2_bytes = 0;
+    double memory_gbs = 0;                     ///< 10^9 bytes a second
+    double launch_us = 0, next_launch_us = 0;  ///< what a launch adds to its work: from an empty queue, behind another
+};
+
+/// A variable of a module.
+struct DeviceRange {
+    DevicePtr address = 0;
+    size_t bytes = 0;
+};
+
+/// What a provider knows about a launch beyond its time. A driver knows nothing more.
+struct LaunchReport {
+    uint64_t wave_instructions = 0;
+    std::string output;  ///< what the kernel printed
+    bool over_budget =
+        false;  ///< a wave ran as many instructions as settings().emu_budget allows: no mistake of the launch
+    bool last_behind = false;  ///< asked for: emulated, the workgroup that starts last starts when all others are done
+    bool sparse =
+        false;  ///< asked for: emulated, of settings().emu_sampled the first workgroup, the last and one between
+    bool warm =
+        false;  ///< asked for: emulated, the time is that with caches as earlier launches that ask for it left them
+    /// Asked for: memory that the kernel may only read, unless it is given a part of it to write too. Emulated, a write faults.
+    std::vector<DevicePtr> read_only = {}, written = {};
+    bool in_place = false;     ///< given: an output may lie over an input, whose elements the kernel reads before
+    bool shows_output = true;  ///< the provider shows what is printed; who does it himself clears it before the launch
+    double modelled_ms = 0;    ///< if time is modelled
+    std::any details;          ///< of a type that the provider's header names
+    std::any profile;          ///< the same, with settings().profiler
+};
+
+/// The HIP calls of hip_api.def, and what no call of HIP says. A provider fills every row.
+struct HipApi {
+    std::string_view provider;   ///< "amd", "nvidia", "emulated"
+    bool modelled_time = false;  ///< event times are modelled, not measured
+#define HIP(entry, result, name, parameters) Result<result>(*name) parameters = nullptr;
+#include "strata/providers/hip_api.def"
+#undef HIP
+    /// What stands behind the provider's prefix in a device's name: "gfx1100" of "emu:gfx1100", "1" of "hip:1".
+    std::string (*device_label)(int device) = nullptr;
+    /// Host address of device memory where both are one (the emulator), else nullptr.
+    void* (*host_view)(int device, DevicePtr memory) = nullptr;
+    /// A stream that somebody else has, by its driver's handle, and that handle; destroying ours leaves theirs.
+    Result<StreamHandle*> (*stream_over)(int device, uint64_t raw) = nullptr;
+    uint64_t (*stream_raw)(StreamHandle*) = nullptr;
+    /// Whether it costs little to ask for devices, or there may be one: who names no device does not wait for a library to
+    /// load that finds none. nullptr: it costs nothing.
+    bool (*may_have_devices)() = nullptr;
+    /// Memory that holds a pattern over and over, and takes less than its size; nullptr: there is none such.
+    Result<DevicePtr> (*malloc_repeated)(int device, size_t bytes, std::span<const uint8_t> pattern) = nullptr;
+    /// Of the emulator: memory of the host that kernels use at its own address, once more to say anew whether they may write; workgroups of a kernel that a unit holds.
+    Result<void> (*map_host)(int device, void* memory, size_t bytes, bool writable) = nullptr;
+    Result<void> (*unmap_host)(int device, void* memory) = nullptr;
+    Result<int> (*groups_per_unit)(FunctionHandle*, uint32_t block, uint32_t dynamic_lds) = nullptr;
+    /// Bytes of freed memory that the provider keeps for the next request.
+    size_t (*pooled_bytes)(int device) = nullptr;
+};
+
+/// HIP's names of the calls, for looking them up in a driver's library.
+std::span<const char* const> entry_points();
+
+/// Error: Device, with the first row that the provider leaves empty.
+Result<void> check_complete(const HipApi& api);
+
+}  // namespace strata::providers
