@@ -70,7 +70,7 @@ struct HipApi {
 #define HIP(entry, result, name, parameters) Result<result>(*name) parameters = nullptr;
 #include "strata/providers/hip_api.def"
 #undef HIP
-    /// What stands behind the provider's prefix in a device's name: "gfx1100" of "emu:gfx1100", "1" of "hip:1".
+    /// What stands behind the provider's prefix in a device's name: "gfx1100" of "emu:gfx1100", "1" of "amd:1".
     std::string (*device_label)(int device) = nullptr;
     /// Host address of device memory where both are one (the emulator), else nullptr.
     void* (*host_view)(int device, DevicePtr memory) = nullptr;

@@ -22,7 +22,8 @@ namespace strata::runtime {
 /// Who provides devices, and those that were opened, by index.
 class Devices {
   public:
-    Devices();
+    explicit Devices(std::vector<providers::Provider> providers = {std::begin(providers::kProviders),
+                                                                   std::end(providers::kProviders)});
     Device& open(std::string_view name);  ///< "" = the first there is
     Device& at(uint16_t index);
     std::vector<std::string> known();
@@ -35,6 +36,7 @@ class Devices {
     Mutex mutex_;
     std::vector<providers::Provider> providers_;
     std::vector<std::unique_ptr<Device>> all_;
+    std::map<std::string, Device*, std::less<>> by_name_;  ///< also by each alias that opened one
 };
 
 /// The memory behind buffer nodes.

@@ -22,7 +22,14 @@ bool may_have_devices(const providers::Provider& provider) {
     return !may || may();
 }
 
-/// The devices that providers of one prefix have between them: those of the first that has any; else why there is none.
+/// Whether `name` is the prefix, or an alias of it.
+bool stands_for(std::string_view name, std::string_view prefix) {
+    return name == prefix || std::ranges::any_of(providers::kAliases, [&](const providers::Alias& alias) {
+               return alias.name == name && alias.prefix == prefix;
+           });
+}
+
+/// The devices of a prefix or an alias: those of its first provider that has any; else why there is none.
 struct Offer {
     const providers::Provider* provider = nullptr;
     int count = 0;
@@ -33,7 +40,7 @@ Offer offer_of(Providers providers, std::string_view prefix) {
     // Who may have devices comes first: a library that finds none takes time to load, and some end the process where there is no card.
     std::vector<const providers::Provider*> in_turn, unlikely;
     for (const providers::Provider& provider : providers)
-        if (provider.prefix == prefix) (may_have_devices(provider) ? in_turn : unlikely).push_back(&provider);
+        if (stands_for(prefix, provider.prefix)) (may_have_devices(provider) ? in_turn : unlikely).push_back(&provider);
     in_turn.insert(in_turn.end(), unlikely.begin(), unlikely.end());
     for (const providers::Provider* provider : in_turn) {
         Result<int> count = provider->api().device_count();
@@ -77,19 +84,21 @@ std::string default_name(Providers providers) {
     user_error(ErrorKind::Device, "there is no device");
 }
 
-/// The provider and ordinal of a name in full, or of a prefix alone.
+/// The provider and ordinal of a name in full, or of a prefix or an alias alone, which means its first device.
 struct Place {
     const providers::Provider* provider;
     int ordinal;
 };
 Result<Place> find(Providers providers, std::string_view name) {
-    const std::string_view prefix = name.substr(0, name.find(':'));
+    const size_t colon = name.find(':');
+    const std::string_view prefix = name.substr(0, colon);
     const Offer offer = offer_of(providers, prefix);
     for (int i = 0; i < offer.count; ++i)
-        if (name == prefix || name == full_name(*offer.provider, i)) return Place{offer.provider, i};
+        if (colon == name.npos || name.substr(colon + 1) == offer.provider->api().device_label(i))
+            return Place{offer.provider, i};
     const std::vector<std::string> known = names(likely(providers));
     if (!offer.why.empty())
-        return make_error(ErrorKind::Device, "there is no device '{}': {}\nknown devices: {}", name, offer.why,
+        return make_error(ErrorKind::Device, "there is no device '{}': {}\nknown: {}", name, offer.why,
                           fmt::join(known, ", "));
     return make_error(ErrorKind::Device, "unknown device '{}'; known: {}", name, fmt::join(known, ", "));
 }
@@ -161,7 +170,7 @@ Device& device(std::string_view name) {
 Device& device(uint16_t index) { return context().devices.at(index); }
 void add_provider(providers::Provider provider) { context().devices.add_provider(provider); }
 
-Devices::Devices() : providers_(std::begin(providers::kProviders), std::end(providers::kProviders)) {}
+Devices::Devices(std::vector<providers::Provider> providers) : providers_(std::move(providers)) {}
 
 std::vector<std::string> Devices::known() {
     std::lock_guard lock(mutex_);
@@ -176,9 +185,8 @@ size_t Devices::pooled_bytes() {
 }
 
 Device* Devices::opened(std::string_view name) {
-    for (auto& d : all_)
-        if (d->name() == name) return d.get();
-    return nullptr;
+    const auto found = by_name_.find(name);
+    return found == by_name_.end() ? nullptr : found->second;
 }
 
 Device& Devices::open(std::string_view name) {
@@ -187,12 +195,12 @@ Device& Devices::open(std::string_view name) {
     if (Device* found = opened(wanted)) return *found;
     Place place = find(providers_, wanted).value();
     std::string full = full_name(*place.provider, place.ordinal);
-    if (Device* found = opened(full)) return *found;
+    if (Device* found = opened(full)) return *(by_name_[wanted] = found);
     const providers::HipApi& api = place.provider->api();
     const codegen::Chip arch = chip_of(full, api.device_properties(place.ordinal).value());
     auto index = static_cast<uint16_t>(all_.size());
     all_.push_back(std::make_unique<Device>(full, index, arch, api, place.ordinal));
-    return *all_.back();
+    return *(by_name_[full] = by_name_[wanted] = all_.back().get());
 }
 
 Device& Devices::at(uint16_t index) {

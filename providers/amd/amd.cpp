@@ -18,12 +18,14 @@
 namespace strata::providers {
 namespace {
 
+std::string name_of(int device) { return fmt::format("{}:{}", prefix_of(amd), device); }
+
 struct Card;
 MemoryDriver memory_driver(Card& card);
 
 struct Card {
     Card(int which, DeviceProperties is)
-        : ordinal(which), properties(std::move(is)), memory(fmt::format("hip:{}", which), memory_driver(*this)) {}
+        : ordinal(which), properties(std::move(is)), memory(name_of(which), memory_driver(*this)) {}
 
     const int ordinal;
     const DeviceProperties properties;
@@ -133,9 +135,10 @@ struct Here {
         Error& error = checked.error();
         std::lock_guard lock(card.mutex);
         error.message += fmt::format(
-            ": the context of hip:{0} is lost, and with it all memory there; start the process again. {1}strata run "
+            ": the context of {0} is lost, and with it all memory there; start the process again. {1}strata run "
             "--device emu:{2} on the same kernel, or STRATA_DEVICE=emu:{2}, names the instruction",
-            card.ordinal, card.last_kernel.empty() ? "" : fmt::format("The last kernel was '{}'. ", card.last_kernel),
+            name_of(card.ordinal),
+            card.last_kernel.empty() ? "" : fmt::format("The last kernel was '{}'. ", card.last_kernel),
             card.properties.arch);
         return checked;
     }

@@ -85,9 +85,9 @@ Error out_of_memory(const Place& at, int device, size_t bytes, size_t pooled) {
     (void)at.driver->cuMemGetInfo_v2(&free, &total);
     return make_error(
         ErrorKind::Device,
-        "CUDA_ERROR_OUT_OF_MEMORY: {} bytes were asked for on {} (hip:{}), of whose {} bytes {} are free, after "
+        "CUDA_ERROR_OUT_OF_MEMORY: {} bytes were asked for on {} ({}:{}), of whose {} bytes {} are free, after "
         "the pool gave back {}; drop tensors, or compute in smaller parts",
-        bytes, at.gpu->properties.name, device, total, free, pooled);
+        bytes, at.gpu->properties.name, prefix_of(nvidia), device, total, free, pooled);
 }
 
 Result<DevicePtr> malloc(int device, size_t bytes) {

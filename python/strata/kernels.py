@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def device_arch() -> str:
-    """The architecture of the default device: "gfx1100" of "emu:gfx1100", and of "hip:0" where its card is one."""
+    """The architecture of the default device: "gfx1100" of "emu:gfx1100", and of "amd:0" where its card is one."""
     return _strata.device_properties(_strata.default_device())["arch"]
 
 

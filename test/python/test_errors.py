@@ -38,7 +38,7 @@ def test_shapes_that_do_not_broadcast_are_both_named(call):
     assert "(3, 4)" in str(e.value) and "(5, 4)" in str(e.value)
 
 
-@pytest.mark.parametrize("name", ["emu:gfx9999", "gpu", "emu:", "hip:99", "cuda"])
+@pytest.mark.parametrize("name", ["emu:gfx9999", "gpu", "emu:", "hip:99", "amd:99", "cuda:99"])
 def test_an_unknown_device_lists_the_known_ones(name):
     for call in (lambda: Tensor([1.0]).to(name), lambda: Tensor.zeros(3, device=name), lambda: strata.config(device=name)):
         with pytest.raises(strata.Error) as e:

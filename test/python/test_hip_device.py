@@ -28,13 +28,13 @@ def python(code, **settings):
 
 
 def test_tensors_are_computed_there():
-    assert python("x = Tensor.arange(8) + 1; print(x.device, x.numpy())") == "hip:0 [1 2 3 4 5 6 7 8]"
+    assert python("x = Tensor.arange(8) + 1; print(x.device, x.numpy())") == "amd:0 [1 2 3 4 5 6 7 8]"
 
 
 def test_every_card_is_a_device_of_its_arch():
     code = """
 for name in strata.devices():
-    if name.startswith("hip"):
+    if name.startswith("amd:"):
         p = strata.device_properties(name)
         x = Tensor(np.arange(100, dtype=np.float32), device=name)
         emulated = strata.device_properties("emu:" + p["arch"])
@@ -42,15 +42,23 @@ for name in strata.devices():
         print(name, p["arch"], p["warp_size"], p["units"], same, p["driver"], p["time_is_modelled"], (x * x).sum().item() == 328350)
 """
     assert python("Tensor([1]).numpy()" + code).splitlines() == [
-        "hip:0 gfx1100 32 96 True HIP 7.0.0 False True", "hip:1 gfx1201 32 64 True HIP 7.0.0 False True",
-        "hip:2 gfx942 64 304 True HIP 7.0.0 False True", "hip:3 gfx90a 64 104 True HIP 7.0.0 False True",
+        "amd:0 gfx1100 32 96 True HIP 7.0.0 False True", "amd:1 gfx1201 32 64 True HIP 7.0.0 False True",
+        "amd:2 gfx942 64 304 True HIP 7.0.0 False True", "amd:3 gfx90a 64 104 True HIP 7.0.0 False True",
     ]
+
+
+def test_hip_is_an_alias_for_the_vendor_that_has_a_card():
+    code = """
+x = Tensor.arange(3, device="amd:2")
+print([Tensor([1], device=name).device for name in ("hip", "hip:0", "amd", "hip:2")], (Tensor([1, 2, 3], device="hip:2") + x).tolist())
+"""
+    assert python(code) == "['amd:0', 'amd:0', 'amd:0', 'amd:2'] [1, 3, 5]"
 
 
 def test_tensors_move_between_cards_and_emulated_devices():
     code = """
-x = Tensor(np.arange(24, dtype=np.float32).reshape(4, 6), device="hip:0")
-for name in ("hip:2", "emu:gfx942", "hip:0"):
+x = Tensor(np.arange(24, dtype=np.float32).reshape(4, 6), device="amd:0")
+for name in ("amd:2", "emu:gfx942", "amd:0"):
     x = (x.T + 1).to(name)
     assert x.device == name, x.device
 print(x.numpy().tolist() == (np.arange(24).reshape(4, 6).T + 3).tolist(), x.shape)
@@ -97,9 +105,9 @@ for refused in (lambda: x.__dlpack__(dl_device=(1, 0), copy=False), lambda: x.__
 """
     assert python(code).splitlines() == [
         "(10, 0) True True", "[0, 1, 2, 3, 4, 5] [0, 1, 2, 3, 4, 5] False",
-        "BufferError the host does not see the memory of hip:0; copy=None copies it",
-        "ValueError the host does not see the memory of hip:0: its values are copied, which copy=False forbids",
-        "BufferError dl_device=(2, 0): tensors on hip:0 are exchanged where they are, (10, 0), and on the host, (1, 0)",
+        "BufferError the host does not see the memory of amd:0; copy=None copies it",
+        "ValueError the host does not see the memory of amd:0: its values are copied, which copy=False forbids",
+        "BufferError dl_device=(2, 0): tensors on amd:0 are exchanged where they are, (10, 0), and on the host, (1, 0)",
     ]
 
 
@@ -129,10 +137,10 @@ print(np.allclose(y, want, rtol=1e-4))
 def test_the_five_levels_run(target):
     done = run("examples/01_five_levels.py", target=target)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "hip:0" in done.stdout or done.stdout.count("level") >= 5, done.stdout
+    assert "amd:0" in done.stdout or done.stdout.count("level") >= 5, done.stdout
 
 
-@pytest.mark.parametrize("device, load, wait", [("hip:0", "global_load_b32", "s_load_b128"), ("hip:3", "global_load_dword", "s_load_dwordx4")])
+@pytest.mark.parametrize("device, load, wait", [("amd:0", "global_load_b32", "s_load_b128"), ("amd:3", "global_load_dword", "s_load_dwordx4")])
 def test_a_kernel_in_assembly_is_for_the_arch_of_the_card(device, load, wait):
     code = f"""
 text = "{wait} s[4:7], s[0:1], 0x0\\nv_lshlrev_b32 v1, 2, v0\\ns_waitcnt lgkmcnt(0)\\n{load} v2, v1, s[6:7]\\ns_waitcnt vmcnt(0)\\n" \\
@@ -154,7 +162,7 @@ except strata.DeviceError as e:
 print((Tensor.arange(3) + 1).tolist())
 """
     message, after = python(code).splitlines()
-    assert message.startswith("hip:0 is out of memory: 30064771072 bytes asked for, ")
+    assert message.startswith("amd:0 is out of memory: 30064771072 bytes asked for, ")
     assert " free, " in message and "the pool held" in message and after == "[1, 2, 3]"
 
 
@@ -180,17 +188,19 @@ print((Tensor.arange(3) + 1).device, "libamdhip64" in open("/proc/self/maps").re
 
 def test_a_card_that_is_not_there_is_named_with_those_that_are():
     code = """
-try:
-    Tensor([1], device="hip:7")
-except strata.DeviceError as e:
-    print(e)
+for name in ("amd:7", "hip:7"):
+    try:
+        Tensor([1], device=name)
+    except strata.DeviceError as e:
+        print(e)
 """
-    assert python(code).startswith("unknown device 'hip:7'; known: hip:0, hip:1, hip:2, hip:3, emu:gfx1100")
+    for name, line in zip(("amd:7", "hip:7"), python(code).splitlines(), strict=True):
+        assert line.startswith(f"unknown device '{name}'; known: amd:0, amd:1, amd:2, amd:3, emu:gfx1100")
 
 
 def test_info_lists_the_cards():
     done = run("-m", "strata", "info")
-    line = next(line for line in done.stdout.splitlines() if line.startswith("  hip:2"))
-    assert line.startswith("  hip:2        mi300x (emulated), gfx942, 304 units, ")
+    line = next(line for line in done.stdout.splitlines() if line.startswith("  amd:2"))
+    assert line.startswith("  amd:2        mi300x (emulated), gfx942, 304 units, ")
     assert " GiB, waves of 64, blocks up to 1024, 64 KiB LDS, HIP 7.0.0, code by " in line
-    assert "default device: hip:0" in done.stdout
+    assert "default device: amd:0" in done.stdout

@@ -37,8 +37,16 @@ TEST_F(Runtime, AnUnknownDeviceIsAnErrorThatListsTheKnownOnes) {
     }
 }
 
-TEST_F(Runtime, ACardThatIsNotThereIsAnErrorThatNamesIt) {
-    expect_error(ErrorKind::Device, "hip:77", [] { device("hip:77"); });
+TEST_F(Runtime, ADeviceThatAPrefixLacksIsAnErrorThatNamesItAndListsTheKnownOnes) {
+    std::vector<std::string> prefixes;
+    for (const providers::Provider& row : providers::kProviders) prefixes.emplace_back(row.prefix);
+    for (const providers::Alias& row : providers::kAliases) prefixes.emplace_back(row.name);
+    for (const std::string& prefix : prefixes) {
+        const std::string name = prefix + ":77";
+        expect_error(ErrorKind::Device, fmt::format("'{}'", name), [&] { device(name); });
+        expect_error(ErrorKind::Device, "known: ", [&] { device(name); });
+        expect_error(ErrorKind::Device, "emu:gfx1100", [&] { device(name); });
+    }
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <chrono>
 
 #include "helpers.h"
+#include "strata/runtime/context_p.h"
 
 namespace strata::runtime {
 namespace {
@@ -92,6 +93,25 @@ TEST_F(Providers, ATensorSumRunsThereAndItsTimeIsMeasured) {
 TEST_F(Providers, AMissingDriverIsSaidWhereItsDeviceIsAskedFor) {
     expect_error(ErrorKind::Device, "libnobody.so is not installed", [] { device("nobody"); });
     for (const std::string& name : known_devices()) EXPECT_FALSE(name.starts_with("nobody"));
+}
+
+TEST_F(Providers, AnAliasMeansTheFirstOfItsProvidersThatHasADevice) {
+    for (const providers::Alias& alias : providers::kAliases) {
+        const std::string name(alias.name), full = fmt::format("{}:0", alias.prefix);
+        Devices devices({{"nobody", nobody}, {alias.prefix, stopwatch}});
+        EXPECT_EQ(devices.open(name).name(), full);
+        EXPECT_EQ(&devices.open(name), &devices.open(full));
+        EXPECT_EQ(&devices.open(name + ":0"), &devices.open(full));
+        EXPECT_EQ(devices.known(), std::vector{full}) << "aliases are not listed";
+        expect_error(ErrorKind::Device, fmt::format("unknown device '{}:1'; known: {}", name, full),
+                     [&] { devices.open(name + ":1"); });
+    }
+    Devices one({{"amd", nobody}, {"cuda", stopwatch}}), both({{"amd", stopwatch}, {"cuda", stopwatch}});
+    EXPECT_EQ(one.open("hip").name(), "cuda:0");
+    EXPECT_EQ(both.open("hip").name(), "amd:0");
+    EXPECT_EQ(both.known(), (std::vector<std::string>{"amd:0", "cuda:0"}));
+    expect_error(ErrorKind::Device, "there is no device 'amd:0': libnobody.so is not installed\nknown: cuda:0",
+                 [&] { one.open("amd:0"); });
 }
 
 TEST_F(Providers, AProviderThatLeavesRowsEmptyIsNotUsed) {

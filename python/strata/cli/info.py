@@ -27,7 +27,7 @@ def info(args):
             print(f"  {name:12s} {describe(strata.device_properties(name), target)}")
         except strata.Unsupported as e:
             print(f"  {name:12s} compiles only: {e}")
-    if not any(name.startswith("hip:") for name in devices):
+    if all(name.startswith("emu:") for name in devices):
         try:
             print(f"  {'hip:0':12s} {describe(strata.device_properties('hip'), target)}")
         except strata.DeviceError as e:

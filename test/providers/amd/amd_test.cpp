@@ -120,7 +120,7 @@ TEST_F(Amd, MoreMemoryThanThereIsNamesBytesAskedFreeAndHeld) {
     ASSERT_TRUE(api.free(kDevice, block));
     EXPECT_GT(api.pooled_bytes(kDevice), 0u);
     const Result<DevicePtr> got = api.malloc(kDevice, 25ull << 30);
-    expect_error(got, ErrorKind::Device, "hip:0 is out of memory: 26843545600 bytes asked for, ");
+    expect_error(got, ErrorKind::Device, "amd:0 is out of memory: 26843545600 bytes asked for, ");
     const std::string all = fmt::format(" of {} free, ", api.device_properties(kDevice).value().memory_bytes);
     EXPECT_NE(got.error().message.find(all), std::string::npos) << got.error().message;
     EXPECT_EQ(api.pooled_bytes(kDevice), 0u) << "what was kept went back before it was asked again";
@@ -200,7 +200,7 @@ TEST_F(Amd, AFaultLosesTheContextAndSaysHowToFindThePlace) {
     };
     EXPECT_EXIT(fault(), testing::ExitedWithCode(0),
                 "global_load_b32.*hipErrorIllegalAddress: an illegal memory access was encountered .hipSetDevice.: the "
-                "context of hip:0 is lost, and with it all memory there; start the process again. The last kernel was "
+                "context of amd:0 is lost, and with it all memory there; start the process again. The last kernel was "
                 "'add_one'. strata run --device emu:gfx1100");
 }
 

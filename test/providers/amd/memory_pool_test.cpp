@@ -14,7 +14,7 @@ struct Driver {
     std::map<DevicePtr, size_t> blocks = {};
 
     MemoryPool pool() {
-        return MemoryPool("hip:0", {.malloc = [this](size_t bytes) -> Result<std::optional<DevicePtr>> {
+        return MemoryPool("amd:0", {.malloc = [this](size_t bytes) -> Result<std::optional<DevicePtr>> {
                                         ++mallocs;
                                         if (used + bytes > total) return std::optional<DevicePtr>();
                                         used += blocks[next] = bytes;
@@ -79,13 +79,13 @@ TEST(MemoryPool, TheErrorNamesBytesAskedFreeAndHeld) {
     EXPECT_EQ(got.error().kind, ErrorKind::Device);
     EXPECT_EQ(
         got.error().message,
-        "hip:0 is out of memory: 1048576 bytes asked for, 1040384 of 1048576 free, 8192 in use here; the pool held "
+        "amd:0 is out of memory: 1048576 bytes asked for, 1040384 of 1048576 free, 8192 in use here; the pool held "
         "4096 and gave them back; free tensors or use smaller ones");
 }
 
 TEST(MemoryPool, OtherErrorsOfTheDriverAreNotTakenForAFullDevice) {
     Driver driver;
-    MemoryPool pool("hip:0", {.malloc = [](size_t) -> Result<std::optional<DevicePtr>> {
+    MemoryPool pool("amd:0", {.malloc = [](size_t) -> Result<std::optional<DevicePtr>> {
                                   return make_error(ErrorKind::Device, "hipErrorIllegalAddress");
                               },
                               .synchronize = [&]() -> Result<void> {
