@@ -19,7 +19,7 @@
 namespace strata::emu {
 namespace {
 
-constexpr uint64_t kDefaultBudget = 1ull << 33;  // of a wave, and of a launch for each thread: about a minute of one
+constexpr uint64_t kDefaultBudget = 1ull << 33;  // of a wave, and of a launch for each thread (SECURITY.md)
 constexpr size_t kKernargOffset = 256;           // in the launch area; the dispatch packet is at its start
 
 /// Workgroups to measure: the first two, one in the middle and the last, which meet those of a kernel that divides the same work

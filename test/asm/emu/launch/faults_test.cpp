@@ -259,7 +259,7 @@ TEST_F(Faults, AGridThatCannotEndIsRefusedAndALaunchHasABudgetOfItsOwn) {
     auto empty = load("KERNEL void nothing() {}");
     expect(error(*empty, "nothing", config({2147483647, 65535, 65535}, {1, 1, 1}), Arguments()), ErrorKind::Launch,
            {"kernel 'nothing'", "(2147483647, 65535, 65535)", "cannot end", "STRATA_EMU_LAUNCH_BUDGET"});
-    for (const int threads : {1, 2}) {  // where nobody says another, for about a minute of each thread
+    for (const int threads : {1, 2}) {  // where nobody says another, a wave's for each thread
         LaunchConfig largest = config({2147483647, 1, 1}, {1, 1, 1});
         largest.threads = threads;
         expect(error(*empty, "nothing", largest, Arguments()), ErrorKind::Launch,
@@ -281,6 +281,27 @@ TEST_F(Faults, AGridThatCannotEndIsRefusedAndALaunchHasABudgetOfItsOwn) {
         many.grid = {4, 1, 1};
         EXPECT_TRUE(gpu.launch(*counts, "counts", many, {}));
     }
+}
+
+TEST_F(Faults, AnEndlessLaunchRunsItsBudgetOverAllItsWavesWhateverTheGrid) {
+    auto module = load(
+        "KERNEL void forever(unsigned* turns) { for (;;) __hip_atomic_fetch_add(turns + TX, 1u, "
+        "__ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT); }");
+    constexpr uint64_t kBudget = 2'000'000;
+    Settings limited = settings();
+    limited.emu_launch_budget = kBudget;
+    ScopedSettings scope(limited);
+    for (const unsigned side : {1, 64})
+        for (const unsigned waves : {1, 4}) {
+            Buffer<unsigned> turns(gpu, 256);
+            LaunchConfig many = config({side, side, 1}, {32 * waves, 1, 1});
+            many.threads = 2;
+            expect(error(*module, "forever", many, Arguments() << turns), ErrorKind::Launch, {"2000000 instructions"});
+            uint64_t of_waves = 0;
+            for (unsigned wave = 0; wave < waves; ++wave) of_waves += turns.values()[32 * wave];
+            EXPECT_GT(of_waves, 0u);
+            EXPECT_LT(of_waves, kBudget) << "a turn of the loop is two instructions at least";
+        }
 }
 
 TEST_F(Faults, MemoryOfTheHostThatGoesAwayIsAFaultOfWhoUsesIt) {
