@@ -1,9 +1,11 @@
 """What is said, and done, where the process's surroundings are unusual: no temporary folder, ^C at the start, suspended blocks."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -11,7 +13,7 @@ import pytest
 import strata
 from strata import Tensor
 
-COMMAND = Path(sys.executable).parent / "strata"
+ROOT = Path(__file__).parents[2]
 COMPUTES = "import strata\nwith strata.config(target='hip'): print((strata.Tensor([1.0, 2.0]) * 3.5).tolist())"
 
 
@@ -27,11 +29,17 @@ def test_no_folder_for_temporary_files_names_the_variable_and_the_way_without(tm
     assert right.stdout == "[3.5, 7.0]\n", right.stderr
 
 
-@pytest.mark.skipif(not COMMAND.exists(), reason="no command line is installed")
-def test_an_interrupt_while_the_command_line_imports_ends_it_without_a_traceback(tmp_path):
-    """A module that it imports is interrupted."""
+@pytest.mark.parametrize("checkout", [False, True], ids=["wheel", "checkout"])
+def test_an_interrupt_while_the_command_line_imports_ends_it_without_a_traceback(checkout, tmp_path):
+    """A module that the package imports is interrupted, in a wheel's command and in that of a checkout."""
+    module, function = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]["strata"].split(":")
+    command = [sys.executable, "-c", f"from {module} import {function}; {function}()"]
+    if checkout:
+        (tmp_path / "python").symlink_to(sys.executable)
+        command = [shutil.copy(ROOT / "scripts/strata", tmp_path)]
+    paths = os.pathsep.join([str(tmp_path), *sys.path])
     (tmp_path / "argparse.py").write_text("import os, signal, time\nos.kill(os.getpid(), signal.SIGINT)\ntime.sleep(60)\n")
-    done = subprocess.run([str(COMMAND), "--version"], env={**os.environ, "PYTHONPATH": str(tmp_path)}, capture_output=True, text=True, timeout=60,
+    done = subprocess.run([*command, "--version"], env={**os.environ, "PYTHONPATH": paths}, capture_output=True, text=True, timeout=60,
                           preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
     assert done.returncode == -signal.SIGINT and not done.stdout and not done.stderr
 
