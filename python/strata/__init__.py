@@ -1,12 +1,13 @@
-"""Strata: lazy tensors for AMD GPUs, from tensor expressions down to machine instructions, with an emulated GPU built in.
+"""Strata: lazy tensors for AMD GPUs, from tensor expressions down to machine instructions, with an emulated GPU built
+in.
 
     from strata import Tensor
     x = Tensor.randn(1 << 18)
     print(x.sum().item())
 
 Operations on a Tensor build a graph; realize, item, numpy and tolist schedule, compile and run it. A kernel of your own
-(hip_kernel, asm_kernel) is called with tensors and numbers; it, or a function that builds a strata.uop graph, joins a lazy
-expression through Tensor.custom_kernel.
+(hip_kernel, asm_kernel) is called with tensors and numbers; it, or a function that builds a strata.uop graph, joins a
+lazy expression through Tensor.custom_kernel.
 """
 
 import sys as _sys
@@ -74,8 +75,23 @@ from ._strata import (  # noqa: E402
 for _name in ("dtypes", "emulator", "functional", "operations", "uop"):
     _sys.modules[f"strata.{_name}"] = getattr(_strata, _name)
 
+from ._strata.dtypes import (  # noqa: E402
+    bool,
+    complex64,
+    complex128,
+    float16,
+    float32,
+    float64,
+    int8,
+    int16,
+    int32,
+    int64,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+)
 from .operations import *  # noqa: E402, F403
-from ._strata.dtypes import bool, complex64, complex128, float16, float32, float64, int8, int16, int32, int64, uint8, uint16, uint32, uint64  # noqa: E402
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -90,13 +106,16 @@ if TYPE_CHECKING:
     from .linalg import cross, diagonal, norm, outer, trace
 del TYPE_CHECKING
 
-# Modules that are imported when they are first named, and names that are imported with their module when they first are; all
-# others that are not here come from _namespace.
+# Modules that are imported when they are first named, and names that are imported with their module when they first
+# are; all others that are not here come from _namespace.
 _MODULES = ("asm", "fft", "files", "kernels", "linalg", "nn", "onnx", "optim")
 _MEMBERS = {
-    **dict.fromkeys(("cross", "diagonal", "norm", "outer", "trace"), "linalg"), **dict.fromkeys(("load", "save"), "files"),
-    **dict.fromkeys(("checkpoint", "custom_gradient", "grad", "jvp", "no_grad", "value_and_grad", "vjp"), "_derivatives"),
-    **dict.fromkeys(("asm_kernel", "compile", "hip_kernel"), "kernels"), "explain": "_explain", "jit": "_jit", "profile": "_profile",
+    **dict.fromkeys(("cross", "diagonal", "norm", "outer", "trace"), "linalg"),
+    **dict.fromkeys(("load", "save"), "files"),
+    **dict.fromkeys(("checkpoint", "custom_gradient", "grad", "jvp", "no_grad", "value_and_grad", "vjp"),
+                    "_derivatives"),
+    **dict.fromkeys(("asm_kernel", "compile", "hip_kernel"), "kernels"), "explain": "_explain", "jit": "_jit",
+    "profile": "_profile",
     "__array_namespace_info__": "_namespace.inspection",
 }  # fmt: skip
 newaxis = None
@@ -142,8 +161,8 @@ def _names(owner, of, table):
 
 
 def synchronize(device=""):
-    """Returns once all that this thread gave the current stream of a device (by default the default one) is done. Raises what went
-    wrong there."""
+    """Returns once all that this thread gave the current stream of a device (by default the default one) is done.
+    Raises what went wrong there."""
     current_stream(device).synchronize()
 
 
@@ -167,7 +186,10 @@ def _repr_html(self):
 
 def _delitem(self, place):
     """__delitem__(self, place) -> Never"""
-    raise UsageError(f"[del] a tensor of shape {self.shape} keeps its elements: make another one, x[mask] or strata.cat([x[:i], x[i + 1 :]])")
+    raise UsageError(
+        f"[del] a tensor of shape {self.shape} keeps its elements: make another one, x[mask] or strata.cat([x[:i], "
+        f"x[i + 1 :]])"
+    )
 
 
 Tensor.__delitem__ = _delitem
@@ -191,13 +213,76 @@ def __dir__():
     return sorted(globals())
 
 
-
 __version__ = "0.1.0"
 __array_api_version__ = "2024.12"
 __all__ = [
-    "ArgumentError", "Artifact", "AssemblyError", "CheckError", "CompileError", "CustomKernel", "DType", "DTypeError", "DeviceError", "Error", "Event", "InternalError",
-    "LaunchError", "MemoryFault", "ShapeError", "Stats", "Stream", "Tensor", "Unsupported", "UsageError", "asm", "asm_kernel",
-    "broadcast_shapes", "cat", "checkpoint", "compile", "complex", "config", "cross", "current_stream", "custom_gradient", "default_device", "device_properties", "devices", "diagonal", "dtypes", "emulator",
-    "explain", "fft", "functional", "grad", "gradients", "hip_kernel", "jit", "jvp", "linalg", "load", "manual_seed", "nn", "no_grad", "norm", "onnx", "optim", "outer", "profile", "promote", "realize", "reset_stats", "result_type", "save", "settings", "stack", "stats", "synchronize", "trace", "uop", "value_and_grad", "vjp",
+    "ArgumentError",
+    "Artifact",
+    "AssemblyError",
+    "CheckError",
+    "CompileError",
+    "CustomKernel",
+    "DType",
+    "DTypeError",
+    "DeviceError",
+    "Error",
+    "Event",
+    "InternalError",
+    "LaunchError",
+    "MemoryFault",
+    "ShapeError",
+    "Stats",
+    "Stream",
+    "Tensor",
+    "Unsupported",
+    "UsageError",
+    "asm",
+    "asm_kernel",
+    "broadcast_shapes",
+    "cat",
+    "checkpoint",
+    "compile",
+    "complex",
+    "config",
+    "cross",
+    "current_stream",
+    "custom_gradient",
+    "default_device",
+    "device_properties",
+    "devices",
+    "diagonal",
+    "dtypes",
+    "emulator",
+    "explain",
+    "fft",
+    "functional",
+    "grad",
+    "gradients",
+    "hip_kernel",
+    "jit",
+    "jvp",
+    "linalg",
+    "load",
+    "manual_seed",
+    "nn",
+    "no_grad",
+    "norm",
+    "onnx",
+    "optim",
+    "outer",
+    "profile",
+    "promote",
+    "realize",
+    "reset_stats",
+    "result_type",
+    "save",
+    "settings",
+    "stack",
+    "stats",
+    "synchronize",
+    "trace",
+    "uop",
+    "value_and_grad",
+    "vjp",
     "where",
 ]

@@ -1,6 +1,7 @@
 """Checks of arguments of layers, losses and optimisers: what is wrong is said with the value and with what is taken.
 
-checked(function) adds nothing to a call that works. Where one fails with an error of Python's own, its arguments are looked at by name.
+checked(function) adds nothing to a call that works. Where one fails with an error of Python's own, its arguments are
+looked at by name.
 """
 
 import contextlib
@@ -27,9 +28,16 @@ def integer(where, name, value, least=0):
 
 def real(where, name, value, above=-math.inf, below=math.inf, closed=True):
     """The value, a finite number within [above, below]; within (above, below) where it is not closed."""
-    within = isinstance(value, numbers.Real) and not isinstance(value, bool) and math.isfinite(value) and above <= value <= below
+    within = (
+        isinstance(value, numbers.Real)
+        and not isinstance(value, bool)
+        and math.isfinite(value)
+        and above <= value <= below
+    )
     if not within or not closed and value in (above, below):
-        ends = f", {'at least' if closed else 'above'} {above:g}" * (above > -math.inf) + f", {'at most' if closed else 'below'} {below:g}" * (below < math.inf)
+        ends = f", {'at least' if closed else 'above'} {above:g}" * (
+            above > -math.inf
+        ) + f", {'at most' if closed else 'below'} {below:g}" * (below < math.inf)
         raise UsageError(f"[{where}] {name} is {shown(value)}: a finite number{ends}")
     return value
 
@@ -55,18 +63,28 @@ _SIZES = (lambda v: v is None or _is_real(v) or isinstance(v, (tuple, list)), "a
 _SHAPE = (lambda v: _is_index(v) or isinstance(v, (tuple, list)) and all(map(_is_index, v)), "a shape, such as (2, 3)")
 _STATE = (lambda v: isinstance(v, Mapping), "a dict of tensors by name, as state_dict() gives it")
 _ROWS = {
-    **dict.fromkeys("x x1 x2 a b logits log_probabilities log_probs anchor positive negative input input1 input2 ids indices labels query key value loss theta grid tensor target targets variance".split(), _TENSOR),
-    **dict.fromkeys("weight bias mask memory attn_mask running_mean running_var".split(), (lambda v: v is None or isinstance(v, Tensor), "a Tensor")),
-    **dict.fromkeys("in_features out_features in_channels out_channels num_embeddings embedding_dim embed_dim input_size hidden_size num_heads num_kv_heads num_features num_channels width groups num_groups channels blank n upscale_factor downscale_factor".split(), _INTEGER),
-    **dict.fromkeys("window stride padding dilation output_padding output_size kernel_size size scale_factor".split(), _SIZES),
+    **dict.fromkeys("x x1 x2 a b logits log_probabilities log_probs anchor positive negative input input1 input2 ids "
+                    "indices labels query key value loss theta grid tensor target targets variance".split(), _TENSOR),
+    **dict.fromkeys("weight bias mask memory attn_mask running_mean running_var".split(),
+                    (lambda v: v is None or isinstance(v, Tensor), "a Tensor")),
+    **dict.fromkeys("in_features out_features in_channels out_channels num_embeddings embedding_dim embed_dim "
+                    "input_size hidden_size num_heads num_kv_heads num_features num_channels width groups num_groups "
+                    "channels blank n upscale_factor downscale_factor".split(), _INTEGER),
+    **dict.fromkeys("window stride padding dilation output_padding output_size kernel_size size scale_factor".split(),
+                    _SIZES),
     **dict.fromkeys("shape normalized_shape".split(), _SHAPE),
     **dict.fromkeys("axis dim axes".split(), (_is_axes, "an axis, an integer from 0 on or below 0 from the end")),
-    **dict.fromkeys("eps delta beta margin gamma momentum p alpha slope negative_slope label_smoothing gain std mean low high lower upper min_val max_val threshold lambd tau norm_type end factor max_norm max_value weight_decay base".split(), _REAL),
+    **dict.fromkeys("eps delta beta margin gamma momentum p alpha slope negative_slope label_smoothing gain std mean "
+                    "low high lower upper min_val max_val threshold lambd tau norm_type end factor max_norm max_value "
+                    "weight_decay base".split(), _REAL),
     **dict.fromkeys("reduction mode approximate padding_mode".split(), (lambda v: isinstance(v, str), "a word")),
-    **dict.fromkeys("input_lengths target_lengths".split(), (lambda v: isinstance(v, (list, tuple, Tensor)), "a list of integers")),
+    **dict.fromkeys("input_lengths target_lengths".split(),
+                    (lambda v: isinstance(v, (list, tuple, Tensor)), "a list of integers")),
     "pad": (lambda v: isinstance(v, (list, tuple)), "a list of integers"),
-    "dtype": (lambda v: isinstance(v, str) and v in {t.name for t in dtypes.all} or not isinstance(v, (str, int, float, list, dict)), "a type, such as 'float32'"),
-    "parameters": (lambda v: isinstance(v, Iterable) and not isinstance(v, (str, bytes, Mapping)), "a list of tensors, as module.parameters() gives it"),
+    "dtype": (lambda v: isinstance(v, str) and v in {t.name for t in dtypes.all} or not isinstance(v,
+        (str, int, float, list, dict)), "a type, such as 'float32'"),
+    "parameters": (lambda v: isinstance(v, Iterable) and not isinstance(v, (str, bytes, Mapping)),
+                   "a list of tensors, as module.parameters() gives it"),
     "optimizer": (lambda v: isinstance(v, Callable) and hasattr(v, "parameters"), "an optimiser of strata.optim"),
     "state": (lambda v: v is None or isinstance(v, (Mapping, Tensor, tuple)), _STATE[1]),
     "path": (lambda v: isinstance(v, (str, bytes, os.PathLike)), "the name of a file"),
@@ -101,7 +119,9 @@ def _say_arguments(where, function, given, named):
         signature.bind(*given, **named)
     except TypeError as e:
         count = f"{len(given)} argument{'s' * (len(given) != 1)}{''.join(f', {name}=' for name in named)}"
-        raise ArgumentError(f"[{where}] calls {getattr(function, '__name__', shown(function))}{signature} with {count}: {e}") from None
+        raise ArgumentError(
+            f"[{where}] calls {getattr(function, '__name__', shown(function))}{signature} with {count}: {e}"
+        ) from None
 
 
 def _explain(function, name, given, named, error, is_total):
@@ -113,7 +133,11 @@ def _explain(function, name, given, named, error, is_total):
     try:
         bound = signature.bind(*given, **named).arguments
     except TypeError as e:
-        shape = "; a shape is one argument, such as (2, 3)" if "too many positional" in str(e) and "shape" in signature.parameters else ""
+        shape = (
+            "; a shape is one argument, such as (2, 3)"
+            if "too many positional" in str(e) and "shape" in signature.parameters
+            else ""
+        )
         raise ArgumentError(f"{plain}: {e}{shape}") from None
     for argument, value in bound.items():
         fits, words = _ROWS.get(argument, (None, None))
@@ -121,11 +145,16 @@ def _explain(function, name, given, named, error, is_total):
         if fits and not fits(value) and value is not usual and not isinstance(usual, bool):
             raise ArgumentError(f"{plain}: {argument} is {shown(value)}, not {words}") from None
     if is_total:
-        raise ArgumentError(f"{plain}, got ({', '.join(f'{k}={shown(v)}' for k, v in bound.items())}), of which it cannot make a result: {error}") from error
+        raise ArgumentError(
+            f"{plain}, got ({', '.join(f'{k}={shown(v)}' for k, v in bound.items())}), "
+            f"of which it cannot make a result: {error}"
+        ) from error
 
 
 def _meant(function, named):
-    """The named arguments of a call by the function's own names, where some are torch's or the last version's; else None."""
+    """The named arguments of a call by the function's own names, where some are torch's or the last version's; else
+    None.
+    """
     import inspect
 
     from ._words import by_own_names
@@ -135,8 +164,8 @@ def _meant(function, named):
 
 
 def checked(function, of_object=False, name=None, is_total=False):
-    """The function, whose errors of Python's own say which argument is to blame. is_total: it calls nothing of the user's, so that
-    all of them are errors of its arguments."""
+    """The function, whose errors of Python's own say which argument is to blame. is_total: it calls nothing of the
+    user's, so that all of them are errors of its arguments."""
 
     @functools.wraps(function)
     def call(*given, **named):
@@ -145,11 +174,22 @@ def checked(function, of_object=False, name=None, is_total=False):
         except _PYTHONS as e:
             if isinstance(e, Error):
                 raise
-            if isinstance(e, TypeError) and named.get("requires_grad") is True and "device" in (function.__kwdefaults__ or ()):
+            if (
+                isinstance(e, TypeError)
+                and named.get("requires_grad") is True
+                and "device" in (function.__kwdefaults__ or ())
+            ):
                 return call(*given, **{k: v for k, v in named.items() if k != "requires_grad"}).requires_grad_()
             if isinstance(e, TypeError) and (meant := _meant(function, named)) is not None:
                 return call(*given, **meant)
-            _explain(function, type(given[0]).__name__ if of_object and given else name or function.__name__, given, named, e, is_total)
+            _explain(
+                function,
+                type(given[0]).__name__ if of_object and given else name or function.__name__,
+                given,
+                named,
+                e,
+                is_total,
+            )
             raise
 
     call.is_checked = True
@@ -157,7 +197,8 @@ def checked(function, of_object=False, name=None, is_total=False):
 
 
 def check_all(namespace, module, is_total=False):
-    """Replaces the public functions of a module, and how objects of its classes are made and called, by what is checked. With a dot
+    """Replaces the public functions of a module, and how objects of its classes are made and called, by what is
+    checked. With a dot
     at its end: of the modules below."""
     for name, value in [*namespace.items()]:
         of = getattr(value, "__module__", None)

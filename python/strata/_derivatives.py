@@ -1,5 +1,5 @@
-"""Derivatives of functions of tensors: grad, value_and_grad, vjp and jvp, each of which may be used inside another; gradients of
-one's own; and functions past which no gradient goes, or that are made once more for it."""
+"""Derivatives of functions of tensors: grad, value_and_grad, vjp and jvp, each of which may be used inside another;
+gradients of one's own; and functions past which no gradient goes, or that are made once more for it."""
 
 import functools
 import threading
@@ -22,8 +22,8 @@ def _function(f, name):
 
 
 def _on_stand_ins(where, f, arguments, places, named=types.MappingProxyType({})):
-    """f's result, the tensors that took the place of those arguments, and the arguments as tensors: both with the values that they
-    had at the call, whatever f gives them."""
+    """f's result, the tensors that took the place of those arguments, and the arguments as tensors: both with the
+    values that they had at the call, whatever f gives them."""
     given, originals, stand_ins = list(arguments), [], []
     for i in places:
         originals.append(_strata._twin(_tensor(given[i])))
@@ -47,7 +47,9 @@ def _derivatives(y, stand_ins, originals, seed=None):
     if not isinstance(y, Tensor):
         raise UsageError(f"[grad] the function gives a {type(y).__name__}: it must give a Tensor")
     found = _strata.gradients(y, stand_ins, seed)
-    return [x.zeros_like() if g is None else _strata._replaced(g, stand_ins, originals) for g, x in zip(found, originals)]
+    return [
+        x.zeros_like() if g is None else _strata._replaced(g, stand_ins, originals) for g, x in zip(found, originals)
+    ]
 
 
 def _places(argnums):
@@ -60,9 +62,9 @@ def _places(argnums):
 def value_and_grad(f, argnums=0):
     """A function that gives f's value, a Tensor of one element, and its derivative by an argument.
 
-    argnums: which positional argument, or a tuple of several; then the derivatives are a tuple too. They have the arguments'
-    shapes and types. What f makes of an argument in place (x[0] = 1, x += 1, x.assign(y)) is seen by f alone: derivatives are by
-    what was given, which stays as it is. DTypeError for an argument that is not of floats.
+    argnums: which positional argument, or a tuple of several; then the derivatives are a tuple too. They have the
+    arguments' shapes and types. What f makes of an argument in place (x[0] = 1, x += 1, x.assign(y)) is seen by f
+    alone: derivatives are by what was given, which stays as it is. DTypeError for an argument that is not of floats.
     """
     places = _places(argnums)
 
@@ -92,7 +94,9 @@ def grad(f, argnums=0):
 
 
 def vjp(f, *arguments):
-    """f's value y, and a function that takes a tensor g of y's shape to the derivatives of sum(g * y) by all arguments."""
+    """f's value y, and a function that takes a tensor g of y's shape to the derivatives of sum(g * y) by all
+    arguments.
+    """
     places = tuple(range(len(arguments)))
     y, stand_ins, originals = _on_stand_ins("vjp", _function(f, "vjp"), arguments, places)
     if not isinstance(y, Tensor):
@@ -108,19 +112,25 @@ def vjp(f, *arguments):
 def jvp(f, arguments, tangents):
     """f's value at the arguments, a sequence, and its derivative along the tangents, tensors of their shapes.
 
-    By differentiating twice: what pull_back does is linear in g, and its derivative by g is the one along the tangents. ShapeError
-    for a tangent of another shape.
+    By differentiating twice: what pull_back does is linear in g, and its derivative by g is the one along the tangents.
+    ShapeError for a tangent of another shape.
     """
     _function(f, "jvp")
     for name, given in (("arguments", arguments), ("tangents", tangents)):
         if not isinstance(given, (list, tuple)):
-            raise UsageError(f"[jvp] {name} are a list or tuple with one for each argument of the function, not a {type(given).__name__}")
+            raise UsageError(
+                f"[jvp] {name} are a list or tuple with one for each argument of the function, "
+                f"not a {type(given).__name__}"
+            )
     if len(tangents) != len(arguments):
         raise UsageError(f"[jvp] {len(tangents)} tangents for {len(arguments)} arguments")
     arguments, tangents = [_strata._twin(_tensor(x)) for x in arguments], [_tensor(t) for t in tangents]
     for i, (x, tangent) in enumerate(zip(arguments, tangents)):
         if tangent.shape != x.shape:
-            raise ShapeError(f"[jvp] tangent {i} has shape {tangent.shape}, the argument {x.shape}: a tangent has its argument's shape")
+            raise ShapeError(
+                f"[jvp] tangent {i} has shape {tangent.shape}, the argument {x.shape}: "
+                f"a tangent has its argument's shape"
+            )
         if not (tangent.dtype.is_float or tangent.dtype.is_complex):
             raise DTypeError(f"[jvp] tangent {i} is of {tangent.dtype.name}: cast it to {x.dtype.name}")
     y, pull_back = vjp(f, *arguments)
@@ -137,7 +147,8 @@ def jvp(f, arguments, tangents):
 def _words_of(given):
     if not isinstance(given, (tuple, list)):
         return f"a {type(given).__name__}"
-    return f"a {type(given).__name__} with a {next(type(g).__name__ for g in given if g is not None and not isinstance(g, Tensor))}"
+    odd = next(g for g in given if g is not None and not isinstance(g, Tensor))
+    return f"a {type(given).__name__} with a {type(odd).__name__}"
 
 
 def _floats(arguments):
@@ -148,7 +159,10 @@ def _of_each(given, arguments, what):
     """What arrives at each tensor of floats among the arguments, of what a function gives for all of them."""
     given = (given,) if given is None or isinstance(given, Tensor) else given
     if not isinstance(given, (tuple, list)) or not all(g is None or isinstance(g, Tensor) for g in given):
-        raise UsageError(f"[{what}] the gradient is {_words_of(given)}: it is a Tensor or None, for several arguments a tuple of such")
+        raise UsageError(
+            f"[{what}] the gradient is {_words_of(given)}: it is a Tensor or None, "
+            f"for several arguments a tuple of such"
+        )
     if len(given) != len(arguments):
         raise UsageError(f"[{what}] gives {len(given)} gradients for {len(arguments)} arguments: one for each, or None")
     return [g for g, x in zip(given, arguments) if isinstance(x, Tensor) and x.dtype.is_float]
@@ -157,8 +171,14 @@ def _of_each(given, arguments, what):
 def of_kernel(results, inputs, grad):
     """Results of a user's kernel, of which the first has the gradient that the function says."""
     if not callable(grad):
-        raise UsageError(f"[custom_kernel] grad is {shown(grad)}: a function of what arrives at the result and of the inputs")
-    first = _strata._with_gradient(results[0], _floats(inputs), lambda g: _of_each(called("custom_kernel", grad, (g, *inputs)), inputs, "custom_kernel"))
+        raise UsageError(
+            f"[custom_kernel] grad is {shown(grad)}: a function of what arrives at the result and of the inputs"
+        )
+    first = _strata._with_gradient(
+        results[0],
+        _floats(inputs),
+        lambda g: _of_each(called("custom_kernel", grad, (g, *inputs)), inputs, "custom_kernel"),
+    )
     return first, *results[1:]
 
 
@@ -170,9 +190,9 @@ def custom_gradient(f):
             y = 1 + x.abs()
             return x / y, lambda g: g / (y * y)
 
-    The value is a tensor or a tuple of them; the function gets what arrives at each, of its shape, and gives what arrives at each
-    argument, or None; for one argument that alone. Gradients of the gradient go by its operations. Nothing arrives at other
-    tensors that f uses. UsageError, ShapeError where what it gives does not fit.
+    The value is a tensor or a tuple of them; the function gets what arrives at each, of its shape, and gives what
+    arrives at each argument, or None; for one argument that alone. Gradients of the gradient go by its operations.
+    Nothing arrives at other tensors that f uses. UsageError, ShapeError where what it gives does not fit.
     """
 
     @functools.wraps(_function(f, "custom_gradient"))
@@ -185,7 +205,9 @@ def custom_gradient(f):
         values = value if isinstance(value, tuple) else (value,)
         for v in values:
             if not isinstance(v, Tensor):
-                raise UsageError(f"[custom_gradient] the value is a {type(v).__name__}: it is a Tensor, or a tuple of them")
+                raise UsageError(
+                    f"[custom_gradient] the value is a {type(v).__name__}: it is a Tensor, or a tuple of them"
+                )
 
         def to(place):
             def backward(g):
@@ -201,9 +223,11 @@ def custom_gradient(f):
 
 
 def checkpoint(f):
-    """The function, made once more when gradients go through it: what it computes on the way is not kept from forward to backward.
+    """The function, made once more when gradients go through it: what it computes on the way is not kept from forward
+    to backward.
 
-    It gives a tensor, of the same arguments and variables the same one both times; random numbers are those of the first time.
+    It gives a tensor, of the same arguments and variables the same one both times; random numbers are those of the
+    first time.
     """
 
     @functools.wraps(_function(f, "checkpoint"))
@@ -226,7 +250,9 @@ def checkpoint(f):
         def make(tensors):
             given, sources = [_strata._twin(x) if isinstance(x, Tensor) else x for x in before], []
             for i, t in zip(places, tensors):
-                sources.append(t if _strata._wants_gradient(t) else t.requires_grad_())  # so that values in memory keep their past
+                sources.append(
+                    t if _strata._wants_gradient(t) else t.requires_grad_()
+                )  # so that values in memory keep their past
                 given[i] = _strata._twin(sources[-1])
             return call(given, True)
 
@@ -293,18 +319,22 @@ async def _awaited(made):
 
 
 class no_grad:
-    """What is made inside has no past: no gradient goes past it. For with, and as a decorator of functions, generators and coroutines.
+    """What is made inside has no past: no gradient goes past it. For with, and as a decorator of functions, generators
+    and coroutines.
 
     with strata.no_grad():
         target = model(x)
 
-    A block is of the thread that enters: it holds for whatever else runs there while a generator or an asyncio task is suspended inside
-    of it. Leave it before yield and await, or decorate the function, of which each step is inside then.
+    A block is of the thread that enters: it holds for whatever else runs there while a generator or an asyncio task is
+    suspended inside of it. Leave it before yield and await, or decorate the function, of which each step is inside
+    then.
     """
 
     def __init__(self, f=None):
         if f is not None and not callable(f):
-            raise UsageError(f"[no_grad] takes a function, not a {type(f).__name__}: with strata.no_grad():, or @strata.no_grad")
+            raise UsageError(
+                f"[no_grad] takes a function, not a {type(f).__name__}: with strata.no_grad():, or @strata.no_grad"
+            )
         self._entered, self._function = [], f
         if f is not None:
             functools.update_wrapper(self, f)
@@ -327,7 +357,9 @@ class no_grad:
         if isinstance(made, types.GeneratorType):
             return _steps(made)
         if isinstance(made, types.AsyncGeneratorType):
-            raise UsageError("[no_grad] of an asynchronous generator: write with strata.no_grad(): around what is between its yields")
+            raise UsageError(
+                "[no_grad] of an asynchronous generator: write with strata.no_grad(): around what is between its yields"
+            )
         return _awaited(made) if isinstance(made, types.CoroutineType) else made
 
     def __get__(self, instance, owner=None):

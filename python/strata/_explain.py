@@ -21,9 +21,9 @@ def explain(*tensors):
     """Says which kernels compute tensors, and why each ends where it does.
 
     tensors: Tensors, or lists of them, that are computed together; nothing is run.
-    Returns text: for each kernel its name, which is made of the sizes of its loops, what it computes (operations by count), the
-    bytes of the buffers that it reads and writes, and why its result is stored; then all bytes against the fewest that any
-    schedule moves, those of what the tensors are made of and of the tensors.
+    Returns text: for each kernel its name, which is made of the sizes of its loops, what it computes (operations by
+    count), the bytes of the buffers that it reads and writes, and why its result is stored; then all bytes against the
+    fewest that any schedule moves, those of what the tensors are made of and of the tensors.
     Raises TypeError for what is no Tensor.
     """
     flat = [t for each in tensors for t in (each if isinstance(each, (list, tuple)) else [each])]
@@ -35,8 +35,14 @@ def explain(*tensors):
     lines = []
     for number, (name, result, operations, read, written, why) in enumerate(steps, 1):
         parts = ", ".join(name if count == 1 else f"{count} {name}" for name, count in operations) or "copy"
-        lines.append(f"{number}. {name} -> {result}\n   {parts}\n   reads {bytes_text(read)}, writes {bytes_text(written)}; stored: {why}\n")
+        lines.append(
+            f"{number}. {name} -> {result}\n   {parts}\n   reads {bytes_text(read)}, writes {bytes_text(written)}; "
+            f"stored: {why}\n"
+        )
     moved = sum(step[3] + step[4] for step in steps)
     kernels = "1 kernel" if len(steps) == 1 else f"{len(steps)} kernels"
-    lines.append(f"{kernels}, {bytes_text(moved)}; at least {bytes_text(least)} have to move ({moved / max(least, 1):.2f} times that)\n")
+    lines.append(
+        f"{kernels}, {bytes_text(moved)}; at least {bytes_text(least)} have to move ({moved / max(least, 1):.2f} times "
+        f"that)\n"
+    )
     return Explanation("".join(lines))

@@ -26,7 +26,9 @@ def _cell(value):
 
 
 def shown(x):
-    """A table of one or two axes, its middle left out where it is long, whose values are computed; else what repr says."""
+    """A table of one or two axes, its middle left out where it is long, whose values are computed; else what repr
+    says.
+    """
     text = f"<pre>{escape(repr(x))}</pre>"
     if settings()["debug"] or x.ndim not in (1, 2) or 0 in x.shape:
         return text

@@ -26,7 +26,10 @@ class _Captured:
         self.inputs = self.guards.met(tensors)
         if isinstance(self.inputs, int):
             where = self.before.places[self.inputs].path if self.inputs >= 0 else name
-            raise UsageError(f"[jit] {where} gives another value each time it is looked at: take it outside, and pass it as an argument")
+            raise UsageError(
+                f"[jit] {where} gives another value each time it is looked at: take it outside, "
+                f"and pass it as an argument"
+            )
         self.capture = _strata._Capture(self.inputs)
         self.objects, self.confirmed, self.strange, exempt = objects, False, None, set()
         self.is_fast = given.are_exact  # the C slot knows other containers by what they are, not by what is in them
@@ -36,7 +39,9 @@ class _Captured:
             value = called("jit", function, args, kwargs)
             after, seen = Reach(function, objects), Arguments(args, kwargs, name)
             replaced, self.strange = self.before.changes(after, exempt)
-            if self.strange is None and (seen.key != given.key or any(a is not b for a, b in zip(seen.tensors, tensors))):
+            if self.strange is None and (
+                seen.key != given.key or any(a is not b for a, b in zip(seen.tensors, tensors))
+            ):
                 self.strange = "a container among the arguments was changed"
             results = Results(args, kwargs, after.has, name)
             self.value = results.described(value)
@@ -68,7 +73,8 @@ _fed_places = _FedPlaces()
 
 
 def fed(numbers, owner, changes, dtype="float32", device=""):
-    """A tensor of the numbers that numbers() gives: now, and anew at each replay of a captured function that asked for them.
+    """A tensor of the numbers that numbers() gives: now, and anew at each replay of a captured function that asked for
+    them.
 
     It may change those attributes of the owner, as a count of steps.
     """
@@ -95,29 +101,34 @@ class jit(_strata._Calls):
             step()
             return loss
 
-    The first calls run the function and write down what it launches; two that do the same make the list, whose memory is
-    planned once. The list belongs to what the calls were given: shapes, types, devices and settings, plain values among the
-    arguments, and what the function can reach by name: variables, modules that it imports, code and members of functions and
-    classes, attributes, containers and their order, and the bytes of small arrays in them (64 KiB). Where some of it is another, the function is traced anew, so each size of a tensor has a list of its own.
-    Tensors that the body assigns to or leaves gradients in, tensors that it puts in place of others, and random numbers go on
-    as without jit. The function may be a module, a functools.partial or another object that is called. Arguments and results are
-    tensors, plain values, and lists, tuples and dicts of them; modules and other objects may be arguments too, and objects that
-    were there before the call may come back. Results have no past: gradients do not go through them, so loss.backward() belongs
-    inside.
+    The first calls run the function and write down what it launches; two that do the same make the list, whose memory
+    is
+    planned once. The list belongs to what the calls were given: shapes, types, devices and settings, plain values among
+    the
+    arguments, and what the function can reach by name: variables, modules that it imports, code and members of
+    functions and classes, attributes, containers and their order, and the bytes of small arrays in them (64 KiB). Where
+    some of it is another, the function is traced anew, so each size of a tensor has a list of its own. Tensors that the
+    body assigns to or leaves gradients in, tensors that it puts in place of others, and random numbers go on as without
+    jit. The function may be a module, a functools.partial or another object that is called. Arguments and results are
+    tensors, plain values, and lists, tuples and dicts of them; modules and other objects may be arguments too, and
+    objects that
+    were there before the call may come back. Results have no past: gradients do not go through them, so loss.backward()
+    belongs inside.
 
-    UsageError for what a replay would not do again: reading values of tensors (item(), numpy(), if x > 0), NumPy arrays and
-    random generators that the body uses (small arrays that objects hold are compared instead), tensors out of its sight, and,
-    at the third call in a row, other things that the body changes (a counter, a list that grows) or numbers that come from
-    nowhere. Inside of grad, vjp and other captured functions it is the plain function.
+    UsageError for what a replay would not do again: reading values of tensors (item(), numpy(), if x > 0), NumPy arrays
+    and random generators that the body uses (small arrays that objects hold are compared instead), tensors out of its
+    sight, and, at the third call in a row, other things that the body changes (a counter, a list that grows) or numbers
+    that come from nowhere. Inside of grad, vjp and other captured functions it is the plain function.
 
-    Not seen is what changes after the second call where no name of the function leads to: files, environment variables, the
-    time and random numbers of the host that stay the same for two calls; the inside of objects of other C extensions and of
-    installed packages; large arrays that are reached by other ways than their name (vars(), getattr() with a made-up name).
-    Pass what such things give as a tensor or a plain value.
+    Not seen is what changes after the second call where no name of the function leads to: files, environment variables,
+    the time and random numbers of the host that stay the same for two calls; the inside of objects of other C
+    extensions and of installed packages; large arrays that are reached by other ways than their name (vars(), getattr()
+    with a made-up name). Pass what such things give as a tensor or a plain value.
 
-    symbolic=True is for sizes that differ from call to call, as a text's length: each size still has a list of its own, traced
-    twice, but from the second size on kernels serve all sizes up to the next power of two, so that few are compiled. They mask
-    what is beyond a size. Kernels with scans, those that divide by a size, and all under a beam are compiled for each size.
+    symbolic=True is for sizes that differ from call to call, as a text's length: each size still has a list of its own,
+    traced twice, but from the second size on kernels serve all sizes up to the next power of two, so that few are
+    compiled. They mask what is beyond a size. Kernels with scans, those that divide by a size, and all under a beam are
+    compiled for each size.
 
     captures: how many lists there are. launches: kernels of the last one. reason: why the last trace was made.
     """
@@ -180,7 +191,11 @@ class jit(_strata._Calls):
         for captured in tuple(self._known.get(given.key, ())):
             inputs = captured.guards.met(given.tensors)
             if isinstance(inputs, int):
-                whys.append(f"{captured.before.places[inputs].path} is another" if inputs >= 0 else "other tensors are one and the same")
+                whys.append(
+                    f"{captured.before.places[inputs].path} is another"
+                    if inputs >= 0
+                    else "other tensors are one and the same"
+                )
                 continue
             if (other := captured.capture.mismatch(inputs)) is not None:
                 whys.append(other)
@@ -212,7 +227,10 @@ class jit(_strata._Calls):
         self._use(now)
         self.reason = differs or (self.reason if candidate else why)
         if now.strikes >= STRIKES:
-            raise UsageError(f"[jit] {self.__name__} does not do the same in each call: {differs}. Pass what changes as a tensor, or leave jit out")
+            raise UsageError(
+                f"[jit] {self.__name__} does not do the same in each call: {differs}. Pass what changes as a tensor, "
+                f"or leave jit out"
+            )
         self._keep_few()
         return value
 
@@ -221,7 +239,11 @@ class jit(_strata._Calls):
         count = sum(map(len, self._known.values()))
         if count > FEW and not self._warned and not self.symbolic:
             self._warned = True
-            warnings.warn(f"[jit] {self.__name__} was captured {count} times; the last time since {self.reason}. Pass what changes as a tensor", stacklevel=4)
+            warnings.warn(
+                f"[jit] {self.__name__} was captured {count} times; the last time since {self.reason}. "
+                f"Pass what changes as a tensor",
+                stacklevel=4,
+            )
         while sum(map(len, self._known.values())) > KEPT:
             first = next(iter(self._known))
             self._known[first].pop()

@@ -13,11 +13,18 @@ _BASES = (list, tuple, dict, collections.OrderedDict)
 
 
 def is_bare(value):
-    """Is it a container that has its items and nothing else: a list, tuple, dict or OrderedDict, or of a class over one?"""
+    """Is it a container that has its items and nothing else: a list, tuple, dict or OrderedDict, or of a class over
+    one?
+    """
     cls = type(value)
     if cls in _BASES[:3]:
         return True
-    if not isinstance(value, (list, tuple, dict)) or isinstance(value, collections.defaultdict) or hasattr(cls, "n_sequence_fields") or getattr(value, "__dict__", None):
+    if (
+        not isinstance(value, (list, tuple, dict))
+        or isinstance(value, collections.defaultdict)
+        or hasattr(cls, "n_sequence_fields")
+        or getattr(value, "__dict__", None)
+    ):
         return False
     own = cls.__mro__[: next(i for i, base in enumerate(cls.__mro__) if base in _BASES)]
     return all(base.__flags__ & HEAP_TYPE and not vars(base).get("__slots__") for base in own)
@@ -32,9 +39,14 @@ class _Walk:
     def enter(self, container):
         self._left -= len(container)
         if id(container) in self._around:
-            raise UsageError(f"[jit] {self.path}: a {type(container).__name__} holds itself, which has no end: pass its parts")
+            raise UsageError(
+                f"[jit] {self.path}: a {type(container).__name__} holds itself, which has no end: pass its parts"
+            )
         if self._left < 0 or len(self._around) >= DEEPEST:
-            raise UsageError(f"[jit] {self.path}: containers with more than {MOST} values, or more than {DEEPEST} within one another: pass large data as tensors")
+            raise UsageError(
+                f"[jit] {self.path}: containers with more than {MOST} values, "
+                f"or more than {DEEPEST} within one another: pass large data as tensors"
+            )
         self._around.add(id(container))
 
     def leave(self, container):
@@ -44,8 +56,8 @@ class _Walk:
 class Arguments(_Walk):
     """key: a hashable description of what a call was given; its tensors and other objects are in the lists.
 
-    Of a class over a container its key has the class, which is among the objects. are_exact: no container is of a class whose
-    objects may get attributes, so that objects that are the same have the same items.
+    Of a class over a container its key has the class, which is among the objects. are_exact: no container is of a class
+    whose objects may get attributes, so that objects that are the same have the same items.
     """
 
     def __init__(self, args, kwargs, path):
@@ -59,18 +71,27 @@ class Arguments(_Walk):
             self.tensors.append(value)
             return Tensor
         if isinstance(value, (list, tuple, dict)) and is_bare(value):
-            self.are_exact = self.are_exact and (kind in _BASES[:3] or isinstance(value, tuple) and not kind.__dictoffset__)
+            self.are_exact = self.are_exact and (
+                kind in _BASES[:3] or isinstance(value, tuple) and not kind.__dictoffset__
+            )
             if kind not in _BASES:
                 self.objects.append(kind)
             self.enter(value)
-            items = [(key, self._parts(item)) for key, item in value.items()] if isinstance(value, dict) else map(self._parts, value)
+            items = (
+                [(key, self._parts(item)) for key, item in value.items()]
+                if isinstance(value, dict)
+                else map(self._parts, value)
+            )
             found = kind, *items
             self.leave(value)
             return found
         if isinstance(value, PLAIN):
             return kind, repr(value) if isinstance(value, (float, complex, np.generic)) else value
         if isinstance(value, np.ndarray):
-            raise UsageError(f"[jit] {self.path} holds a NumPy array, whose values a captured function would keep: pass strata.Tensor(array)")
+            raise UsageError(
+                f"[jit] {self.path} holds a NumPy array, whose values a captured function would keep: "
+                f"pass strata.Tensor(array)"
+            )
         self.objects.append(value)
         return object, id(value)
 
@@ -82,12 +103,16 @@ def _ways_in(args, kwargs):
         way, value = pending.pop()
         if isinstance(value, (list, tuple, dict)) and is_bare(value) and id(value) not in ways:
             ways[id(value)] = way
-            pending += [((*way, key), item) for key, item in (value.items() if isinstance(value, dict) else enumerate(value))]
+            pending += [
+                ((*way, key), item) for key, item in (value.items() if isinstance(value, dict) else enumerate(value))
+            ]
     return ways
 
 
 class _Made:
-    """Makes another container than a list, tuple or dict of its items, past what its class may do in a constructor of its own."""
+    """Makes another container than a list, tuple or dict of its items, past what its class may do in a constructor of
+    its own.
+    """
 
     def __init__(self, value):
         self.cls, self.base = type(value), next(base for base in _BASES[::-1] if isinstance(value, base))
@@ -112,7 +137,8 @@ class _Made:
 class Results(_Walk):
     """described(value) is what _Capture.finish takes; tensors has its tensors, each once.
 
-    What was there before the call, as an argument or where the function reaches it, comes back itself: reached(value) says so.
+    What was there before the call, as an argument or where the function reaches it, comes back itself: reached(value)
+    says so.
     """
 
     def __init__(self, args, kwargs, reached, path):
@@ -136,7 +162,10 @@ class Results(_Walk):
         if self._reached(value):
             return "plain", value
         if not isinstance(value, (list, tuple, dict)):
-            raise UsageError(f"[jit] {self.path} gives a {type(value).__name__} back: tensors, plain values, lists, tuples and dicts of them, and what was there before can be")
+            raise UsageError(
+                f"[jit] {self.path} gives a {type(value).__name__} back: tensors, plain values, lists, "
+                f"tuples and dicts of them, and what was there before can be"
+            )
         if id(value) in self._made:
             return "again", self._made[id(value)]
         self.enter(value)
@@ -152,12 +181,18 @@ class Results(_Walk):
         if type(value) in (list, tuple):
             return type(value), parts
         if not is_bare(value) and type(value) is not collections.defaultdict:
-            raise UsageError(f"[jit] {self.path} gives a {type(value).__name__} back, which has more than its items: give a {_Made(value).base.__name__} back, or its parts")
+            raise UsageError(
+                f"[jit] {self.path} gives a {type(value).__name__} back, which has more than its items: "
+                f"give a {_Made(value).base.__name__} back, or its parts"
+            )
         make = _Made(value)
         try:
             make(value.values() if make.keys is not None else value)
         except TypeError as e:
-            raise UsageError(f"[jit] {self.path} gives a {type(value).__name__} back, which cannot be made of its items ({e}): give a {make.base.__name__} back") from None
+            raise UsageError(
+                f"[jit] {self.path} gives a {type(value).__name__} back, which cannot be made of its items ({e}): "
+                f"give a {make.base.__name__} back"
+            ) from None
         return make, parts
 
 

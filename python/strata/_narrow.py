@@ -28,7 +28,8 @@ def _each(value: Any, change: Callable[[Tensor], Tensor]) -> Any:
 
 
 def rounded_once(f: _F) -> _F:
-    """The function, of float32 where tensors among its arguments are narrower floats; what it gives is rounded to their type.
+    """The function, of float32 where tensors among its arguments are narrower floats; what it gives is rounded to their
+    type.
 
     Beside a wide tensor narrow ones take its type, and so does the result.
     """

@@ -1,5 +1,5 @@
-"""NumPy's functions on tensors: those that Strata has give a Tensor, the others are computed by NumPy, on the host, from the
-values.
+"""NumPy's functions on tensors: those that Strata has give a Tensor, the others are computed by NumPy, on the host,
+from the values.
 
 Imported at the first call of one.
 """
@@ -54,7 +54,8 @@ FUNCTIONS = {
     "quantile": lambda a, q, axis=None, keepdims=False: strata.quantile(a, q, axis, keepdims),
     "ravel": lambda a: a.flatten(),
     "real": lambda val: val.real,
-    "repeat": lambda a, repeats, axis=None: a.repeat(repeats.tolist() if isinstance(repeats, numpy.ndarray) else repeats, axis),
+    "repeat": lambda a, repeats,
+    axis=None: a.repeat(repeats.tolist() if isinstance(repeats, numpy.ndarray) else repeats, axis),
     "reshape": lambda a, shape: a.reshape(shape),
     "roll": lambda a, shift, axis=None: strata.roll(a, shift, axis),
     "round": lambda a, decimals=0: a.round() if decimals == 0 else NotImplemented,
@@ -62,7 +63,8 @@ FUNCTIONS = {
     "sort": lambda a, axis=-1: a.flatten().sort() if axis is None else a.sort(axis),
     "squeeze": lambda a, axis=None: a.squeeze(axis),
     "stack": lambda arrays, axis=0: strata.stack(arrays, axis),
-    "std": lambda a, axis=None, ddof=0, keepdims=False, correction=None: a.std(axis, correction if correction is not None else ddof, keepdims),
+    "std": lambda a, axis=None, ddof=0, keepdims=False,
+    correction=None: a.std(axis, correction if correction is not None else ddof, keepdims),
     "sum": lambda a, axis=None, dtype=None, keepdims=False: a.sum(axis, keepdims, dtype),
     "swapaxes": lambda a, axis1, axis2: a.transpose(axis1, axis2),
     "take": lambda a, indices, axis=None: a.take(_tensors(indices)[0], axis),
@@ -72,14 +74,17 @@ FUNCTIONS = {
     "transpose": lambda a, axes=None: a.T if axes is None else a.permute(axes),
     "tril": lambda m, k=0: m.tril(k) if m.ndim > 1 else NotImplemented,
     "triu": lambda m, k=0: m.triu(k) if m.ndim > 1 else NotImplemented,
-    "var": lambda a, axis=None, ddof=0, keepdims=False, correction=None: a.var(axis, correction if correction is not None else ddof, keepdims),
+    "var": lambda a, axis=None, ddof=0, keepdims=False,
+    correction=None: a.var(axis, correction if correction is not None else ddof, keepdims),
     "where": lambda condition, x, y: strata.where(condition, x, y),
     "zeros_like": lambda a, dtype=None: a.zeros_like(dtype),
 }  # fmt: skip
 SAME = {"amax": "max", "amin": "min", "concat": "concatenate", "around": "round"}
 # Universal functions of another name than Strata's.
-UNIVERSAL = {"absolute": "abs", "arccos": "acos", "arccosh": "acosh", "arcsin": "asin", "arcsinh": "asinh", "arctan": "atan", "arctan2": "atan2", "arctanh": "atanh", "conjugate": "conj",
-             "invert": "bitwise_invert", "left_shift": "bitwise_left_shift", "right_shift": "bitwise_right_shift", "rint": "round", "power": "pow"}  # fmt: skip
+UNIVERSAL = {"absolute": "abs", "arccos": "acos", "arccosh": "acosh", "arcsin": "asin", "arcsinh": "asinh",
+             "arctan": "atan", "arctan2": "atan2", "arctanh": "atanh", "conjugate": "conj",
+             "invert": "bitwise_invert", "left_shift": "bitwise_left_shift", "right_shift": "bitwise_right_shift",
+             "rint": "round", "power": "pow"}  # fmt: skip
 _NO_VALUE = numpy._NoValue
 
 
@@ -102,7 +107,11 @@ def _on_host(value):
 
 def _ours(f, given, named):
     """f's result, or NotImplemented where the call says more than f takes."""
-    named = {name: value for name, value in named.items() if value is not _NO_VALUE and not (value is None and name in ("out", "where", "order", "kind"))}
+    named = {
+        name: value
+        for name, value in named.items()
+        if value is not _NO_VALUE and not (value is None and name in ("out", "where", "order", "kind"))
+    }
     try:
         inspect.signature(f).bind(*given, **named)
     except TypeError:
@@ -119,7 +128,11 @@ def function(f, given, named):
     name = f"{module}.{f.__name__}" if module else f.__name__
     row = FUNCTIONS.get(SAME.get(name, name))
     found = _ours(row, given, named) if row else NotImplemented
-    return f(*_on_host(given), **{name: _on_host(value) for name, value in named.items()}) if found is NotImplemented else found
+    return (
+        f(*_on_host(given), **{name: _on_host(value) for name, value in named.items()})
+        if found is NotImplemented
+        else found
+    )
 
 
 def universal(f, method, given, named):

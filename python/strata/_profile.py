@@ -5,8 +5,8 @@ import linecache
 import os
 
 from . import _strata
-from ._written import written
 from ._explain import bytes_text
+from ._written import written
 
 HOT = 4  # instructions that a table shows of a kernel
 KERNELS = 8  # kernels whose instructions it shows
@@ -34,7 +34,7 @@ def origin(launch, place, lowered):
     if os.path.isfile(file):
         text = linecache.getline(file, line)
     else:  # a name that Strata gave to the kernel's text; in <> stands what it put before
-        text = "" if "<" in file else "".join(launch["source"].splitlines()[line - 1:line])
+        text = "" if "<" in file else "".join(launch["source"].splitlines()[line - 1 : line])
     return f"{os.path.basename(file)}:{line}" + (f": {text.strip()}" if text.strip() else "")
 
 
@@ -44,7 +44,9 @@ def with_origins(launch, done):
     if id(launch.get("instructions")) not in done:
         done.add(id(launch.get("instructions")))
         lowered = operations(launch["assembly"])
-        places = launch.get("instructions", []) + [s for w in launch.get("waves_of_first_workgroup", []) for s in w["stalls"]]
+        places = launch.get("instructions", []) + [
+            s for w in launch.get("waves_of_first_workgroup", []) for s in w["stalls"]
+        ]
     for place in places:
         for each in (place, place.get("waited_for")):
             if each:
@@ -53,7 +55,7 @@ def with_origins(launch, done):
 
 
 def short(text, width):
-    return text if len(text) <= width else text[:width - 3] + "..."
+    return text if len(text) <= width else text[: width - 3] + "..."
 
 
 def bound_text(launch):
@@ -66,7 +68,9 @@ def waves_text(launch):
     if "bound" not in launch:
         return ""
     limit = launch["occupancy_limit"]
-    return f"{launch['waves_per_simd']:g} of {launch['most_waves_per_simd']:g}" + ("" if limit == "none" else f" ({limit})")
+    return f"{launch['waves_per_simd']:g} of {launch['most_waves_per_simd']:g}" + (
+        "" if limit == "none" else f" ({limit})"
+    )
 
 
 def moved_text(launch):
@@ -95,13 +99,21 @@ def table(rows):
     """Lines of columns as wide as what is in them; numbers on the right."""
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     left = (0, 3, 4)
-    return "".join("  ".join(cell.ljust(w) if i in left else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths))).rstrip() + "\n" for row in rows)
+    return "".join(
+        "  ".join(
+            cell.ljust(w) if i in left else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths))
+        ).rstrip()
+        + "\n"
+        for row in rows
+    )
 
 
 def stalls_text(launch):
     """The instructions that a kernel's waves stand longest before."""
     all_stalls = sum(one["stall_cycles"] for one in launch["instructions"])
-    hot = sorted((one for one in launch["instructions"] if one["stall_cycles"]), key=lambda one: -one["stall_cycles"])[:HOT]
+    hot = sorted((one for one in launch["instructions"] if one["stall_cycles"]), key=lambda one: -one["stall_cycles"])[
+        :HOT
+    ]
     if not hot:
         return ""
     lines = [f"\n{launch['kernel']}: where its waves stall\n"]
@@ -113,12 +125,18 @@ def stalls_text(launch):
         if one["origin"]:
             lines.append(f"        {short(one['origin'], 110)}\n")
         if cause:
-            lines.append(f"        waits for +{cause['pc']:#06x}  {short(cause['instruction'], 60)}" + (f"  ({short(cause['origin'], 80)})" if cause["origin"] else "") + "\n")
+            lines.append(
+                f"        waits for +{cause['pc']:#06x}  {short(cause['instruction'], 60)}"
+                + (f"  ({short(cause['origin'], 80)})" if cause["origin"] else "")
+                + "\n"
+            )
     return "".join(lines)
 
 
 class Trace:
-    """Events of chrome://tracing and ui.perfetto.dev (Trace Event Format): kernels and the waves of one of their workgroups."""
+    """Events of chrome://tracing and ui.perfetto.dev (Trace Event Format): kernels and the waves of one of their
+    workgroups.
+    """
 
     def __init__(self):
         self.events, self.devices, self.tracks, self.now_us = [], [], set(), {}
@@ -126,7 +144,9 @@ class Trace:
     def track(self, device, number, name):
         if device not in self.devices:
             self.devices.append(device)
-            self.events.append({"ph": "M", "name": "process_name", "pid": self.devices.index(device), "args": {"name": device}})
+            self.events.append(
+                {"ph": "M", "name": "process_name", "pid": self.devices.index(device), "args": {"name": device}}
+            )
         pid = self.devices.index(device)
         if (pid, number) not in self.tracks:
             self.tracks.add((pid, number))
@@ -139,15 +159,36 @@ class Trace:
     def add(self, launch):
         device, start = launch["device"], self.now_us.get(launch["device"], 0)
         end = self.now_us[device] = start + launch["time_ms"] * 1e3
-        facts = ("grid", "block", "bound", "waves_per_simd", "occupancy_limit", "dram_bytes", "least_bytes", "lds_conflict_cycles")
-        self.slice(self.track(device, 0, "kernels"), launch["kernel"], start, end, {key: launch[key] for key in facts if key in launch})
+        facts = (
+            "grid",
+            "block",
+            "bound",
+            "waves_per_simd",
+            "occupancy_limit",
+            "dram_bytes",
+            "least_bytes",
+            "lds_conflict_cycles",
+        )
+        self.slice(
+            self.track(device, 0, "kernels"),
+            launch["kernel"],
+            start,
+            end,
+            {key: launch[key] for key in facts if key in launch},
+        )
         for number, wave in enumerate(launch.get("waves_of_first_workgroup", [])):
             track = self.track(device, 1 + number, f"a workgroup's wave {number}")
             begin = start + launch["bound_cycles"]["launch"] / launch["mhz"]
             self.slice(track, launch["kernel"], begin, min(begin + wave["end_us"], end), {})
             for stall in wave["stalls"]:
                 if begin + stall["end_us"] <= end:
-                    self.slice(track, "stall", begin + stall["start_us"], begin + stall["end_us"], {"before": stall["instruction"], "origin": stall["origin"]})
+                    self.slice(
+                        track,
+                        "stall",
+                        begin + stall["start_us"],
+                        begin + stall["end_us"],
+                        {"before": stall["instruction"], "origin": stall["origin"]},
+                    )
 
     def json(self):
         return json.dumps({"traceEvents": self.events, "displayTimeUnit": "ns"})
@@ -213,8 +254,9 @@ def profile(trace=None):
     """with strata.profile() as p: collects what holds up each launch of the block; print(p) shows it.
 
     trace: a file to write when the block ends, for chrome://tracing or ui.perfetto.dev.
-    Returns a Profile: `launches` is a list of dicts (kernel, time_ms, bound, bound_cycles, occupancy, occupancy_limit, dram_bytes, least_bytes,
-    lds_conflict_cycles, instructions with their stalls and origins, ...), to_json() the same as text, save_trace(file) the trace.
+    Returns a Profile: `launches` is a list of dicts (kernel, time_ms, bound, bound_cycles, occupancy, occupancy_limit,
+    dram_bytes, least_bytes, lds_conflict_cycles, instructions with their stalls and origins, ...), to_json() the same
+    as text, save_trace(file) the trace.
     Raises TypeError for a trace that is no file name, OSError where it cannot be written.
     """
     return Profile(trace)

@@ -1,4 +1,6 @@
-"""What a function can reach from its variables: the tensors it may read and change, and all else that decides what it does."""
+"""What a function can reach from its variables: the tensors it may read and change, and all else that decides what it
+does.
+"""
 
 import array
 import collections
@@ -22,14 +24,27 @@ BYTES = (np.ndarray, bytearray, memoryview, array.array, mmap.mmap)  # whose con
 MOST = 200_000  # places
 COMPARED = 1 << 16  # bytes of one of BYTES that each call compares
 HEAP_TYPE = 1 << 9  # in __flags__ of a class that is made while Python runs
-STRUCTURE = ("length", "keys", "object", "function", "bases", "attribute")  # kinds of places that say which values there are
-HIDDEN = ("__next__", "bit_generator", "getrandbits")  # of iterators and random generators, whose next value is another one
+STRUCTURE = (
+    "length",
+    "keys",
+    "object",
+    "function",
+    "bases",
+    "attribute",
+)  # kinds of places that say which values there are
+HIDDEN = (
+    "__next__",
+    "bit_generator",
+    "getrandbits",
+)  # of iterators and random generators, whose next value is another one
 
 
 class Place:
-    """Where a value was found, or what decides which values are there: by kind as _Guards of bindings/python/guards_p.h has them.
+    """Where a value was found, or what decides which values are there: by kind as _Guards of bindings/python/guards_p.h
+    has them.
 
-    holder[key] of a dict, list, tuple, deque or class, the contents of a cell or context variable, an attribute of another holder.
+    holder[key] of a dict, list, tuple, deque or class, the contents of a cell or context variable, an attribute of
+    another holder.
     """
 
     __slots__ = ("kind", "holder", "key", "value", "path", "content")
@@ -45,7 +60,12 @@ class Place:
 
     def became(self, other):
         """Is it another value now?"""
-        if self.kind != other.kind or self.content != other.content or self.kind in STRUCTURE and _differ(self.key, other.key):
+        if (
+            self.kind != other.kind
+            or self.content != other.content
+            or self.kind in STRUCTURE
+            and _differ(self.key, other.key)
+        ):
             return True
         if self.kind in ("keys", "function"):
             return len(self.value) != len(other.value) or any(_differ(a, b) for a, b in zip(self.value, other.value))
@@ -75,18 +95,24 @@ def content_of(value):
     """(format, shape, bytes) of memory; None where those are many, or objects."""
     try:
         with memoryview(value) as view:
-            return (view.format, view.shape, view.tobytes()) if view.nbytes <= COMPARED and "O" not in view.format else None
+            return (
+                (view.format, view.shape, view.tobytes())
+                if view.nbytes <= COMPARED and "O" not in view.format
+                else None
+            )
     except (BufferError, ValueError):  # dates; what is closed
         return None
 
 
 def names_in(code):
-    """(global names, all names with those of attributes, those whose value is read, (module, level) of imports) that a code object
-    and those inside it say."""
+    """(global names, all names with those of attributes, those whose value is read, (module, level) of imports) that a
+    code object and those inside it say."""
     of_globals, all_names, read, imports, pending = {}, {}, set(), {}, [code]
     while pending:
         one = pending.pop()
-        all_names.update(dict.fromkeys((*one.co_names, *(c for c in one.co_consts if isinstance(c, str) and c.isidentifier()))))
+        all_names.update(
+            dict.fromkeys((*one.co_names, *(c for c in one.co_consts if isinstance(c, str) and c.isidentifier())))
+        )
         instructions = [*dis.get_instructions(one)]
         for at, i in enumerate(instructions):
             if i.opname in ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"):
@@ -158,18 +184,26 @@ class Reach:
 
     def _add(self, kind, holder, key, value, path, content=None):
         if len(self.places) >= MOST:
-            raise UsageError(f"[jit] the function reaches more than {MOST} values, of {path} and others: pass large data as tensors")
+            raise UsageError(
+                f"[jit] the function reaches more than {MOST} values, of {path} and others: pass large data as tensors"
+            )
         self.places.append(Place(kind, holder, key, value, path, content))
 
     def _visit(self, holder, key, value, path, named=False):
         if isinstance(value, Tensor):
             return self._add("tensor", holder, key, value, path)
         if isinstance(value, np.ndarray):
-            raise UsageError(f"[jit] {path} is a NumPy array, whose values a captured function would keep: make it a strata.Tensor before")
+            raise UsageError(
+                f"[jit] {path} is a NumPy array, whose values a captured function would keep: "
+                f"make it a strata.Tensor before"
+            )
         if isinstance(value, BYTES):
             return self._visit_bytes(holder, key, value, path)
         if named and any(hasattr(value, name) for name in HIDDEN) and not isinstance(value, (type, types.ModuleType)):
-            raise UsageError(f"[jit] {path} gives another value each time, and a captured function would keep one: draw it outside and pass it as a tensor")
+            raise UsageError(
+                f"[jit] {path} gives another value each time, and a captured function would keep one: "
+                f"draw it outside and pass it as a tensor"
+            )
         self._add("same", holder, key, value, path)
         self._visit_inside(value, path)
 
@@ -198,7 +232,9 @@ class Reach:
             self._items(value, enumerate(value), path)
         elif isinstance(value, tuple):
             for i, item in enumerate(value):  # which is there for as long as the tuple
-                self._visit_attribute(value, i, item, f"{path}[{i}]") if isinstance(item, (Tensor, *BYTES)) else self._visit_inside(item, f"{path}[{i}]")
+                self._visit_attribute(value, i, item, f"{path}[{i}]") if isinstance(
+                    item, (Tensor, *BYTES)
+                ) else self._visit_inside(item, f"{path}[{i}]")
         elif isinstance(value, types.FunctionType):
             return self._visit_function(value, path)
         elif isinstance(value, types.MethodType):
@@ -221,7 +257,11 @@ class Reach:
             for name, item in own.items():
                 self._visit_attribute(own, name, item, f"{path}.{name}")
         for cls in type(value).__mro__:
-            slots = [name for name, member in vars(cls).items() if isinstance(member, types.MemberDescriptorType)] if is_of_user(cls.__module__) else ()
+            slots = (
+                [name for name, member in vars(cls).items() if isinstance(member, types.MemberDescriptorType)]
+                if is_of_user(cls.__module__)
+                else ()
+            )
             for name in slots:
                 try:
                     found = object.__getattribute__(value, name)
@@ -265,7 +305,10 @@ class Reach:
             live.update(*(names for _, names in now))
         for path in self._large:
             if re.findall(r"\w+", re.sub(r"\[.*?\]", "", path))[-1] in live:
-                raise UsageError(f"[jit] {path} is an array of objects or of more than {COMPARED} bytes, whose values a captured function would keep: make it a strata.Tensor before")
+                raise UsageError(
+                    f"[jit] {path} is an array of objects or of more than {COMPARED} bytes, "
+                    f"whose values a captured function would keep: make it a strata.Tensor before"
+                )
 
     def _items(self, holder, items, path):
         for key, item in items:
@@ -288,7 +331,13 @@ class Reach:
             self._add("keys", own, None, tuple(own), f"the attributes of {path}")
             self._items(own, own.items(), path)
         if is_of_user(function.__globals__.get("__name__")):
-            self._add("function", function, function.__code__, (function.__defaults__, function.__kwdefaults__), f"the code of {path}")
+            self._add(
+                "function",
+                function,
+                function.__code__,
+                (function.__defaults__, function.__kwdefaults__),
+                f"the code of {path}",
+            )
             of_globals, names, read, imports = names_in(function.__code__)
             self._functions.append((called, read))
             self._visit_names(function.__globals__, of_globals, names, "")
@@ -351,7 +400,9 @@ class Reach:
                 self._seen.add(id(f))
                 self._kept.append(f)
                 self._visit_function(f, path, None if overrides or name.startswith("__") else name)
-        if not functions and name.startswith("__") and not callable(member) or name == "_abc_impl":  # names and caches of Python's own
+        if (
+            not functions and name.startswith("__") and not callable(member) or name == "_abc_impl"
+        ):  # names and caches of Python's own
             return
         if functions or name.startswith("__"):
             return self._add("same", base, name, member, path)

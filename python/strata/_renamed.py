@@ -5,7 +5,11 @@ import warnings
 
 
 def warn(where, old, new):
-    warnings.warn(f"[{where}] {old} is now called {new}; the old name will go in the next version", DeprecationWarning, stacklevel=4)
+    warnings.warn(
+        f"[{where}] {old} is now called {new}; the old name will go in the next version",
+        DeprecationWarning,
+        stacklevel=4,
+    )
 
 
 def renamed_attribute(old, new):

@@ -20,8 +20,8 @@ def _beside(path):
 
 @contextlib.contextmanager
 def written(path, mode="wb"):
-    """A file to write to, which takes the name when the block ends, and goes where it raises. A device, pipe or socket that has the
-    name is written to itself."""
+    """A file to write to, which takes the name when the block ends, and goes where it raises. A device, pipe or socket
+    that has the name is written to itself."""
     path = Path(os.fspath(path))
     try:
         there = os.stat(path)

@@ -1,19 +1,22 @@
-"""Discrete Fourier transforms: the fft extension of the Python array API 2024.12, with numpy.fft's names and conventions.
+"""Discrete Fourier transforms: the fft extension of the Python array API 2024.12, with numpy.fft's names and
+conventions.
 
     spectrum = strata.fft.rfft(signal)              # (..., n) real -> (..., n // 2 + 1) complex
     signal = strata.fft.irfft(spectrum, n=signal.shape[-1])
 
 forward:  X[k] = sum_j x[j] exp(-2 pi i j k / n);  backward: x[j] = sum_k X[k] exp(2 pi i j k / n) / n.
 
-Every transform is a graph, of one kernel a factor of n, with gradients. float64 and complex128 are computed as complex128,
-all other types as complex64. Lengths are split into factors of at most 64 (Cooley and Tukey, Math. Comp. 19, 1965), each a sum
-over a table of roots; a larger prime factor becomes a convolution by transforms of a power of two (Bluestein, 1970).
+Every transform is a graph, of one kernel a factor of n, with gradients. float64 and complex128 are computed as
+complex128, all other types as complex64. Lengths are split into factors of at most 64 (Cooley and Tukey, Math. Comp.
+19, 1965), each a sum over a table of roots; a larger prime factor becomes a convolution by transforms of a power of two
+(Bluestein, 1970).
 
-n: the length along `axis`; the input is cut or padded with zeros at its end to it. s: the same for several axes. norm: which
+n: the length along `axis`; the input is cut or padded with zeros at its end to it. s: the same for several axes. norm:
+which
 direction is divided by n: "backward" (the default), "forward", or "ortho": both, by sqrt(n).
 
-Errors: UsageError for a length below 1 or an unknown norm, ShapeError for an axis that is not there, DTypeError for complex
-input where real input is meant.
+Errors: UsageError for a length below 1 or an unknown norm, ShapeError for an axis that is not there, DTypeError for
+complex input where real input is meant.
 """
 
 import functools
@@ -21,10 +24,11 @@ import math
 
 import numpy as _np
 
-from ._strata import DType, DTypeError, ShapeError, Tensor, UsageError, _capturing, cat, complex as _complex, dtypes
+from ._strata import DType, DTypeError, ShapeError, Tensor, UsageError, _capturing, cat, dtypes
 
 __all__ = [
-    "fft", "fftfreq", "fftn", "fftshift", "hfft", "ifft", "ifftn", "ifftshift", "ihfft", "irfft", "irfftn", "rfft", "rfftfreq", "rfftn",
+    "fft", "fftfreq", "fftn", "fftshift", "hfft", "ifft", "ifftn", "ifftshift", "ihfft", "irfft", "irfftn", "rfft",
+    "rfftfreq", "rfftn",
 ]  # fmt: skip
 
 _LARGEST_STEP = 16  # factors are joined up to this: a kernel more costs less than longer sums
@@ -61,12 +65,22 @@ def _kept(count):
 
 @_kept(128)
 def _roots(exponents, n, sign, dtype, device):
-    """exp(sign 2 pi i e / n) for the exponents (rows, columns): an outer product of 0 .. rows - 1 and 0 .. columns - 1."""
+    """exp(sign 2 pi i e / n) for the exponents (rows, columns): an outer product of 0 .. rows - 1 and 0 .. columns -
+    1.
+    """
     rows, columns = exponents
     turns = _np.outer(_np.arange(rows), _np.arange(columns)) % n
     quarters = _np.rint(4 * turns / n)
     exact = 4 * turns == quarters * n  # 1, i, -1 and -i
-    return _table(_np.where(exact, _np.array([1, sign * 1j, -1, sign * -1j])[quarters.astype(int) % 4], _np.exp(sign * 2j * _np.pi * turns / n)), dtype, device)
+    return _table(
+        _np.where(
+            exact,
+            _np.array([1, sign * 1j, -1, sign * -1j])[quarters.astype(int) % 4],
+            _np.exp(sign * 2j * _np.pi * turns / n),
+        ),
+        dtype,
+        device,
+    )
 
 
 @_kept(32)
@@ -144,7 +158,10 @@ def _check_axis(x, axis):
 def _tensor(x, real=False, name=""):
     x = x if isinstance(x, Tensor) else Tensor(x)
     if real and x.dtype.is_complex:
-        raise DTypeError(f"[{name}] takes real numbers, not {x.dtype.name}: use x.real, or {name.replace('rfft', 'fft').replace('ihfft', 'ifft')}")
+        raise DTypeError(
+            f"[{name}] takes real numbers, not {x.dtype.name}: use x.real, "
+            f"or {name.replace('rfft', 'fft').replace('ihfft', 'ifft')}"
+        )
     wide = dtypes.float64 if x.dtype.part == dtypes.float64 else dtypes.float32
     return x if x.dtype.is_complex else x.cast(wide)
 
@@ -210,8 +227,8 @@ def rfft(x, /, *, n=None, axis=-1, norm="backward"):
 
 
 def _whole(x, n, axis):
-    """The n elements of a spectrum of real values, from its first n // 2 + 1; the imaginary parts of those that have none
-    count as 0."""
+    """The n elements of a spectrum of real values, from its first n // 2 + 1; the imaginary parts of those that have
+    none count as 0."""
     half = _resized(x, n // 2 + 1, axis).movedim(axis, -1)
     rest = half[..., 1 : (n + 1) // 2].flip(-1).conj()
     return (cat([half, rest], -1) if n > 2 else half).movedim(-1, axis)
@@ -249,7 +266,9 @@ _OTHER = {"backward": "forward", "forward": "backward"}
 
 
 def hfft(x, /, *, n=None, axis=-1, norm="backward"):
-    """The transform of a signal whose spectrum is real, from its first half: n real elements, 2 (m - 1) of m by default."""
+    """The transform of a signal whose spectrum is real, from its first half: n real elements, 2 (m - 1) of m by
+    default.
+    """
     return irfft(_tensor(x).conj(), n=n, axis=axis, norm=_OTHER.get(norm, norm))
 
 
@@ -270,7 +289,9 @@ def _frequencies(count, first, n, d, dtype, device):
 
 
 def fftfreq(n, /, *, d=1.0, dtype=None, device=None):
-    """The frequencies of fft's n elements, in cycles per unit of the spacing d: 0, 1, ..., -2, -1 over n d. float32 by default."""
+    """The frequencies of fft's n elements, in cycles per unit of the spacing d: 0, 1, ..., -2, -1 over n d. float32 by
+    default.
+    """
     return _frequencies(n, (n + 1) // 2, n, d, dtype, device)
 
 

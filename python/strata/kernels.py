@@ -32,9 +32,12 @@ def hip_kernel(
 ) -> CustomKernel:
     """A kernel from HIP source, which may include hip/hip_runtime.h; it compiles on first use.
 
-    source: the text, or a pathlib.Path of a file, as path= is: quoted includes are then looked for beside it, and errors
-    name it. name: a symbol or what C++ calls the kernel: "scale", "scale<float, 4>" (which is instantiated), "scale(float*, int)";
-    not needed where the source has one kernel. grid: workgroups, block: threads of a workgroup, each an int or up to three; what is
+    source: the text, or a pathlib.Path of a file, as path= is: quoted includes are then looked for beside it, and
+    errors
+    name it. name: a symbol or what C++ calls the kernel: "scale", "scale<float, 4>" (which is instantiated),
+    "scale(float*, int)";
+    not needed where the source has one kernel. grid: workgroups, block: threads of a workgroup, each an int or up to
+    three; what is
     not given here is said by the launch. lds: dynamic LDS bytes. options: compiler options such as -O1 or -DN=4.
     Raises LaunchError; using it raises CompileError with file:line:column in the source.
     """
@@ -60,12 +63,12 @@ def asm_kernel(
 ) -> CustomKernel:
     """A kernel from assembly, for custom_kernel(kernel=...).
 
-    source: LLVM-syntax text, a strata.asm.Assembler, or code object bytes. Text may be instructions and labels alone: then
-    name and args (each a pointer "x", or a value of a type "n:int32") make it a kernel, its resources are counted, and it finds
-    a workgroup id for each dimension of the grid (s2, s3, s4; gfx1201: ttmp9, ttmp7); or a whole file with .amdhsa_kernel and
-    .amdgpu_metadata directives.
-    name: which kernel of the code object; not needed when it has one. arch: "gfx1100", ...; the default device's when empty; an
-    Assembler knows its own.
+    source: LLVM-syntax text, a strata.asm.Assembler, or code object bytes. Text may be instructions and labels alone:
+    then name and args (each a pointer "x", or a value of a type "n:int32") make it a kernel, its resources are counted,
+    and it finds a workgroup id for each dimension of the grid (s2, s3, s4; gfx1201: ttmp9, ttmp7); or a whole file with
+    .amdhsa_kernel and .amdgpu_metadata directives.
+    name: which kernel of the code object; not needed when it has one. arch: "gfx1100", ...; the default device's when
+    empty; an Assembler knows its own.
     grid: workgroups, block: threads of a workgroup, each an int or up to three; an Assembler may have set both, and a
     launch may say them.
     lds: dynamic LDS bytes. Raises AssemblyError with file, line and column, LaunchError.
@@ -81,7 +84,10 @@ def asm_kernel(
             elif hasattr(_strata.dtypes, value):
                 source.argument(label, kind="by_value", size=getattr(_strata.dtypes, value).itemsize)
             else:
-                raise _strata.UsageError(f"[asm_kernel] args: '{argument}': expected a pointer's name, or a value's with its type such as 'n:int32'")
+                raise _strata.UsageError(
+                    f"[asm_kernel] args: '{argument}': expected a pointer's name, "
+                    f"or a value's with its type such as 'n:int32'"
+                )
         source.emit_text(text)
     if isinstance(source, asm.Assembler):
         arch = arch or source.arch
@@ -95,23 +101,28 @@ def asm_kernel(
     return _strata._object_kernel(image, name, grid, block, lds)
 
 
-def compile(what: Tensor | Iterable[Tensor] | CustomKernel, arch: str = "", target: Literal["auto", "hip", "asm"] | None = None) -> Artifact:
+def compile(
+    what: Tensor | Iterable[Tensor] | CustomKernel, arch: str = "", target: Literal["auto", "hip", "asm"] | None = None
+) -> Artifact:
     """Schedules and compiles a tensor, several tensors, or a kernel, and runs nothing.
 
-    Returns an Artifact: .source, .assembly, .code_object and .kernels[i].{name, grid, block, buffers, vgprs, sgprs, lds, scratch}.
-    A kernel takes one address a buffer, in the order of .buffers, (name, dtype, elements): out<i> it writes, in<i> it reads, results first.
-    What one kernel writes and a later one reads is a buffer of both. Where out<last> is an int32 counter of a last block it holds one
-    0 before a launch, which leaves it so. Without a compiler for the target "hip" there is .source alone; .code_object, .assembly and
-    resources then raise DeviceError.
-    arch: "gfx1100", ...; the default device's when empty. target: "hip" through clang, "asm" directly; that of the settings when
-    not given. Raises CompileError, Unsupported.
+    Returns an Artifact: .source, .assembly, .code_object and .kernels[i].{name, grid, block, buffers, vgprs, sgprs,
+    lds, scratch}. A kernel takes one address a buffer, in the order of .buffers, (name, dtype, elements): out<i> it
+    writes, in<i> it reads, results first. What one kernel writes and a later one reads is a buffer of both. Where
+    out<last> is an int32 counter of a last block it holds one 0 before a launch, which leaves it so. Without a compiler
+    for the target "hip" there is .source alone; .code_object, .assembly and resources then raise DeviceError.
+    arch: "gfx1100", ...; the default device's when empty. target: "hip" through clang, "asm" directly; that of the
+    settings when not given. Raises CompileError, Unsupported.
     """
     if not isinstance(arch, str):
         raise UsageError(f"[compile] arch is {arch!r}: the name of one architecture, such as 'gfx1100'")
     if not isinstance(what, (CustomKernel, Tensor)):
         tensors = list(what) if hasattr(type(what), "__iter__") else []
         if not tensors or not all(isinstance(t, Tensor) for t in tensors):
-            raise UsageError(f"[compile] takes a Tensor, several, or a kernel (hip_kernel, asm_kernel), not a {type(what).__name__}: call a function, and compile what it gives")
+            raise UsageError(
+                f"[compile] takes a Tensor, several, or a kernel (hip_kernel, asm_kernel), "
+                f"not a {type(what).__name__}: call a function, and compile what it gives"
+            )
         what = tensors
     with _strata.config(**({"target": target} if target else {})):
         if isinstance(what, CustomKernel):

@@ -3,31 +3,42 @@
     x = strata.linalg.solve(a, b)
     u, s, vh = strata.linalg.svd(a, full_matrices=False)
 
-Products, norms, traces and powers are graphs of tensor operations, on the device, lazy and with gradients. What decomposes a
-matrix (cholesky, det, eigh, inv, qr, slogdet, solve, svd and what is made of them) is computed by LAPACK through numpy.linalg,
-on the host and at the call, and lies on the argument's device afterwards. Of real matrices all but qr have gradients, and these again
-by strata.gradients; qr, complex matrices, and the rest of a full svd of those that are not square have none, and say so where one is asked
-for. Equal singular values or eigenvalues have gradients; their vectors are any basis, along the choice of which the gradient is 0. float32 and complex64 are decomposed in their own precision.
+Products, norms, traces and powers are graphs of tensor operations, on the device, lazy and with gradients. What
+decomposes a matrix (cholesky, det, eigh, inv, qr, slogdet, solve, svd and what is made of them) is computed by LAPACK
+through numpy.linalg, on the host and at the call, and lies on the argument's device afterwards. Of real matrices all
+but qr have gradients, and these again by strata.gradients; qr, complex matrices, and the rest of a full svd of those
+that are not square have none, and say so where one is asked for. Equal singular values or eigenvalues have gradients;
+their vectors are any basis, along the choice of which the gradient is 0. float32 and complex64 are decomposed in their
+own precision.
 
 Errors: ShapeError for arguments without matrices, or without square ones where those are needed; DTypeError for what is
-neither float32, float64, complex64 nor complex128; LinAlgError, which is NumPy's, for a matrix without an inverse, without a
-Cholesky factor, or whose iteration does not converge.
+neither float32, float64, complex64 nor complex128; LinAlgError, which is NumPy's, for a matrix without an inverse,
+without a Cholesky factor, or whose iteration does not converge.
 """
 
-import functools
 import math
 from collections import namedtuple
 
 import numpy as _np
 from numpy.linalg import LinAlgError
 
-from . import _derivatives, _strata
-from ._narrow import rounded_once
+from . import _strata
+from ._lapack import (
+    apart as _apart,
+    inverse_beyond as _inverse_beyond,
+    matrices as _matrices,
+    on_host as _on_host,
+    rounding as _rounding,
+    tensor as _tensor,
+    to_shape as _to_shape,
+)
 from ._namespace.movement import matmul, matrix_transpose, tensordot, vecdot
-from ._strata import DTypeError, ShapeError, Tensor, Unsupported, UsageError, dtypes, stack, where
+from ._narrow import rounded_once
+from ._strata import DTypeError, ShapeError, Tensor, Unsupported, UsageError, stack
 
 __all__ = [
-    "LinAlgError", "cholesky", "cross", "det", "diagonal", "eigh", "eigvalsh", "inv", "matmul", "matrix_norm", "matrix_power", "matrix_rank", "matrix_transpose",
+    "LinAlgError", "cholesky", "cross", "det", "diagonal", "eigh", "eigvalsh", "inv", "matmul", "matrix_norm",
+    "matrix_power", "matrix_rank", "matrix_transpose",
     "norm", "outer", "pinv", "qr", "slogdet", "solve", "svd", "svdvals", "tensordot", "trace", "vecdot", "vector_norm",
 ]  # fmt: skip
 
@@ -37,23 +48,10 @@ SlogdetResult = namedtuple("SlogdetResult", "sign logabsdet")
 SVDResult = namedtuple("SVDResult", "U S Vh")
 
 
-def _tensor(x):
-    return x if isinstance(x, Tensor) else Tensor(x)
-
-
 def _axis(name, x, axis):
     if not -x.ndim <= axis < x.ndim:
         raise ShapeError(f"[{name}] axis {axis} does not exist: the tensor has {x.ndim} axes")
     return axis % x.ndim
-
-
-def _matrices(name, x, square=False):
-    x = _tensor(x)
-    if x.ndim < 2:
-        raise ShapeError(f"[{name}] shape {x.shape} has no matrices: two axes are needed")
-    if square and x.shape[-1] != x.shape[-2]:
-        raise ShapeError(f"[{name}] shape {x.shape}: the matrices must be square")
-    return x
 
 
 # Products.
@@ -131,8 +129,8 @@ def _floating(name, x):
 
 @rounded_once
 def vector_norm(x, /, *, axis=None, keepdims=False, ord=2):
-    """sum(|x|^ord)^(1 / ord) along axes, or over all elements. ord: a number, inf (the largest |x|), -inf (the smallest), 0
-    (how many are not 0). Real."""
+    """sum(|x|^ord)^(1 / ord) along axes, or over all elements. ord: a number, inf (the largest |x|), -inf (the
+    smallest), 0 (how many are not 0). Real."""
     return _norm_of("vector_norm", _tensor(x), axis, keepdims, ord)
 
 
@@ -149,7 +147,13 @@ def matrix_norm(x, /, *, keepdims=False, ord="fro"):
         found = _largest(sums, (-2, -1), True) if ord > 0 else sums.min((-2, -1), keepdims=True)
     elif ord in ("nuc", 2, -2):
         values = svdvals(x).unsqueeze(-1)
-        found = values.sum((-2, -1), keepdims=True) if ord == "nuc" else values[..., :1, :] if ord == 2 else values[..., -1:, :]
+        found = (
+            values.sum((-2, -1), keepdims=True)
+            if ord == "nuc"
+            else values[..., :1, :]
+            if ord == 2
+            else values[..., -1:, :]
+        )
     else:
         raise UsageError(f"[matrix_norm] ord {ord!r}: use 'fro', 'nuc', 1, -1, 2, -2, inf or -inf")
     return found if keepdims else found.squeeze((-2, -1))
@@ -157,7 +161,9 @@ def matrix_norm(x, /, *, keepdims=False, ord="fro"):
 
 @rounded_once
 def norm(x, /, ord=None, axis=None, keepdims=False):
-    """numpy.linalg.norm: over one axis, or all of them without an order, the norm of vectors; over two that of matrices."""
+    """numpy.linalg.norm: over one axis, or all of them without an order, the norm of vectors; over two that of
+    matrices.
+    """
     x = _tensor(x)
     axes = axis if axis is None or isinstance(axis, int) else tuple(axis)
     if axes is None and ord is not None and x.ndim > 2:
@@ -190,49 +196,10 @@ def matrix_power(x, n, /):
 # Decompositions, on the host.
 
 
-def _on_host(square=False, rule=None):
-    """f(arrays, ...) of NumPy, as a function of tensors: where it runs, and what it takes. rule(g, tensors, ...) gives what arrives at
-    each of what arrives at the result; of several results there is a rule each, or None for one without. A rule calls the functions
-    here again, so that it has gradients itself."""
-
-    def wrapped(f):
-        @functools.wraps(f)
-        def call(*matrices, **named):
-            name = f.__name__
-            given = [_matrices(name, x, square) if i == 0 else _tensor(x) for i, x in enumerate(matrices)]
-            for x in given:
-                if x.dtype.part not in (dtypes.float32, dtypes.float64):
-                    raise DTypeError(f"[{name}] takes float32, float64, complex64 and complex128, not {x.dtype.name}; cast first")
-            wanted = any(_strata._wants_gradient(x) for x in given)
-            if wanted and (rule is None or any(x.dtype.is_complex for x in given)):
-                kind = "no gradient" if rule is None else "no gradient of complex matrices"
-                raise Unsupported(f"[{name}] has {kind}: it is computed by LAPACK on the host; detach() its argument")
-            if wanted and _derivatives.inside(2):
-                raise Unsupported(f"[{name}] has no gradient inside two of strata.grad, value_and_grad, vjp and jvp; strata.gradients may be called twice")
-            placed = given[0].device
-            found = f(*(x.numpy() for x in given), **named)
-            parts = found if isinstance(found, tuple) else (found,)
-            out = [Tensor(_np.asarray(part), device=placed) for part in parts]
-            for i, to in enumerate(rule if isinstance(rule, tuple) else (rule,)):
-                if wanted and to:
-                    out[i] = _strata._with_gradient(out[i], given, lambda g, to=to: to(g, *given, **named))
-            return type(found)(*out) if isinstance(found, tuple) else out[0]
-
-        return call
-
-    return wrapped
-
-
-# Rules of real matrices: M. Giles, Collected matrix derivative results for forward and reverse mode algorithmic differentiation,
-# Advances in Automatic Differentiation, 2008; of svd J. Townsend, Differentiating the Singular Value Decomposition, 2016; of pinv
-# G. Golub and V. Pereyra, The Differentiation of Pseudo-Inverses, SIAM Journal on Numerical Analysis, 1973.
-
-
-def _to_shape(g, x):
-    """What arrives at x, which was repeated along axes of g."""
-    g = g.sum(tuple(range(g.ndim - x.ndim))) if g.ndim > x.ndim else g
-    repeated = tuple(i for i, n in enumerate(x.shape) if n == 1 != g.shape[i])
-    return (g.sum(repeated, True) if repeated else g).cast(x.dtype)
+# Rules of real matrices: M. Giles, Collected matrix derivative results for forward and reverse mode algorithmic
+# differentiation, Advances in Automatic Differentiation, 2008; of svd J. Townsend, Differentiating the Singular Value
+# Decomposition, 2016; of pinv G. Golub and V. Pereyra, The Differentiation of Pseudo-Inverses, SIAM Journal on
+# Numerical Analysis, 1973.
 
 
 def _of_inv(g, x):
@@ -273,26 +240,6 @@ def _of_cholesky(g, x, *, upper=False):
     inner = (factor.mT @ (g.mT if upper else g)).tril() * (1 - 0.5 * Tensor.eye(n, dtype=x.dtype, device=x.device))
     half = solve(factor.mT, solve(factor.mT, inner.mT).mT)
     return [(half + half.mT) * 0.5]
-
-
-_ULPS = 64  # for each row of a matrix
-
-
-def _inverse_beyond(values, least):
-    """1 / values, and 0 where they are no larger than `least`: equal values, or 0, but for rounding."""
-    near = values.abs() <= least
-    return near.where(0, 1 / near.where(1, values))
-
-
-def _rounding(values):
-    """How near equal values may be found, (..., 1): LAPACK's are off by n ulps of the largest, and the matrix by a few itself."""
-    return values.detach().abs().max(-1, True) * (_ULPS * values.shape[-1] * _np.finfo(values.dtype.numpy_name).eps)
-
-
-def _apart(values):
-    """1 / (b - a) of all pairs of an axis as rows a and columns b; 0 of equal values. What is the same for every choice of their vectors
-    needs no slope along the choice."""
-    return _inverse_beyond(values.unsqueeze(-2) - values.unsqueeze(-1), _rounding(values).unsqueeze(-1)) if values.shape[-1] else values.unsqueeze(-2)
 
 
 def _of_eigenvalues(g, x):
@@ -342,8 +289,8 @@ def _of_pinv(g, x, *, rtol=None):
 
 @_on_host(square=True, rule=_of_cholesky)
 def cholesky(x, /, *, upper=False):
-    """The lower triangular L with a positive diagonal and L @ L^H = x, of a Hermitian positive definite x, whose lower triangle
-    is read; upper: L^H. LinAlgError where x is not positive definite."""
+    """The lower triangular L with a positive diagonal and L @ L^H = x, of a Hermitian positive definite x, whose lower
+    triangle is read; upper: L^H. LinAlgError where x is not positive definite."""
     factor = _np.linalg.cholesky(x)
     return _np.conj(_np.swapaxes(factor, -1, -2)) if upper else factor
 
@@ -391,8 +338,8 @@ def eigvalsh(x, /):
 
 @_on_host()
 def qr(x, /, *, mode="reduced"):
-    """(Q, R) with x = Q @ R, the columns of Q orthonormal and R upper triangular: (..., n, k) and (..., k, m), k = min(n, m);
-    mode="complete": k = n."""
+    """(Q, R) with x = Q @ R, the columns of Q orthonormal and R upper triangular: (..., n, k) and (..., k, m), k =
+    min(n, m); mode="complete": k = n."""
     if mode not in ("reduced", "complete"):
         raise UsageError(f"[qr] mode {mode!r}: use 'reduced' or 'complete'")
     return QRResult(*_np.linalg.qr(x, mode))
@@ -400,8 +347,8 @@ def qr(x, /, *, mode="reduced"):
 
 @_on_host(rule=(_of_left, _of_values, _of_right))
 def svd(x, /, *, full_matrices=True):
-    """(U, S, Vh) with x = U @ diag(S) @ Vh: U (..., n, n), S (..., k) real, descending, Vh (..., m, m), k = min(n, m); without
-    full_matrices U has k columns and Vh k rows."""
+    """(U, S, Vh) with x = U @ diag(S) @ Vh: U (..., n, n), S (..., k) real, descending, Vh (..., m, m), k = min(n, m);
+    without full_matrices U has k columns and Vh k rows."""
     return SVDResult(*_np.linalg.svd(x, full_matrices=full_matrices))
 
 
@@ -419,7 +366,9 @@ def _cut(x, s, rtol):
 
 
 def matrix_rank(x, /, *, rtol=None):
-    """How many singular values are larger than rtol times the largest: int64 (...). rtol: max(n, m) epsilons of the type."""
+    """How many singular values are larger than rtol times the largest: int64 (...). rtol: max(n, m) epsilons of the
+    type.
+    """
     x = _matrices("matrix_rank", x)
     s = svdvals(x)
     return (s > _cut(x, s, rtol)).sum(-1) if s.shape[-1] else s.sum(-1).cast("int64")
@@ -427,7 +376,8 @@ def matrix_rank(x, /, *, rtol=None):
 
 @_on_host(rule=_of_pinv)
 def pinv(x, /, *, rtol=None):
-    """The inverse of Moore and Penrose, (..., n, m) -> (..., m, n); singular values up to rtol times the largest count as 0.
+    """The inverse of Moore and Penrose, (..., n, m) -> (..., m, n); singular values up to rtol times the largest count
+    as 0.
     rtol: max(n, m) epsilons of the type."""
     if x.size == 0:
         return _np.swapaxes(x, -1, -2)

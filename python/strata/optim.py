@@ -4,7 +4,8 @@
     loss.backward()
     step()
 
-A learning rate is a number, or a function of the number of steps made before: constant, linear, cosine, exponential, step_decay.
+A learning rate is a number, or a function of the number of steps made before: constant, linear, cosine, exponential,
+step_decay.
 """
 
 import math
@@ -15,7 +16,6 @@ from ._checks import check_all, integer, real, shown
 from ._renamed import renamed_attribute, renamed_function
 from ._strata import DTypeError, Tensor, UsageError, dtypes
 from .nn.module import new_values
-
 
 # Rates.
 
@@ -85,10 +85,19 @@ def clip_grad_value(parameters, max_value):
 
 def _tensors(name, parameters):
     """Those of a list, or the only one."""
-    found = [parameters] if isinstance(parameters, Tensor) else list(parameters) if hasattr(type(parameters), "__iter__") else []
+    found = (
+        [parameters]
+        if isinstance(parameters, Tensor)
+        else list(parameters)
+        if hasattr(type(parameters), "__iter__")
+        else []
+    )
     for i, p in enumerate(found):
         if not isinstance(p, Tensor):
-            raise UsageError(f"[{name}] parameter {i} is a {type(p).__name__}: pass a list of tensors, as module.parameters() gives it")
+            raise UsageError(
+                f"[{name}] parameter {i} is a {type(p).__name__}: pass a list of tensors, "
+                f"as module.parameters() gives it"
+            )
     if not found:
         raise UsageError(f"[{name}] there are no parameters: pass a list of tensors, as module.parameters() gives it")
     return found
@@ -98,8 +107,8 @@ def _tensors(name, parameters):
 
 
 class Optimizer:
-    """The base: a class says which tensors it keeps for each parameter (`slots`), what a step makes of one (`update`), and of
-    which numbers beside the learning rate it is made (`numbers`)."""
+    """The base: a class says which tensors it keeps for each parameter (`slots`), what a step makes of one (`update`),
+    and of which numbers beside the learning rate it is made (`numbers`)."""
 
     slots = ()
     rate = renamed_attribute("rate", "lr")
@@ -113,12 +122,17 @@ class Optimizer:
                 raise UsageError(f"[{type(self).__name__}] parameter {i} is parameter {first} again: give each once")
         self._check_rate(lr)
         self.lr, self.steps = lr, 0
-        self.state = [{name: p.detach().zeros_like(dtype=self._wide(p)).contiguous() for name in self.slots} for p in self.parameters]
+        self.state = [
+            {name: p.detach().zeros_like(dtype=self._wide(p)).contiguous() for name in self.slots}
+            for p in self.parameters
+        ]
         _strata.realize([t for state in self.state for t in state.values()])
 
     def _check_rate(self, lr):
         if isinstance(lr, (int, float)) and lr < 0:
-            raise UsageError(f"[{type(self).__name__}] lr is {lr}, negative: steps go against the gradient by themselves")
+            raise UsageError(
+                f"[{type(self).__name__}] lr is {lr}, negative: steps go against the gradient by themselves"
+            )
         return lr if callable(lr) else real(type(self).__name__, "lr", lr, 0)
 
     def _check(self, **numbers):
@@ -141,15 +155,17 @@ class Optimizer:
     def _count(self):
         lr = self._check_rate(self.lr(self.steps) if callable(self.lr) else self.lr)
         if callable(lr):
-            raise UsageError(f"[{type(self).__name__}] lr of step {self.steps} is {shown(lr)}: the function gives a number")
+            raise UsageError(
+                f"[{type(self).__name__}] lr of step {self.steps} is {shown(lr)}: the function gives a number"
+            )
         self.steps += 1
         return [float(lr), *self.numbers()]
 
     def __call__(self, scale=None, when=None):
         """Makes a step from the gradients that are there, and takes them away; parameters without one stay.
 
-        scale: a tensor of shape () that gradients are multiplied with. when: a bool tensor of shape (); where it is false all
-        stays as it is, but for the count of steps.
+        scale: a tensor of shape () that gradients are multiplied with. when: a bool tensor of shape (); where it is
+        false all stays as it is, but for the count of steps.
         """
         for name, given in (("scale", scale), ("when", when)):
             if given is not None and not (isinstance(given, Tensor) and given.shape == ()):
@@ -181,13 +197,18 @@ class Optimizer:
 
     def state_dict(self):
         """Name -> tensor or number: what another of its kind goes on from."""
-        return {"steps": self.steps, **{f"{i}.{name}": t for i, state in enumerate(self.state) for name, t in state.items()}}
+        return {
+            "steps": self.steps,
+            **{f"{i}.{name}": t for i, state in enumerate(self.state) for name, t in state.items()},
+        }
 
     def load_state_dict(self, state):
-        """Goes on from what state_dict() of another of its kind gave. UsageError for other names, ShapeError and DTypeError for values
-        that do not fit; nothing is changed then."""
+        """Goes on from what state_dict() of another of its kind gave. UsageError for other names, ShapeError and
+        DTypeError for values that do not fit; nothing is changed then."""
         own, steps = _checked_names(self.state_dict(), state), state["steps"]
-        steps = integer("load_state_dict", "steps", steps.item() if isinstance(steps, Tensor) and steps.size == 1 else steps)
+        steps = integer(
+            "load_state_dict", "steps", steps.item() if isinstance(steps, Tensor) and steps.size == 1 else steps
+        )
         del own["steps"]
         new = new_values(own, {name: state[name] for name in own})
         self.steps = steps
@@ -197,14 +218,20 @@ class Optimizer:
 
 def _checked_names(own, state):
     if not hasattr(state, "keys"):
-        raise UsageError(f"[load_state_dict] takes a dict by name, as state_dict() gives it, not a {type(state).__name__}")
+        raise UsageError(
+            f"[load_state_dict] takes a dict by name, as state_dict() gives it, not a {type(state).__name__}"
+        )
     if own.keys() != set(state.keys()):
-        raise UsageError(f"[load_state_dict] of other names: {', '.join(sorted(map(str, own.keys() ^ set(state.keys()))))}")
+        raise UsageError(
+            f"[load_state_dict] of other names: {', '.join(sorted(map(str, own.keys() ^ set(state.keys()))))}"
+        )
     return own
 
 
 class SGD(Optimizer):
-    """value - lr * (grad + weight_decay * value), with momentum m = momentum * m + that; nesterov looks a step ahead."""
+    """value - lr * (grad + weight_decay * value), with momentum m = momentum * m + that; nesterov looks a step
+    ahead.
+    """
 
     def __init__(self, parameters, lr=1e-2, momentum=0.0, nesterov=False, weight_decay=0.0):
         self._check(momentum=momentum, weight_decay=weight_decay)
@@ -231,7 +258,11 @@ class Adam(Optimizer):
 
     def __init__(self, parameters, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0):
         self._check(eps=eps, weight_decay=weight_decay)
-        if not isinstance(betas, (tuple, list)) or len(betas) != 2 or not all(isinstance(b, (int, float)) and 0 <= b < 1 for b in betas):
+        if (
+            not isinstance(betas, (tuple, list))
+            or len(betas) != 2
+            or not all(isinstance(b, (int, float)) and 0 <= b < 1 for b in betas)
+        ):
             raise UsageError(f"[{type(self).__name__}] betas are {shown(betas)}: two numbers, 0 or more and below 1")
         self.betas, self.eps, self.weight_decay = tuple(betas), eps, weight_decay
         super().__init__(parameters, lr)
@@ -245,7 +276,10 @@ class Adam(Optimizer):
         return (state["mean"] / first) / ((state["square"] / second).sqrt() + self.eps)
 
     def update(self, value, grad, state, lr, *corrections):
-        return value - self._direction(grad + value * self.weight_decay if self.weight_decay else grad, state, *corrections) * lr
+        return (
+            value
+            - self._direction(grad + value * self.weight_decay if self.weight_decay else grad, state, *corrections) * lr
+        )
 
 
 class AdamW(Adam):
@@ -269,7 +303,9 @@ class Lamb(AdamW):
 
 
 class Muon(Optimizer):
-    """Momentum, made nearly orthogonal by five Newton-Schulz steps, for matrices (Jordan et al. 2024); others by SGD's rule."""
+    """Momentum, made nearly orthogonal by five Newton-Schulz steps, for matrices (Jordan et al. 2024); others by SGD's
+    rule.
+    """
 
     slots = ("momentum",)
 
@@ -284,7 +320,9 @@ class Muon(Optimizer):
         if value.ndim >= 2 and value.size:
             rows = value.shape[0]
             columns = value.size // rows
-            step = self._orthogonal(step.reshape(rows, columns)).reshape(value.shape) * math.sqrt(max(1, rows / columns))
+            step = self._orthogonal(step.reshape(rows, columns)).reshape(value.shape) * math.sqrt(
+                max(1, rows / columns)
+            )
         return value * (1 - lr * self.weight_decay) - step * lr
 
     @staticmethod
@@ -299,18 +337,21 @@ class Muon(Optimizer):
 
 
 class LossScaler:
-    """Mixed precision: a loss is multiplied, so that gradients of narrow types do not vanish, and the step divides (Micikevicius et
-    al. 2018).
+    """Mixed precision: a loss is multiplied, so that gradients of narrow types do not vanish, and the step divides
+    (Micikevicius et al. 2018).
 
         scaler(loss).backward()
         scaler.step(step)
 
-    A step whose gradients are not all finite is left out, and the scale times `backoff`; after `every` steps in a row that were
-    not it is times `growth`. scale and good, the steps in a row, are tensors of shape ().
+    A step whose gradients are not all finite is left out, and the scale times `backoff`; after `every` steps in a row
+    that were not it is times `growth`. scale and good, the steps in a row, are tensors of shape ().
     """
 
     def __init__(self, scale=2.0**16, growth=2.0, backoff=0.5, every=2000):
-        real("LossScaler", "scale", scale, 0, 2.0**127, closed=False), real("LossScaler", "growth", growth, 1, closed=False)
+        (
+            real("LossScaler", "scale", scale, 0, 2.0**127, closed=False),
+            real("LossScaler", "growth", growth, 1, closed=False),
+        )
         real("LossScaler", "backoff", backoff, 0, 1, closed=False)
         self.growth, self.backoff, self.every = growth, backoff, integer("LossScaler", "every", every, 1)
         self.scale = Tensor(float(scale), dtype="float32").contiguous().realize()
@@ -325,7 +366,9 @@ class LossScaler:
     def step(self, optimizer):
         """Makes a step of the optimizer, or leaves it out; returns a bool tensor that says whether it was made."""
         if not isinstance(optimizer, Optimizer):
-            raise UsageError(f"[LossScaler.step] takes an optimiser, not a {type(optimizer).__name__}: scaler.step(step)")
+            raise UsageError(
+                f"[LossScaler.step] takes an optimiser, not a {type(optimizer).__name__}: scaler.step(step)"
+            )
         grads = [p.grad for p in optimizer.parameters if p.grad is not None]
         if not grads:
             raise UsageError("[LossScaler] no parameter has a gradient: call backward() before a step")

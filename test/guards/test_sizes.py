@@ -76,7 +76,7 @@ def body_name(head):
 def python_functions(text):
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            yield node.name, node.lineno, node.end_lineno - node.lineno + 1
+            yield node.name, node.lineno, node.end_lineno - node.body[0].lineno + 2  # a list of parameters is one line
 
 
 def shell_functions(text):

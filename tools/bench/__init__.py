@@ -1,5 +1,6 @@
-"""strata bench: what this machine does with Strata, as JSON. Times are medians of wall time, or of CPU time where the name says so
-(what other programs take from the machine does not count there); on a busy machine trust ratios within one run."""
+"""strata bench: what this machine does with Strata, as JSON. Times are medians of wall time, or of CPU time where the
+name says so (what other programs take from the machine does not count there); on a busy machine trust ratios within one
+run."""
 
 import importlib
 import importlib.util
@@ -33,13 +34,14 @@ def field(path, key, separator):
 
 def machine():
     import numpy
-
     import strata
 
     flags = field("/proc/cpuinfo", "flags", ":").split()
     return {
         "cpu": field("/proc/cpuinfo", "model name", ":") or platform.machine(),
-        "vectors": next((name for flag, name in (("avx512f", "AVX-512"), ("avx2", "AVX2")) if flag in flags), "portable"),
+        "vectors": next(
+            (name for flag, name in (("avx512f", "AVX-512"), ("avx2", "AVX2")) if flag in flags), "portable"
+        ),
         "cores": len(os.sched_getaffinity(0)),
         "load": round(os.getloadavg()[0], 1),
         "system": field("/etc/os-release", "PRETTY_NAME=", "=") or platform.system(),
@@ -58,7 +60,10 @@ def bench_import(quick):
     """What `import strata` adds to the start of Python, in fresh processes."""
     repeat = 5 if quick else 21
     python, strata = child_ms("pass", repeat), child_ms("import strata", repeat)
-    return {"import_ms": round(statistics.median(strata) - statistics.median(python), 2), "python_start_ms": median(python, 2)}
+    return {
+        "import_ms": round(statistics.median(strata) - statistics.median(python), 2),
+        "python_start_ms": median(python, 2),
+    }
 
 
 def mlp_graph(strata, width):
@@ -83,8 +88,14 @@ def bench_graph(quick):
         kernels = len(_strata._render_only([graph]))
         per_kernel.append((time.perf_counter() - start) * 1e3 / kernels)
         cpu.append((time.process_time() - cpu_start) * 1e3 / kernels)
-    return {"graph": "4-layer perceptron", "build_ms": median(build), "kernels": kernels, "graph_to_hip_text_ms_per_kernel": median(per_kernel),
-            "graph_to_hip_text_cpu_ms_per_kernel": median(cpu), "first_ms_per_kernel": round(per_kernel[0], 4)}
+    return {
+        "graph": "4-layer perceptron",
+        "build_ms": median(build),
+        "kernels": kernels,
+        "graph_to_hip_text_ms_per_kernel": median(per_kernel),
+        "graph_to_hip_text_cpu_ms_per_kernel": median(cpu),
+        "first_ms_per_kernel": round(per_kernel[0], 4),
+    }
 
 
 RUNTIME_KERNEL = """\
@@ -121,7 +132,9 @@ def rendered_sources(first):
 
 
 def bench_routes(quick):
-    """One kernel from HIP text to a loaded code object, by route. `first` pays for starting the compiler or its headers."""
+    """One kernel from HIP text to a loaded code object, by route. `first` pays for starting the compiler or its
+    headers.
+    """
     import strata
     from strata import _strata
 
@@ -145,11 +158,18 @@ def bench_routes(quick):
 
 
 def bench_compile(quick):
-    """Whole graphs to kernels, the kernels, their searches, one kernel to a code object by route; of it what the compiler is held to."""
+    """Whole graphs to kernels, the kernels, their searches, one kernel to a code object by route; of it what the
+    compiler is held to.
+    """
     from .aims import aims, bench_searches
     from .graphs import bench_graphs
 
-    out = {**bench_graphs(quick), "kernels": bench_kernels(quick), "searches": bench_searches(quick), "routes": bench_routes(quick)}
+    out = {
+        **bench_graphs(quick),
+        "kernels": bench_kernels(quick),
+        "searches": bench_searches(quick),
+        "routes": bench_routes(quick),
+    }
     return {"aims": aims(out), **out}
 
 
@@ -157,10 +177,18 @@ def bench_launch(quick):
     """A kernel of one wave that was launched before, over tensors in memory: called, and through the lazy graph."""
     import strata
 
-    kernel = strata.hip_kernel('extern "C" __global__ void scale(float* out, const float* x, float by) { out[threadIdx.x] = x[threadIdx.x] * by; }',
-                               name="scale", grid=1, block=32)
+    kernel = strata.hip_kernel(
+        'extern "C" __global__ void scale(float* out, const float* x, '
+        "float by) { out[threadIdx.x] = x[threadIdx.x] * by; }",
+        name="scale",
+        grid=1,
+        block=32,
+    )
     out, x = strata.Tensor.empty(32).realize(), strata.Tensor.rand(32).realize()
-    ways = {"call": lambda: kernel(out, x, 3.0), "custom_kernel": lambda: out.custom_kernel(x, 3.0, kernel=kernel)[0].realize()}
+    ways = {
+        "call": lambda: kernel(out, x, 3.0),
+        "custom_kernel": lambda: out.custom_kernel(x, 3.0, kernel=kernel)[0].realize(),
+    }
     result = {}
     for name, launch in ways.items():
         many = 500
@@ -171,7 +199,11 @@ def bench_launch(quick):
             strata.reset_stats()
             times.append(elapsed_ms(lambda: [launch() for _ in range(many)]) * 1e3 / many)
             emulator.append(strata.stats().wall_ms * 1e3 / many)
-        result[name] = {"us": median(times, 2), "best_us": round(min(times), 2), "of_it_emulator_us": round(min(emulator), 2)}
+        result[name] = {
+            "us": median(times, 2),
+            "best_us": round(min(times), 2),
+            "of_it_emulator_us": round(min(emulator), 2),
+        }
     return result
 
 
@@ -186,7 +218,6 @@ def one_sum(strata, x):
 def bench_sum(quick):
     """x.sum() of float32 on the default device, on all cores, beside NumPy's on one."""
     import numpy as np
-
     import strata
 
     out = {}
@@ -198,9 +229,14 @@ def bench_sum(quick):
         numpy_ms = [elapsed_ms(host.sum) for _ in range(11)]
         emulator_ms = statistics.median(r[0] for r in runs)
         out[str(elements)] = {
-            "kernels": runs[-1][2], "emulator_ms": round(emulator_ms, 3), "emulator_gb_per_s": round(host.nbytes / emulator_ms * 1e-6, 2),
-            "item_ms": median([r[1] for r in runs], 3), "modelled_ms": round(runs[-1][3], 5), "modelled_gb_per_s": round(host.nbytes / runs[-1][3] * 1e-6, 1),
-            "numpy_ms": median(numpy_ms, 3), "emulator_to_numpy": round(emulator_ms / statistics.median(numpy_ms), 1),
+            "kernels": runs[-1][2],
+            "emulator_ms": round(emulator_ms, 3),
+            "emulator_gb_per_s": round(host.nbytes / emulator_ms * 1e-6, 2),
+            "item_ms": median([r[1] for r in runs], 3),
+            "modelled_ms": round(runs[-1][3], 5),
+            "modelled_gb_per_s": round(host.nbytes / runs[-1][3] * 1e-6, 1),
+            "numpy_ms": median(numpy_ms, 3),
+            "emulator_to_numpy": round(emulator_ms / statistics.median(numpy_ms), 1),
         }
     return out
 
@@ -219,15 +255,25 @@ print(seconds, strata.stats().time_ms)
 
 def bench_beam(quick):
     """config(beam=2) of the sum of 2^18 float32 in a fresh process with an empty cache."""
+
     def cold(beam):
         with tempfile.TemporaryDirectory() as folder:
-            run = subprocess.run([sys.executable, "-P", "-c", COLD_SEARCH.replace("{beam}", str(beam))], env={**os.environ, "STRATA_CACHE_DIR": folder},
-                                 check=True, capture_output=True, text=True)
+            run = subprocess.run(
+                [sys.executable, "-P", "-c", COLD_SEARCH.replace("{beam}", str(beam))],
+                env={**os.environ, "STRATA_CACHE_DIR": folder},
+                check=True,
+                capture_output=True,
+                text=True,
+            )
         return [float(word) for word in run.stdout.split()]
 
     plain, searched = cold(0), cold(2)
-    return {"beam2_sum_cold_s": round(searched[0], 3), "beam0_sum_cold_s": round(plain[0], 3),
-            "beam2_modelled_ms": round(searched[1], 5), "beam0_modelled_ms": round(plain[1], 5)}
+    return {
+        "beam2_sum_cold_s": round(searched[0], 3),
+        "beam0_sum_cold_s": round(plain[0], 3),
+        "beam2_modelled_ms": round(searched[1], 5),
+        "beam0_modelled_ms": round(plain[1], 5),
+    }
 
 
 def bench_emu(quick):
@@ -272,8 +318,21 @@ def bench_train(quick):
     return bench_train(quick)
 
 
-BENCHMARKS = {"import": bench_import, "graph": bench_graph, "compile": bench_compile, "launch": bench_launch, "emu": bench_emu, "sum": bench_sum, "beam": bench_beam,
-              "lowering": bench_lowering, "kernels": bench_kernels, "model": bench_model, "search": bench_search, "shapes": bench_shapes, "train": bench_train}
+BENCHMARKS = {
+    "import": bench_import,
+    "graph": bench_graph,
+    "compile": bench_compile,
+    "launch": bench_launch,
+    "emu": bench_emu,
+    "sum": bench_sum,
+    "beam": bench_beam,
+    "lowering": bench_lowering,
+    "kernels": bench_kernels,
+    "model": bench_model,
+    "search": bench_search,
+    "shapes": bench_shapes,
+    "train": bench_train,
+}
 
 
 def bench_gpu(quick):
@@ -296,12 +355,23 @@ def table_of(module):
     return lambda result: importlib.import_module(f".{module}", __name__).table(result)
 
 
-TABLES = {name: table_of(module) for name, module in [("lowering", "lowering"), ("compile", "graphs"), ("kernels", "kernels"), ("model", "model"), ("search", "search"), ("shapes", "shapes"), ("train", "train")]}
+TABLES = {
+    name: table_of(module)
+    for name, module in [
+        ("lowering", "lowering"),
+        ("compile", "graphs"),
+        ("kernels", "kernels"),
+        ("model", "model"),
+        ("search", "search"),
+        ("shapes", "shapes"),
+        ("train", "train"),
+    ]
+}
 
 
 def run_benchmarks(only=(), quick=False, archs=(), shapes=None):
-    """Results by name, with the machine. only: some of BENCHMARKS; quick: fewer repetitions; archs: of lowering, all if empty; shapes: what
-    bench_shapes takes beside quick."""
+    """Results by name, with the machine. only: some of BENCHMARKS; quick: fewer repetitions; archs: of lowering, all if
+    empty; shapes: what bench_shapes takes beside quick."""
     import strata
 
     unknown = [n for n in only if n not in BENCHMARKS | WHERE_NAMED]
@@ -309,7 +379,10 @@ def run_benchmarks(only=(), quick=False, archs=(), shapes=None):
         raise strata.UsageError(f"unknown benchmark '{unknown[0]}'; known: {', '.join(BENCHMARKS | WHERE_NAMED)}")
     if "emu" in (only or BENCHMARKS) and not importlib.util.find_spec("strata._strata_bench"):
         others = " ".join(n for n in BENCHMARKS if n != "emu")
-        raise strata.Unsupported(f"'strata bench emu' needs the module _strata_bench, which scripts/setup builds; here: strata bench {others}")
+        raise strata.Unsupported(
+            f"'strata bench emu' needs the module _strata_bench, which scripts/setup builds; here: "
+            f"strata bench {others}"
+        )
     out, own = {"machine": machine()}, {"lowering": {"archs": archs}, "shapes": shapes or {}}
     for name in only or BENCHMARKS:
         if sys.stderr.isatty():

@@ -2,7 +2,6 @@
 
 Every kernel runs on random numbers and its result is checked against NumPy before its time counts."""
 
-import os
 import statistics
 import time
 
@@ -17,11 +16,18 @@ next:
     s_cbranch_scc1 next
     s_endpgm
 """
-ALU_BODY = ["v_fma_f32 v{0}, v1, v2, v{0}", "v_add_f32 v{0}, v1, v2", "v_xor_b32 v{0}, v1, v2", "v_mul_f32 v{0}, v1, v2"]
+ALU_BODY = [
+    "v_fma_f32 v{0}, v1, v2, v{0}",
+    "v_add_f32 v{0}, v1, v2",
+    "v_xor_b32 v{0}, v1, v2",
+    "v_mul_f32 v{0}, v1, v2",
+]
 
 # Each wave sums a range of its own, sixteen rows of 128 bytes a turn; a lane keeps sixteen sums.
 LOADS = "\n".join(f"    global_load_b32 v{32 + i}, v1, s[6:7] offset:{128 * i}" for i in range(16))
-ADDS = "\n".join(f"    v_dual_add_f32 v{i}, v{24 + i}, v{i} :: v_dual_add_f32 v{i + 1}, v{25 + i}, v{i + 1}" for i in range(8, 24, 2))
+ADDS = "\n".join(
+    f"    v_dual_add_f32 v{i}, v{24 + i}, v{i} :: v_dual_add_f32 v{i + 1}, v{25 + i}, v{i + 1}" for i in range(8, 24, 2)
+)
 SUM = """\
     s_load_b128 s[4:7], s[0:1], 0x0          // partial sums, input
     v_and_b32 v1, 31, v0
@@ -52,7 +58,15 @@ next:
 def sum_text(per_wave, waves):
     zeros = "\n".join(f"    v_mov_b32 v{i}, 0" for i in range(8, 24))
     folds = "\n".join(f"    v_add_f32 v{i}, v{i}, v{i + half}" for half in (8, 4, 2, 1) for i in range(8, 8 + half))
-    return SUM.format(turns=per_wave // 2048, per_wave=per_wave, per_group=per_wave * waves, zeros=zeros, loads=LOADS, adds=ADDS, folds=folds)
+    return SUM.format(
+        turns=per_wave // 2048,
+        per_wave=per_wave,
+        per_group=per_wave * waves,
+        zeros=zeros,
+        loads=LOADS,
+        adds=ADDS,
+        folds=folds,
+    )
 
 
 MATMUL = """\
@@ -96,7 +110,8 @@ extern "C" __global__ __launch_bounds__(32) void wmma(float* c, const _Float16* 
     }
     for (int i = 0; i < 2; i++)
         for (int j = 0; j < 2; j++)
-            for (int r = 0; r < 8; r++) c[(row0 + 16 * i + 2 * r + lane / 16) * N + col0 + 16 * j + lane % 16] = sum[i][j][r];
+            for (int r = 0; r < 8; r++)
+                c[(row0 + 16 * i + 2 * r + lane / 16) * N + col0 + 16 * j + lane % 16] = sum[i][j][r];
 }
 """
 
@@ -121,7 +136,9 @@ def as_bytes(array):
 
 
 def launch(image, name, grid, block, arrays, threads=1, repeat=1, strict=False):
-    """(load ms, [launch ms], wave instructions) of a kernel over arrays; the first array holds its result afterwards."""
+    """(load ms, [launch ms], wave instructions) of a kernel over arrays; the first array holds its result
+    afterwards.
+    """
     from strata import _strata_bench
 
     buffers = [as_bytes(a).copy() for a in arrays]
@@ -152,8 +169,10 @@ def alu_loop(quick):
         state = emulator.run_wave("gfx1100", code, vgpr=start_values, max_instructions=1 << 40)
         wall.append(state.instructions / (time.perf_counter() - start) * 1e-6)
         cpu.append(state.instructions / (time.process_time() - cpu_start) * 1e-6)
-    return {"million_wave_instructions_per_s": round(statistics.median(wall), 1),
-            "million_wave_instructions_per_cpu_s": round(statistics.median(cpu), 1)}
+    return {
+        "million_wave_instructions_per_s": round(statistics.median(wall), 1),
+        "million_wave_instructions_per_cpu_s": round(statistics.median(cpu), 1),
+    }
 
 
 def sum_16m(quick, data, strict=False):
@@ -165,7 +184,16 @@ def sum_16m(quick, data, strict=False):
         kernel.argument(argument)
     kernel.emit_text(sum_text(data.nbytes // (groups * waves), waves))
     out = np.zeros(groups * waves * lanes, np.float32)
-    _, times, instructions = launch(kernel.finish(), "sum", (groups, 1, 1), (waves * lanes, 1, 1), [out, data], 1, repeats(15 if quick else 40, strict), strict)
+    _, times, instructions = launch(
+        kernel.finish(),
+        "sum",
+        (groups, 1, 1),
+        (waves * lanes, 1, 1),
+        [out, data],
+        1,
+        repeats(15 if quick else 40, strict),
+        strict,
+    )
     check("sum", out.sum(dtype=np.float64), data.sum(dtype=np.float64), 1e-5)
     return {"ms": best(times), "gb_per_s": round(data.nbytes / min(times) * 1e-6, 2), "wave_instructions": instructions}
 
@@ -176,7 +204,9 @@ def matmul(quick, threads=(1, 2), strict=False):
     image, out = hip(MATMUL, "matmul"), np.zeros((256, 256), np.float32)
     result = {}
     for count in threads:
-        _, times, instructions = launch(image, "matmul", (4, 4, 1), (256, 1, 1), [out, a, b], count, repeats(15 if quick else 60, strict), strict)
+        _, times, instructions = launch(
+            image, "matmul", (4, 4, 1), (256, 1, 1), [out, a, b], count, repeats(15 if quick else 60, strict), strict
+        )
         check("matmul", out, a.astype(np.float64) @ b, 1e-4)
         result[f"threads_{count}_ms"] = best(times)
     result["wave_instructions"] = instructions
@@ -187,7 +217,9 @@ def wmma(quick, strict=False):
     rng = np.random.default_rng(3)
     a, bt = (rng.standard_normal((256, 256)).astype(np.float16) for _ in range(2))
     out = np.zeros((256, 256), np.float32)
-    _, times, instructions = launch(hip(WMMA, "wmma"), "wmma", (8, 8, 1), (32, 1, 1), [out, a, bt], 1, repeats(5 if quick else 25, strict), strict)
+    _, times, instructions = launch(
+        hip(WMMA, "wmma"), "wmma", (8, 8, 1), (32, 1, 1), [out, a, bt], 1, repeats(5 if quick else 25, strict), strict
+    )
     check("wmma", out, a.astype(np.float64) @ bt.astype(np.float64).T, 1e-3)
     return {"ms": best(times), "wave_instructions": instructions}
 
@@ -202,7 +234,10 @@ def alu_launch(quick, strict=False):
     body = "\n".join("    " + ALU_BODY[i % 4].format(3 + i % 8) for i in range(16))
     loop, end = ALU_LOOP.format(turns=turns, body=body).split("    s_endpgm")
     start = "\n".join(f"    v_cvt_f32_u32 v{i}, v0" for i in range(1, 11))
-    kernel.emit_text(f"    s_load_b64 s[6:7], s[0:1], 0x0\n{start}\n{loop}    v_lshlrev_b32 v0, 2, v0\n    s_waitcnt lgkmcnt(0)\n    global_store_b32 v0, v10, s[6:7]\n    s_endpgm{end}")
+    kernel.emit_text(
+        f"    s_load_b64 s[6:7], s[0:1], 0x0\n{start}\n{loop}    v_lshlrev_b32 v0, 2, "
+        f"v0\n    s_waitcnt lgkmcnt(0)\n    global_store_b32 v0, v10, s[6:7]\n    s_endpgm{end}"
+    )
     _, times, instructions = launch(kernel.finish(), "alu", (1, 1, 1), (32, 1, 1), [out], 1, 5, strict)
     lane = np.arange(32, dtype=np.float32)
     check("ALU loop", out.view(np.float32).astype(np.float64), lane * lane, 0)
@@ -212,7 +247,8 @@ def alu_launch(quick, strict=False):
 def start_up(quick):
     """A fresh code object of about 10 KB: load (decode) and first launch, in a process that has run others before."""
     body = "\n".join(f"    v = v * {i}.5f + x[(i * {i} + {i % 7}) % 64];" for i in range(1, 300))
-    source = f'extern "C" __global__ void long_one(float* out, const float* x) {{ int i = threadIdx.x; float v = x[i];\n{body}\n    out[i] = v; }}'
+    head = 'extern "C" __global__ void long_one(float* out, const float* x) { int i = threadIdx.x; float v = x[i];'
+    source = f"{head}\n{body}\n    out[i] = v; }}"
     image, out, x = hip(source, "long_one"), np.zeros(64, np.float32), np.linspace(0, 1, 64, dtype=np.float32)
     runs = []
     for _ in range(5 if quick else 25):
@@ -220,7 +256,12 @@ def start_up(quick):
         runs.append((load + times[0], load, times[0]))
     runs.sort()
     total, load, first = runs[len(runs) // 2]
-    return {"object_bytes": len(image), "load_ms": round(load, 3), "first_launch_ms": round(first, 3), "ms": round(total, 3)}
+    return {
+        "object_bytes": len(image),
+        "load_ms": round(load, 3),
+        "first_launch_ms": round(first, 3),
+        "ms": round(total, 3),
+    }
 
 
 def run_wave_call(quick):
@@ -237,7 +278,9 @@ def run_wave_call(quick):
 
 
 def decode(quick):
-    """Million instructions a second that the decoder reads, over the code of the matmul compiled for each architecture."""
+    """Million instructions a second that the decoder reads, over the code of the matmul compiled for each
+    architecture.
+    """
     from strata import _strata, _strata_bench
 
     out = {}

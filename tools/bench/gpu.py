@@ -1,6 +1,6 @@
-"""strata bench gpu: a card beside what else runs there (torch, torch.compile, CuPy, where they are installed), in one process and one run.
-Times are medians of what the device says (events around each call's kernels); bytes are those that must move: each input read once, each
-result written once."""
+"""strata bench gpu: a card beside what else runs there (torch, torch.compile, CuPy, where they are installed), in one
+process and one run. Times are medians of what the device says (events around each call's kernels); bytes are those that
+must move: each input read once, each result written once."""
 
 import functools
 import importlib.util
@@ -21,10 +21,9 @@ def tanh_gelu(x):
     return x * 0.5 * (((x + x * x * x * 0.044715) * 0.7978845608028654).tanh() + 1)
 
 
-def cases(strata, torch):
-    """name: (shapes, dtype, by Strata, by torch, bytes, operations, tolerance relative to the result's norm)"""
+def pointwise_cases(strata, F):
+    """Operations by element and by row."""
     nn, n = strata.nn, ROWS[0] * ROWS[1]
-    F = torch.nn.functional if torch else None
     rows = {
         "x + 1": (lambda x: x + 1, lambda x: x + 1, 8 * n),
         "tanh gelu": (tanh_gelu, lambda x: F.gelu(x, approximate="tanh"), 8 * n),
@@ -36,29 +35,82 @@ def cases(strata, torch):
     }
     out = {"sum 1 GiB": ([(WIDE,)], "float32", lambda x: x.sum(), lambda x: x.sum(), 4 * WIDE, 0, 1e-3)}
     out |= {name: ([ROWS], "float32", ours, theirs, moved, 0, 1e-4) for name, (ours, theirs, moved) in rows.items()}
-    square = [(SQUARE, SQUARE)] * 2
-    out["matmul float32"] = (square, "float32", lambda a, b: a @ b, lambda a, b: a @ b, 12 * SQUARE**2, 2 * SQUARE**3, 1e-4)
-    out["matmul bfloat16"] = (square, "bfloat16", lambda a, b: a @ b, lambda a, b: a @ b, 6 * SQUARE**2, 2 * SQUARE**3, 2e-2)
-    side = SQUARE**2
+    return out
+
+
+def product_cases():
+    """Products of matrices."""
+    out = {}
+    for dtype, width, tolerance in (("float32", 4, 1e-4), ("bfloat16", 2, 2e-2)):
+        moved, operations = 3 * width * SQUARE**2, 2 * SQUARE**3
+        out[f"matmul {dtype}"] = ([(SQUARE, SQUARE)] * 2, dtype, product, product, moved, operations, tolerance)
     for m in (1, 8, 16):
-        moved, operations = 4 * (side + 2 * m * SQUARE), 2 * m * side
-        out[f"{m} x 4096 by a matrix"] = ([(m, SQUARE), (SQUARE, SQUARE)], "float32", lambda x, w: x @ w, lambda x, w: x @ w, moved, operations, 1e-4)
-        out[f"{m} x 4096 by a transposed one"] = ([(m, SQUARE), (SQUARE, SQUARE)], "float32", lambda x, w: x @ w.T, lambda x, w: x @ w.T, moved, operations, 1e-4)
-    for x, weight, stride in (((16, 64, 32, 32), (64, 64, 3, 3), 1), ((1, 3, 224, 224), (64, 3, 7, 7), 2), ((8, 256, 28, 28), (256, 256, 1, 1), 1)):
+        shapes, moved, operations = [(m, SQUARE), (SQUARE, SQUARE)], 4 * (SQUARE**2 + 2 * m * SQUARE), 2 * m * SQUARE**2
+        for name, call in (("a matrix", product), ("a transposed one", lambda x, w: x @ w.T)):
+            out[f"{m} x {SQUARE} by {name}"] = (shapes, "float32", call, call, moved, operations, 1e-4)
+    return out
+
+
+def convolution_cases(strata, F):
+    out, ours = {}, strata.nn.functional.conv2d
+    for x, weight, stride in (
+        ((16, 64, 32, 32), (64, 64, 3, 3), 1),
+        ((1, 3, 224, 224), (64, 3, 7, 7), 2),
+        ((8, 256, 28, 28), (256, 256, 1, 1), 1),
+    ):
         how = {"stride": stride, "padding": weight[-1] // 2}
         results = x[0] * weight[0] * (x[2] // stride) * (x[3] // stride)
         moved, operations = 4 * (math.prod(x) + math.prod(weight) + results), 2 * results * math.prod(weight[1:])
-        out[f"conv2d {'x'.join(map(str, x))} by {'x'.join(map(str, weight))}"] = ([x, weight], "float32", functools.partial(nn.functional.conv2d, **how),
-                                                                                functools.partial(F.conv2d, **how) if F else None, moved, operations, 1e-4)
-    for (m, n), name, call in (((436409, 25), "softmax", lambda x: x.softmax(-1)), ((722309, 9), "var", lambda x: x.var(1)), ((22724, 233), "mean", lambda x: x.mean())):
-        theirs = (lambda x: x.var(1, correction=0)) if name == "var" else call
-        out[f"{name} of {m} x {n}"] = ([(m, n)], "float32", call, theirs, 4 * m * (2 * n if name == "softmax" else n), 0, 1e-3)
+        call, theirs = functools.partial(ours, **how), functools.partial(F.conv2d, **how) if F else None
+        name = f"conv2d {'x'.join(map(str, x))} by {'x'.join(map(str, weight))}"
+        out[name] = ([x, weight], "float32", call, theirs, moved, operations, 1e-4)
+    return out
+
+
+def odd_row_cases():
+    """Reductions of rows whose lengths are no multiples of anything."""
+    rows = (
+        (436409, 25, "softmax", lambda x: x.softmax(-1), lambda x: x.softmax(-1)),
+        (722309, 9, "var", lambda x: x.var(1), lambda x: x.var(1, correction=0)),
+        (22724, 233, "mean", lambda x: x.mean(), lambda x: x.mean()),
+    )
+    moved = {name: 4 * m * (2 * n if name == "softmax" else n) for m, n, name, *_ in rows}
+    return {
+        f"{name} of {m} x {n}": ([(m, n)], "float32", ours, theirs, moved[name], 0, 1e-3)
+        for m, n, name, ours, theirs in rows
+    }
+
+
+def attention_cases(strata, F):
+    def theirs(q, k, v):
+        return F.scaled_dot_product_attention(q, k, v, is_causal=True)
+
+    out = {}
     for shape in ((16, 16, 1024, 64), (8, 16, 4096, 128)):
         batch, heads, length, width = shape
-        moved, operations = 8 * batch * heads * length * width, 2 * batch * heads * length**2 * width  # causal: half of 4
-        out[f"attention {'x'.join(map(str, shape))}"] = ([shape] * 3, "bfloat16", attention(strata),
-                                                        lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True), moved, operations, 2e-2)
+        moved, operations = (
+            8 * batch * heads * length * width,
+            2 * batch * heads * length**2 * width,
+        )  # causal: half of 4
+        name = f"attention {'x'.join(map(str, shape))}"
+        out[name] = ([shape] * 3, "bfloat16", attention(strata), theirs, moved, operations, 2e-2)
     return out
+
+
+def product(a, b):
+    return a @ b
+
+
+def cases(strata, torch):
+    """name: (shapes, dtype, by Strata, by torch, bytes, operations, tolerance relative to the result's norm)"""
+    F = torch.nn.functional if torch else None
+    return {
+        **pointwise_cases(strata, F),
+        **product_cases(),
+        **convolution_cases(strata, F),
+        **odd_row_cases(),
+        **attention_cases(strata, F),
+    }
 
 
 def ours_ms(strata, make, repeat):
@@ -117,7 +169,7 @@ def latency_us(call, repeat=300):
         start = time.perf_counter()
         call()
         times.append((time.perf_counter() - start) * 1e6)
-    return round(statistics.median(times[repeat // 10:]), 2)
+    return round(statistics.median(times[repeat // 10 :]), 2)
 
 
 def entry(times, moved, operations):
@@ -157,7 +209,9 @@ def measure(strata, torch, cupy, case, repeat):
             fused = torch.compile(theirs)
             for _ in range(3):
                 fused(*given)
-            out["torch.compile"] = entry(theirs_ms(torch_events(torch), lambda: fused(*given), repeat), moved, operations)
+            out["torch.compile"] = entry(
+                theirs_ms(torch_events(torch), lambda: fused(*given), repeat), moved, operations
+            )
         except Exception as error:  # its own compiler may lack a tool here
             out["torch.compile"] = {"failed": type(error).__name__}
         del given, expected
@@ -171,13 +225,20 @@ def bench_gpu(quick, only=()):
     import strata
 
     if strata.device_properties()["time_is_modelled"]:
-        raise strata.Unsupported("'strata bench gpu' measures a card, and the device here is an emulated one: STRATA_DEVICE=hip")
+        raise strata.Unsupported(
+            "'strata bench gpu' measures a card, and the device here is an emulated one: STRATA_DEVICE=hip"
+        )
     torch = importlib.import_module("torch") if importlib.util.find_spec("torch") else None
     cupy = importlib.import_module("cupy") if importlib.util.find_spec("cupy") else None
     if torch:
         torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
     repeat = 5 if quick else 30
-    out = {"device": strata.device_properties()["name"], "repeat": repeat, "torch": torch and torch.__version__, "CuPy": cupy and cupy.__version__}
+    out = {
+        "device": strata.device_properties()["name"],
+        "repeat": repeat,
+        "torch": torch and torch.__version__,
+        "CuPy": cupy and cupy.__version__,
+    }
     # Before torch.compile starts its processes.
     small = strata.Tensor(np.ones(16, np.float32)).realize()
     few = {"strata": latency_us(lambda: small.sum().item())}

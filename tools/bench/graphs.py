@@ -34,8 +34,18 @@ class Transformer:
         d = WIDTH
         self.words, self.places, self.head = weight(WORDS, d), weight(LENGTH, d), weight(WORDS, d)
         self.norm = weight(d), weight(d)
-        shapes = {"norm1": (d,), "bias1": (d,), "qkv": (3 * d, d), "out": (d, d), "norm2": (d,), "bias2": (d,),
-                  "up": (4 * d, d), "up_bias": (4 * d,), "down": (d, 4 * d), "down_bias": (d,)}
+        shapes = {
+            "norm1": (d,),
+            "bias1": (d,),
+            "qkv": (3 * d, d),
+            "out": (d, d),
+            "norm2": (d,),
+            "bias2": (d,),
+            "up": (4 * d, d),
+            "up_bias": (4 * d,),
+            "down": (d, 4 * d),
+            "down_bias": (d,),
+        }
         self.layers = [{name: weight(*shape) for name, shape in shapes.items()} for _ in range(layers)]
 
     def __call__(self, tokens):
@@ -54,14 +64,15 @@ class Transformer:
 
 def tokens(seed):
     import numpy as np
-
     import strata
 
     return strata.Tensor(np.random.default_rng(seed).integers(0, WORDS, (BATCH, LENGTH)).astype(np.int32))
 
 
 def cost_ms(make):
-    """Milliseconds of building a graph and of all of its realization but running kernels, those of them that compiled kernels, and how many ran."""
+    """Milliseconds of building a graph and of all of its realization but running kernels, those of them that compiled
+    kernels, and how many ran.
+    """
     import strata
 
     strata.reset_stats()
@@ -101,16 +112,34 @@ def in_processes(repeat):
     with tempfile.TemporaryDirectory() as folder:
         env = {**os.environ, "STRATA_CACHE_DIR": folder, "STRATA_EMU_TIMED": "0"}
         code = FRESH_PROCESS.replace("{repeat}", str(repeat))
-        runs = [json.loads(subprocess.run([sys.executable, "-P", "-c", code], env=env, check=True, capture_output=True, text=True).stdout) for _ in range(2)]
+        runs = [
+            json.loads(
+                subprocess.run(
+                    [sys.executable, "-P", "-c", code], env=env, check=True, capture_output=True, text=True
+                ).stdout
+            )
+            for _ in range(2)
+        ]
     (new_ms, compile_ms, launches, again, beyond), (from_disk_ms, _, _, again_too, _) = runs
-    return {"schedule_and_load_ms": new_ms - compile_ms, "compile_ms": compile_ms, "again_ms": statistics.median(again + again_too),
-            "in_a_new_process_ms": from_disk_ms, "launches": launches, "bytes_between_kernels": beyond}
+    return {
+        "schedule_and_load_ms": new_ms - compile_ms,
+        "compile_ms": compile_ms,
+        "again_ms": statistics.median(again + again_too),
+        "in_a_new_process_ms": from_disk_ms,
+        "launches": launches,
+        "bytes_between_kernels": beyond,
+    }
 
 
 def transformer(quick):
     text_ms, kernels, different = in_text(12, 2 if quick else 5)
     twice_ms = in_text(24, 1 if quick else 5)[0]
-    out = {"to_text_ms": text_ms, "kernels": kernels, "different_kernels": different, "24_layers_to_12": twice_ms / text_ms}
+    out = {
+        "to_text_ms": text_ms,
+        "kernels": kernels,
+        "different_kernels": different,
+        "24_layers_to_12": twice_ms / text_ms,
+    }
     return out | in_processes(2 if quick else 9)
 
 
@@ -130,8 +159,14 @@ def small(quick):
         compiled.append(strata.stats().compile_ms > 0)
     fresh = [elapsed_ms(lambda i=i: fresh_sum(i)) for i in range(many)]
     first, second, third = numbers[:3]
-    return {"sum_of_a_fresh_buffer_us": statistics.median(fresh[3:]) * 1e3, "sum_with_a_new_number_us": statistics.median(numbers[3:]) * 1e3,
-            "first_number_ms": first, "second_number_ms": second, "third_number_ms": third, "compilations_from_the_third_number": sum(compiled[2:])}
+    return {
+        "sum_of_a_fresh_buffer_us": statistics.median(fresh[3:]) * 1e3,
+        "sum_with_a_new_number_us": statistics.median(numbers[3:]) * 1e3,
+        "first_number_ms": first,
+        "second_number_ms": second,
+        "third_number_ms": third,
+        "compilations_from_the_third_number": sum(compiled[2:]),
+    }
 
 
 def large(quick):
@@ -153,17 +188,30 @@ def large(quick):
         return y
 
     with strata.config(emu_timed=False):
-        sums, chains = [elapsed_ms(lambda: total().realize()) for _ in range(2)], [elapsed_ms(lambda: chain().realize()) for _ in range(2)]
-    return {f"sum_of_{count}_tensors_ms": sums[0], f"sum_of_{count}_tensors_again_ms": sums[1],
-            f"chain_of_{length}_ms": chains[0], f"chain_of_{length}_again_ms": chains[1]}
+        sums, chains = (
+            [elapsed_ms(lambda: total().realize()) for _ in range(2)],
+            [elapsed_ms(lambda: chain().realize()) for _ in range(2)],
+        )
+    return {
+        f"sum_of_{count}_tensors_ms": sums[0],
+        f"sum_of_{count}_tensors_again_ms": sums[1],
+        f"chain_of_{length}_ms": chains[0],
+        f"chain_of_{length}_again_ms": chains[1],
+    }
 
 
 def of_peer(part, device, repeat):
     """A part of these figures in tinygrad, with a C compiler for its kernels on the host."""
     env = {"CC": shutil.which("clang-19") or "clang", **os.environ, "DEV": device}
     sizes = [repeat, WIDTH, HEADS, LENGTH, BATCH, WORDS]
-    run = subprocess.run([sys.executable, peer.__file__, part, *map(str, sizes)], env=env, capture_output=True, text=True)
-    return json.loads(run.stdout) if run.returncode == 0 else {"error": (run.stderr.strip().splitlines() or ["it ended"])[-1]}
+    run = subprocess.run(
+        [sys.executable, peer.__file__, part, *map(str, sizes)], env=env, capture_output=True, text=True
+    )
+    return (
+        json.loads(run.stdout)
+        if run.returncode == 0
+        else {"error": (run.stderr.strip().splitlines() or ["it ended"])[-1]}
+    )
 
 
 def tinygrad(quick):
@@ -186,7 +234,9 @@ def bench_graphs(quick):
 
 
 def table(result):
-    """The result of bench_graphs for people, tinygrad's beside Strata's; before it what the compiler is held to, where that was measured."""
+    """The result of bench_graphs for people, tinygrad's beside Strata's; before it what the compiler is held to, where
+    that was measured.
+    """
     peers = result.get("tinygrad", {})
     lines = ["", aims.table(result["aims"])] if "aims" in result else []
     for part in ("transformer", "small", "large"):
@@ -195,7 +245,10 @@ def table(result):
             continue
         heading = f"{'strata':>12}" + (f" {'tinygrad':>12}" if beside else "")
         lines += ["", f"{part:46s} {heading}"]
-        lines += [f"  {name.replace('_', ' '):44s} {value:>12}" + (f" {beside[name]:>12}" if name in beside else "") for name, value in rows.items()]
+        lines += [
+            f"  {name.replace('_', ' '):44s} {value:>12}" + (f" {beside[name]:>12}" if name in beside else "")
+            for name, value in rows.items()
+        ]
         if "error" in beside:
             lines.append(f"  tinygrad: {beside['error']}")
     return "\n".join(lines[1:])

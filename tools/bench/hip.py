@@ -11,7 +11,6 @@ BYTES = (4, 4096, 65536)
 def open_library():
     """The library with its first device, which emulates gfx942 where nobody says otherwise."""
     import strata
-
     from strata.cli.hip_run import library
 
     hip = ctypes.CDLL(str(library() / "libamdhip64.so.7"))
@@ -37,8 +36,10 @@ def bench_hip(quick):
     call("hipMalloc", ctypes.byref(memory), ctypes.c_size_t(max(BYTES)))
     host = ctypes.create_string_buffer(max(BYTES))
     no_arguments = (ctypes.c_void_p * 1)()
-    ways = {"call_of_ctypes": lambda: hip.hipPeekAtLastError(),
-            "empty_launch": lambda: hip.hipModuleLaunchKernel(function, 1, 1, 1, 64, 1, 1, 0, None, no_arguments, None)}
+    ways = {
+        "call_of_ctypes": lambda: hip.hipPeekAtLastError(),
+        "empty_launch": lambda: hip.hipModuleLaunchKernel(function, 1, 1, 1, 64, 1, 1, 0, None, no_arguments, None),
+    }
     for count in BYTES:
         size = ctypes.c_size_t(count)
         ways[f"copy_to_device_{count}_bytes"] = lambda size=size: hip.hipMemcpy(memory, host, size, 1)

@@ -41,14 +41,40 @@ MEMORY = {
     "scalar load": "s_load_b128 s[20:23], s[2:3], 0x10",
 }
 # Whose results are the chips' bit for bit, or wide sums: by mnemonic, those that an architecture has.
-EXACT = ("v_rcp_f32", "v_rsq_f32", "v_sqrt_f32", "v_exp_f32", "v_log_f32", "v_sin_f32", "v_cos_f32", "v_rcp_f16", "v_rsq_f16", "v_sqrt_f16",
-         "v_dot2_f32_f16", "v_dot2_f32_bf16", "v_dot2_f16_f16", "v_dot2_bf16_bf16", "v_wmma_f32_16x16x16_f16", "v_wmma_f32_16x16x16_bf16",
-         "v_wmma_f16_16x16x16_f16", "v_wmma_bf16_16x16x16_bf16", "v_mfma_f32_16x16x16_f16", "v_mfma_f32_32x32x8_f16")
+EXACT = (
+    "v_rcp_f32",
+    "v_rsq_f32",
+    "v_sqrt_f32",
+    "v_exp_f32",
+    "v_log_f32",
+    "v_sin_f32",
+    "v_cos_f32",
+    "v_rcp_f16",
+    "v_rsq_f16",
+    "v_sqrt_f16",
+    "v_dot2_f32_f16",
+    "v_dot2_f32_bf16",
+    "v_dot2_f16_f16",
+    "v_dot2_bf16_bf16",
+    "v_wmma_f32_16x16x16_f16",
+    "v_wmma_f32_16x16x16_bf16",
+    "v_wmma_f16_16x16x16_f16",
+    "v_wmma_bf16_16x16x16_bf16",
+    "v_mfma_f32_16x16x16_f16",
+    "v_mfma_f32_32x32x8_f16",
+)
 CDNA = {
-    "global_load_b32": "global_load_dword", "global_load_b128": "global_load_dwordx4", "global_load_u8": "global_load_ubyte",
-    "global_store_b32": "global_store_dword", "global_atomic_add_u32": "global_atomic_add", "buffer_load_b32": "buffer_load_dword",
-    "buffer_store_b32": "buffer_store_dword", "ds_load_b32": "ds_read_b32", "ds_load_b128": "ds_read_b128",
-    "ds_store_b32": "ds_write_b32", "s_load_b128": "s_load_dwordx4",
+    "global_load_b32": "global_load_dword",
+    "global_load_b128": "global_load_dwordx4",
+    "global_load_u8": "global_load_ubyte",
+    "global_store_b32": "global_store_dword",
+    "global_atomic_add_u32": "global_atomic_add",
+    "buffer_load_b32": "buffer_load_dword",
+    "buffer_store_b32": "buffer_store_dword",
+    "ds_load_b32": "ds_read_b32",
+    "ds_load_b128": "ds_read_b128",
+    "ds_store_b32": "ds_write_b32",
+    "s_load_b128": "s_load_dwordx4",
 }
 
 
@@ -69,7 +95,9 @@ def nanoseconds(arch, text, wait="", repeat=3, **state):
 
 
 def register(operand, number, wave):
-    """The text of an operand: vector registers from `number` on where it takes them; None where it takes numbers only."""
+    """The text of an operand: vector registers from `number` on where it takes them; None where it takes numbers
+    only.
+    """
     count, kinds = operand["dwords"], operand["takes"]
     if "vgpr" in kinds:
         return f"v{number}" if count == 1 else f"v[{number}:{number + count - 1}]"
@@ -115,8 +143,8 @@ def as_dwords(numbers, kind):
 
 
 def exact_operands(mnemonic, wave):
-    """Random normal numbers of the types that the mnemonic names, result (and addend, from v64 on) before factors; positive ones
-    of what has one operand."""
+    """Random normal numbers of the types that the mnemonic names, result (and addend, from v64 on) before factors;
+    positive ones of what has one operand."""
     kinds = [part for part in mnemonic.split("_") if part in ("f32", "f16", "bf16")]
     numbers = np.random.default_rng(1).standard_normal((256, 2 * wave), dtype=np.float32)
     rows = as_dwords(np.abs(numbers) if len(kinds) == 1 else numbers, kinds[-1])
@@ -126,7 +154,11 @@ def exact_operands(mnemonic, wave):
 
 def exact_instructions(arch, wave, repeat):
     forms = {mnemonic: text for mnemonic, text in vector_forms(arch, wave) if mnemonic in EXACT}
-    return {name: round(nanoseconds(arch, forms[name], repeat=repeat, vgpr=exact_operands(name, wave)), 1) for name in EXACT if name in forms}
+    return {
+        name: round(nanoseconds(arch, forms[name], repeat=repeat, vgpr=exact_operands(name, wave)), 1)
+        for name in EXACT
+        if name in forms
+    }
 
 
 def vector_instructions(arch, wave, repeat):
@@ -138,10 +170,16 @@ def vector_instructions(arch, wave, repeat):
             costs[mnemonic] = nanoseconds(arch, text, repeat=repeat, vgpr=registers(mnemonic, wave))
         except Error:  # operands that have to be even, or differ
             refused.append(mnemonic)
-    plain = {name: cost for name, cost in costs.items() if not name.startswith(("v_mfma", "v_smfmac", "v_wmma", "v_swmmac"))}
+    plain = {
+        name: cost for name, cost in costs.items() if not name.startswith(("v_mfma", "v_smfmac", "v_wmma", "v_swmmac"))
+    }
     slowest = sorted(plain, key=plain.get, reverse=True)[:8]
-    return {"measured": len(costs), "not_measured": len(refused), "median_ns": round(statistics.median(costs.values()), 1),
-            "slowest_ns": {name: round(plain[name], 1) for name in slowest}}
+    return {
+        "measured": len(costs),
+        "not_measured": len(refused),
+        "median_ns": round(statistics.median(costs.values()), 1),
+        "slowest_ns": {name: round(plain[name], 1) for name in slowest},
+    }
 
 
 def memory_instructions(arch, wave, repeat):
@@ -166,5 +204,8 @@ def instruction_costs(quick):
     repeat, waves = 1 if quick else 5, {"gfx1100": 32, "gfx1201": 32, "gfx942": 64}
     out = {arch: {"exact_ns": exact_instructions(arch, wave, repeat)} for arch, wave in waves.items()}
     for arch in ("gfx1100", "gfx942")[: 1 if quick else 2]:
-        out[arch] |= {"vector": vector_instructions(arch, waves[arch], repeat), "memory_ns": memory_instructions(arch, waves[arch], repeat)}
+        out[arch] |= {
+            "vector": vector_instructions(arch, waves[arch], repeat),
+            "memory_ns": memory_instructions(arch, waves[arch], repeat),
+        }
     return out

@@ -1,4 +1,6 @@
-"""strata bench kernels: what tensor programs become without a search and with one, as the timing model of a card sees it."""
+"""strata bench kernels: what tensor programs become without a search and with one, as the timing model of a card sees
+it.
+"""
 
 import tempfile
 import time
@@ -42,13 +44,34 @@ def programs():
         "gelu": ([rows], "float32", tanh_gelu, gelu, 8 * n, 0),
         "transpose": ([square], "float32", lambda x: x.T.contiguous(), lambda x: x.T, 8 * 4096**2, 0),
         "softmax": ([rows], "float32", lambda x: x.softmax(-1), softmax, 8 * n, 0),
-        "layernorm": ([rows], "float32", nn.layernorm, lambda x: centred(x) / np.sqrt(x.var(-1, keepdims=True) + 1e-5), 8 * n, 0),
-        "rmsnorm": ([rows], "float32", nn.rmsnorm, lambda x: x / np.sqrt((x * x).mean(-1, keepdims=True) + 1e-6), 8 * n, 0),
+        "layernorm": (
+            [rows],
+            "float32",
+            nn.layernorm,
+            lambda x: centred(x) / np.sqrt(x.var(-1, keepdims=True) + 1e-5),
+            8 * n,
+            0,
+        ),
+        "rmsnorm": (
+            [rows],
+            "float32",
+            nn.rmsnorm,
+            lambda x: x / np.sqrt((x * x).mean(-1, keepdims=True) + 1e-6),
+            8 * n,
+            0,
+        ),
         "var": ([rows], "float32", lambda x: x.var(-1), lambda x: x.var(-1), 4 * n, 0),
         "argmax": ([rows], "float32", lambda x: x.argmax(-1), lambda x: x.argmax(-1), 4 * n, 0),
         "cumsum": ([rows], "float32", lambda x: x.cumsum(-1), lambda x: x.cumsum(-1), 8 * n, 0),
         "sum": ([(1 << 24,)], "float32", lambda x: x.sum(), lambda x: x.sum(), 4 << 24, 0),
-        "attention": ([heads] * 3, "float32", lambda q, k, v: nn.scaled_dot_product_attention(q, k, v, causal=True), attention, 16 * 4 * 8 * 128 * 64, 4 * 4 * 8 * 128 * 128 * 64),
+        "attention": (
+            [heads] * 3,
+            "float32",
+            lambda q, k, v: nn.scaled_dot_product_attention(q, k, v, causal=True),
+            attention,
+            16 * 4 * 8 * 128 * 64,
+            4 * 4 * 8 * 128 * 128 * 64,
+        ),
         "matmul 512 float32": ([(512, 512)] * 2, "float32", lambda a, b: a @ b, np.matmul, 12 * 512**2, 2 * 512**3),
         "matmul 1024 float32": ([(1024, 1024)] * 2, "float32", lambda a, b: a @ b, np.matmul, 12 << 20, 2 << 30),
         "matmul 1024 float16": ([(1024, 1024)] * 2, "float16", lambda a, b: a @ b, np.matmul, 6 << 20, 2 << 30),
@@ -59,7 +82,11 @@ QUICK = ("softmax", "matmul 512 float32")
 
 
 def figures(stats, moved, operations):
-    out = {"kernels": stats.kernels, "modelled_ms": round(stats.time_ms, 5), "gb_per_s": round(moved / stats.time_ms * 1e-6, 1)}
+    out = {
+        "kernels": stats.kernels,
+        "modelled_ms": round(stats.time_ms, 5),
+        "gb_per_s": round(moved / stats.time_ms * 1e-6, 1),
+    }
     return out | ({"tflop_per_s": round(operations / stats.time_ms * 1e-9, 1)} if operations else {})
 
 
@@ -94,7 +121,10 @@ def measured(shapes, dtype, call, reference, moved, operations, search):
     if search:
         with tempfile.TemporaryDirectory() as folder, strata.config(cache_dir=folder, beam=WIDTH):
             seconds = stats_of(call, operands())[2]
-            row["searched"] = {"seconds": round(seconds, 2), **figures(stats_of(call, operands())[1], moved, operations)}
+            row["searched"] = {
+                "seconds": round(seconds, 2),
+                **figures(stats_of(call, operands())[1], moved, operations),
+            }
     return row
 
 
@@ -114,11 +144,15 @@ def bench_kernels(quick):
 
 def table(result):
     """The result of bench_kernels for people."""
+
     def cells(row):
         speed = f"{row['tflop_per_s']:8.1f} TFLOP/s" if "tflop_per_s" in row else f"{row['gb_per_s']:8.1f} GB/s   "
         return f"{row['kernels']:3d} {row['modelled_ms']:9.4f} ms {speed}"
 
     lines = [f"{'':22s}{'kernels, without a search':^36s}  {'BEAM=' + str(WIDTH) + ', nothing known':^36s}"]
     for name, row in result.items():
-        lines.append(f"{name:22s}{cells(row)}" + (f"  {row['searched']['seconds']:6.2f} s {cells(row['searched'])}" if "searched" in row else ""))
+        lines.append(
+            f"{name:22s}{cells(row)}"
+            + (f"  {row['searched']['seconds']:6.2f} s {cells(row['searched'])}" if "searched" in row else "")
+        )
     return "\n".join(lines)

@@ -1,6 +1,8 @@
-"""strata bench lowering: 24 kernels through both targets, `hip` (clang -O3) and `asm` (direct lowering), from the same schedules.
+"""strata bench lowering: 24 kernels through both targets, `hip` (clang -O3) and `asm` (direct lowering), from the same
+schedules.
 
-A kernel counts when both give the same values; one that does not is in the result with the reason and without figures."""
+A kernel counts when both give the same values; one that does not is in the result with the reason and without
+figures."""
 
 import math
 import os
@@ -10,7 +12,6 @@ import sys
 import tempfile
 
 import numpy as np
-
 import strata
 from strata import _strata, nn
 
@@ -35,10 +36,14 @@ class Inputs:
 
 def product(n, dtype, into=None):
     """A square matrix product; floats of a few bits are products of numbers that they hold."""
+
     def make(inputs):
         whole = dtype == "int8" or "fp8" in dtype
-        a, b = ((inputs.integers(-8, 9, n, n) if whole else inputs.floats(n, n)).cast(dtype).realize() for _ in range(2))
+        a, b = (
+            (inputs.integers(-8, 9, n, n) if whole else inputs.floats(n, n)).cast(dtype).realize() for _ in range(2)
+        )
         return lambda: a.cast(into) @ b.cast(into) if into else a @ b
+
     return make
 
 
@@ -49,6 +54,7 @@ def convolution(inputs):
     def call():
         windows = strata.stack([x[:, i : i + 32, j : j + 32] for i in range(3) for j in range(3)])
         return (windows.reshape(1, 9, 8, 32, 32) * weights.permute(0, 2, 3, 1).reshape(16, 9, 8, 1, 1)).sum(axis=(1, 2))
+
     return call
 
 
@@ -56,6 +62,7 @@ def philox(inputs):
     def call():
         strata.manual_seed(7)
         return strata.Tensor.rand(1 << 16)
+
     return call
 
 
@@ -64,6 +71,7 @@ def attention(inputs):
 
     def call():
         return nn.scaled_dot_product_attention(query, key, value, causal=True)
+
     return call
 
 
@@ -73,15 +81,19 @@ def normalized(name):
 
         def call():
             return getattr(nn, name)(x, weight=weight)
+
         return call
+
     return make
 
 
 def of(function, *shape, dtype="float32"):
     """A function of one tensor of random numbers."""
+
     def make(inputs):
         x = inputs.floats(*shape, dtype=dtype)
         return lambda: function(x)
+
     return make
 
 
@@ -147,7 +159,10 @@ def ran(call):
     out.realize()
     stats = strata.stats()
     values = (out.cast("float32") if out.dtype == strata.dtypes.bfloat16 else out).numpy()
-    return values, {"modelled_ms": stats.time_ms, "wave_instructions": sum(launch.wave_instructions for launch in stats.launches)}
+    return values, {
+        "modelled_ms": stats.time_ms,
+        "wave_instructions": sum(launch.wave_instructions for launch in stats.launches),
+    }
 
 
 def one_target(call, arch, target, quick):
@@ -156,8 +171,12 @@ def one_target(call, arch, target, quick):
         kernels, ms = compiled(call, arch, target, 1 if quick else 5 if target == "asm" else 2)
         values, figures = ran(call)
     figures |= {
-        "kernels": len(kernels), "compile_ms": round(sum(ms), 3), "slowest_compile_ms": round(max(ms), 3),
-        "vgprs": max(k.vgprs for k in kernels), "sgprs": max(k.sgprs for k in kernels), "scratch": max(k.scratch for k in kernels),
+        "kernels": len(kernels),
+        "compile_ms": round(sum(ms), 3),
+        "slowest_compile_ms": round(max(ms), 3),
+        "vgprs": max(k.vgprs for k in kernels),
+        "sgprs": max(k.sgprs for k in kernels),
+        "scratch": max(k.scratch for k in kernels),
         "code_bytes": sum(symbols(k.code_object)[k.name][1] for k in kernels),
     }
     if target == "hip":
@@ -178,7 +197,9 @@ def distance(got, want):
 
 def one_kernel(make, tolerance, arch, quick):
     # Each target has inputs of its own: what was computed from the others' is known, and would not run.
-    (want, schedule, hip), (got, other, direct) = (one_target(make(Inputs()), arch, target, quick) for target in TARGETS)
+    (want, schedule, hip), (got, other, direct) = (
+        one_target(make(Inputs()), arch, target, quick) for target in TARGETS
+    )
     if schedule != other:
         raise strata.InternalError(f"the targets ran different schedules: {schedule} and {other}")
     if (apart := distance(got, want)) > tolerance:
@@ -199,8 +220,14 @@ def overview(kernels):
     out = {"measured": len(measured), "not_measured": len(kernels) - len(measured)}
     for name in next(iter(measured.values()), ()):
         worst = (min if name.startswith("clang") else max)(measured, key=lambda k: measured[k][name])
-        out[name] = {"geometric_mean": geometric_mean([r[name] for r in measured.values()]), "worst": measured[worst][name], "worst_kernel": worst}
-    slowest = max((k for k in kernels if "asm" in kernels[k]), key=lambda k: kernels[k]["asm"]["slowest_compile_ms"], default=None)
+        out[name] = {
+            "geometric_mean": geometric_mean([r[name] for r in measured.values()]),
+            "worst": measured[worst][name],
+            "worst_kernel": worst,
+        }
+    slowest = max(
+        (k for k in kernels if "asm" in kernels[k]), key=lambda k: kernels[k]["asm"]["slowest_compile_ms"], default=None
+    )
     if slowest:
         out["slowest_compile"] = {"kernel": slowest, "ms": kernels[slowest]["asm"]["slowest_compile_ms"]}
     return out
@@ -220,7 +247,9 @@ def first_result_ms(target, repeat):
     for _ in range(repeat):
         with tempfile.TemporaryDirectory() as folder:
             environment = {**os.environ, "STRATA_CACHE_DIR": folder, "STRATA_TARGET": target}
-            run = subprocess.run([sys.executable, "-P", "-c", FIRST_RESULT], env=environment, check=True, capture_output=True, text=True)
+            run = subprocess.run(
+                [sys.executable, "-P", "-c", FIRST_RESULT], env=environment, check=True, capture_output=True, text=True
+            )
             times.append(float(run.stdout))
     return round(statistics.median(times), 2)
 
@@ -241,37 +270,51 @@ x = strata.Tensor.rand(*{shape}).realize()
 before = os.times()
 kernels = ({expression}).tune(beam=2).kernels
 after = os.times()
-print(sum(k.candidates for k in kernels), sum(k.seconds for k in kernels), after.user + after.system - before.user - before.system)
+cpu = after.user + after.system - before.user - before.system
+print(sum(k.candidates for k in kernels), sum(k.seconds for k in kernels), cpu)
 """
 
 
 def search_rate(shape, expression, target):
-    """Of a search with a beam of 2 in a new process with empty caches: all that it does, launches in full too. Candidates are those
-    that were compiled, run and compared. CPU time is of the whole Tensor.tune(), on all threads."""
+    """Of a search with a beam of 2 in a new process with empty caches: all that it does, launches in full too.
+    Candidates are those that were compiled, run and compared. CPU time is of the whole Tensor.tune(), on all
+    threads."""
     with tempfile.TemporaryDirectory() as folder:
         environment = {**os.environ, "STRATA_CACHE_DIR": folder, "STRATA_TARGET": target}
         code = SEARCH.format(shape=shape, expression=expression)
-        run = subprocess.run([sys.executable, "-P", "-c", code], env=environment, check=True, capture_output=True, text=True)
+        run = subprocess.run(
+            [sys.executable, "-P", "-c", code], env=environment, check=True, capture_output=True, text=True
+        )
     candidates, seconds, cpu = map(float, run.stdout.split())
-    return {"candidates": int(candidates), "seconds": round(seconds, 3), "candidates_per_s": round(candidates / seconds, 1),
-            "cpu_ms_a_candidate": round(cpu / candidates * 1e3, 2)}
+    return {
+        "candidates": int(candidates),
+        "seconds": round(seconds, 3),
+        "candidates_per_s": round(candidates / seconds, 1),
+        "cpu_ms_a_candidate": round(cpu / candidates * 1e3, 2),
+    }
 
 
 def searches(quick):
-    """Candidates a second through both targets, the ratio of the two, and of the CPU time that one takes: the best of a few searches
-    each, in turns."""
+    """Candidates a second through both targets, the ratio of the two, and of the CPU time that one takes: the best of a
+    few searches each, in turns."""
     out = {}
     for name, search in list(SEARCHES.items())[: 1 if quick else None]:
         tried = [{target: search_rate(*search, target) for target in TARGETS} for _ in range(1 if quick else 5)]
-        rates = {target: max((rates[target] for rates in tried), key=lambda rate: rate["candidates_per_s"]) for target in TARGETS}
-        out[name] = rates | {"ratio": round(rates["asm"]["candidates_per_s"] / rates["hip"]["candidates_per_s"], 2),
-                             "cpu_ratio": round(rates["hip"]["cpu_ms_a_candidate"] / rates["asm"]["cpu_ms_a_candidate"], 2)}
+        rates = {
+            target: max((rates[target] for rates in tried), key=lambda rate: rate["candidates_per_s"])
+            for target in TARGETS
+        }
+        out[name] = rates | {
+            "ratio": round(rates["asm"]["candidates_per_s"] / rates["hip"]["candidates_per_s"], 2),
+            "cpu_ratio": round(rates["hip"]["cpu_ms_a_candidate"] / rates["asm"]["cpu_ms_a_candidate"], 2),
+        }
     return out
 
 
 def big_sum(quick):
-    """Sum of 2^24 float32 on one thread of the emulator: the tensor's kernels by target, and the hand-written one of `strata bench emu`;
-    the best of rounds in which each has its turns, as the host's memory is not equally fast at all times, and as many of each."""
+    """Sum of 2^24 float32 on one thread of the emulator: the tensor's kernels by target, and the hand-written one of
+    `strata bench emu`; the best of rounds in which each has its turns, as the host's memory is not equally fast at all
+    times, and as many of each."""
     import importlib.util
 
     turns = 15  # as sum_16m has, where it is quick
@@ -323,31 +366,54 @@ def bench_lowering(quick, archs=(), names=tuple(KERNELS)):
 
 
 def searches_line(name, hip, asm, ratio, cpu_ratio):
-    return (f"search of {name:10s}: {hip['candidates']} candidates through clang, {hip['candidates_per_s']} a second; {asm['candidates']} directly, "
-            f"{asm['candidates_per_s']}: {ratio} times as many; {hip['cpu_ms_a_candidate']} and {asm['cpu_ms_a_candidate']} ms of CPU time each: {cpu_ratio} times")
+    return (
+        f"search of {name:10s}: {hip['candidates']} candidates through clang, {hip['candidates_per_s']} a second; "
+        f"{asm['candidates']} directly, "
+        f"{asm['candidates_per_s']}: {ratio} times as many; {hip['cpu_ms_a_candidate']} and "
+        f"{asm['cpu_ms_a_candidate']} ms of CPU time each: {cpu_ratio} times"
+    )
 
 
 def table(result):
     """The result of bench_lowering for people."""
     lines = []
     for arch, part in result["archs"].items():
-        lines += ["", f"{arch:18s} {'clang ms':>9s} {'asm ms':>7s}  {'modelled us':>17s} {'ratio':>6s}  {'wave instructions':>19s} {'ratio':>6s}  "
-                      f"{'vgprs':>9s} {'sgprs':>9s}  {'code bytes':>13s} {'ratio':>6s}"]
+        lines += [
+            "",
+            f"{arch:18s} {'clang ms':>9s} {'asm ms':>7s}  {'modelled us':>17s} {'ratio':>6s}  "
+            f"{'wave instructions':>19s} {'ratio':>6s}  "
+            f"{'vgprs':>9s} {'sgprs':>9s}  {'code bytes':>13s} {'ratio':>6s}",
+        ]
         for name, k in part["kernels"].items():
             if "error" in k:
                 lines.append(f"{name:18s} {k['error'][:150]}")
                 continue
             hip, direct, ratio = k["hip"], k["asm"], k["ratio"]
-            lines.append(f"{name:18s} {hip['compile_ms']:9.1f} {direct['compile_ms']:7.2f}  {hip['modelled_ms'] * 1e3:8.2f} {direct['modelled_ms'] * 1e3:8.2f} "
-                         f"{ratio['modelled']:6.2f}  {hip['wave_instructions']:9d} {direct['wave_instructions']:9d} {ratio['instructions']:6.2f}  "
-                         f"{hip['vgprs']:4d} {direct['vgprs']:4d} {hip['sgprs']:4d} {direct['sgprs']:4d}  {hip['code_bytes']:6d} {direct['code_bytes']:6d} {ratio['code']:6.2f}")
-        lines += [f"  {name}: geometric mean {r['geometric_mean']}, worst {r['worst']} ({r['worst_kernel']})"
-                  for name, r in part["all"].items() if isinstance(r, dict) and "worst" in r]
+            lines.append(
+                f"{name:18s} {hip['compile_ms']:9.1f} {direct['compile_ms']:7.2f}  {hip['modelled_ms'] * 1e3:8.2f} "
+                f"{direct['modelled_ms'] * 1e3:8.2f} "
+                f"{ratio['modelled']:6.2f}  {hip['wave_instructions']:9d} {direct['wave_instructions']:9d} "
+                f"{ratio['instructions']:6.2f}  "
+                f"{hip['vgprs']:4d} {direct['vgprs']:4d} {hip['sgprs']:4d} {direct['sgprs']:4d}  "
+                f"{hip['code_bytes']:6d} {direct['code_bytes']:6d} {ratio['code']:6.2f}"
+            )
+        lines += [
+            f"  {name}: geometric mean {r['geometric_mean']}, worst {r['worst']} ({r['worst_kernel']})"
+            for name, r in part["all"].items()
+            if isinstance(r, dict) and "worst" in r
+        ]
         if "slowest_compile" in part["all"]:
             lines.append("  slowest compilation: {ms} ms ({kernel})".format(**part["all"]["slowest_compile"]))
     if "first_result_ms" in result:
-        lines += ["", "first result after import: " + ", ".join(f"{t} {ms} ms" for t, ms in result["first_result_ms"].items())]
+        lines += [
+            "",
+            "first result after import: " + ", ".join(f"{t} {ms} ms" for t, ms in result["first_result_ms"].items()),
+        ]
         lines += [searches_line(name, **rates) for name, rates in result["searches"].items()]
-        lines.append("  geometric mean: {} times as many".format(geometric_mean([rates["ratio"] for rates in result["searches"].values()])))
+        lines.append(
+            "  geometric mean: {} times as many".format(
+                geometric_mean([rates["ratio"] for rates in result["searches"].values()])
+            )
+        )
         lines += ["sum of 2^24: " + ", ".join(f"{t} {s['ms']} ms" for t, s in result["sum_2^24_float32"].items())]
     return "\n".join(lines[1:])

@@ -1,8 +1,8 @@
 """strata bench model: what the timing model says of kernels whose times on real cards are published.
 
-Each row is one kernel (model.hip) on one card, with who measured it and what. `error_percent` is modelled against published; a kernel of
-another author is Strata's own text of the same algorithm, that of a library Strata's own program, which the row says. Launches run a few of
-their workgroups."""
+Each row is one kernel (model.hip) on one card, with who measured it and what. `error_percent` is modelled against
+published; a kernel of another author is Strata's own text of the same algorithm, that of a library Strata's own
+program, which the row says. Launches run a few of their workgroups."""
 
 import json
 import os
@@ -30,7 +30,11 @@ def kernel(name, grid, block, lds=0):
 def empty(count, dtype="float32"):
     import strata
 
-    return strata.Tensor.zeros(count, dtype=dtype).realize() if count < 1 << 16 else strata.Tensor.empty(count, dtype=dtype).realize()
+    return (
+        strata.Tensor.zeros(count, dtype=dtype).realize()
+        if count < 1 << 16
+        else strata.Tensor.empty(count, dtype=dtype).realize()
+    )
 
 
 def milliseconds(k, *arguments):
@@ -99,13 +103,20 @@ def shared(runs):
 
     deep, blocks = 32, 20000
     out, x = empty(1024, "float64"), empty(runs * deep * 2 * 1024, "float64")
-    return blocks * deep * 2 * 1024 * 8 / milliseconds(kernel("read_shared", blocks, 1024), out, x, np.int32(runs), np.int32(deep)) * 1e-6
+    return (
+        blocks
+        * deep
+        * 2
+        * 1024
+        * 8
+        / milliseconds(kernel("read_shared", blocks, 1024), out, x, np.int32(runs), np.int32(deep))
+        * 1e-6
+    )
 
 
 def latency(kib):
     """Nanoseconds of a load that waits for the one before it, in a ring of lines over `kib` KiB."""
     import numpy as np
-
     import strata
 
     lines = kib * 8
@@ -133,42 +144,143 @@ def blocks(threads, wide, ahead, pad):
 
 # card -> (device, rows of (what, unit, published, source, measure))
 CARDS = {
-    "7900xtx": ("emu:gfx1100", [
-        ("f32 product, naive", "TFLOP/s", 1.011, VINCE + ", kernel 1", partial(product, "product_naive", (16, 16), (16, 16))),
-        ("f32 product, tiles in LDS", "TFLOP/s", 4.018, VINCE + ", kernel 2", partial(product, "product_lds", (32, 32), (32, 32))),
-        ("f32 product, tiles in registers", "TFLOP/s", 22.777, VINCE + ", kernel 3", partial(product, blocks(256, 64, False, 0), (128, 128), 256)),
-        ("f32 product, loads ahead", "TFLOP/s", 25.560, VINCE + ", kernel 4", partial(product, blocks(256, 64, True, 0), (128, 128), 256)),
-        ("f32 product, fewer LDS conflicts", "TFLOP/s", 33.527, VINCE + ", kernel 5", partial(product, blocks(128, 128, True, 4), (128, 128), 128)),
-        ("f16 WMMA alone", "TFLOP/s", 122.8, RDNA3 + ": peak", partial(wmma_peak, 768)),
-        ("f32 product, rocBLAS; modelled: Strata's own", "TFLOP/s", 30.547, VINCE + ", kernel 0", own_product),
-        ("f16 product, rocBLAS; modelled: Strata's own", "TFLOP/s", 105.43, TORCH, partial(own_product, "float16")),
-        ("copy of 512 MiB by ROCr; modelled: Strata's own", "GB/s", 649.5, ROCM, partial(copied, 512)),
-        ("sum of 1 GiB; published: DRAM's peak", "GB/s", 960, RDNA3, partial(own_sum, 1 << 28)),
-    ]),
-    "7900gre": ("emu:gfx1100", [
-        ("f16 product, naive WMMA", "TFLOP/s", 6.89, ADELJ + ", WMMA Naive", partial(product, "product_wmma", (32, 32), (64, 2), "float16")),
-        ("f16 product, WMMA, tiles in LDS", "TFLOP/s", 12.06, ADELJ + ", WMMA + Shared Memory", partial(product, "product_wmma_blocks<8, 4, 1, 64, 1>", (64, 128), 1024, "float16")),
-        ("f16 product, WMMA, tiles in registers", "TFLOP/s", 58.63, ADELJ + ", WMMA + Shared Memory + Warp Tiling + Global Vectorized Loads",
-         partial(product, "product_wmma_blocks<4, 4, 4, 32, 16>", (256, 256), 512, "float16")),
-        ("f16 product, rocBLAS; modelled: Strata's own", "TFLOP/s", 66.75, ADELJ + ", rocBLAS", partial(own_product, "float16")),
-    ]),
-    "mi300x": ("emu:gfx942", [
-        ("sum of 4 GiB, PyTorch; modelled: Strata's own", "GB/s", 3205, SUM, partial(own_sum, 1 << 30)),
-    ]),
-    "mi210": ("emu:gfx90a", [
-        ("read of 256 MiB", "GB/s", 1345, ERNST + "gpu-stream/mi210.txt, blocks of 1024", partial(total, "stream_read", 8)),
-        ("scale of 256 MiB", "GB/s", 1358, ERNST + "gpu-stream/mi210.txt, blocks of 1024", partial(total, "stream_scale", 16)),
-        ("triad of 256 MiB", "GB/s", 1248, ERNST + "gpu-stream/mi210.txt, blocks of 1024", partial(total, "stream_triad", 24)),
-        ("read, two blocks of 64 a CU", "GB/s", 182, ERNST + "gpu-stream/mi210.txt", partial(total, "stream_read", 8, 64, 32768)),
-        ("read, two blocks of 256 a CU", "GB/s", 608, ERNST + "gpu-stream/mi210.txt", partial(total, "stream_read", 8, 256, 32768)),
-        ("read, two blocks of 512 a CU", "GB/s", 1055, ERNST + "gpu-stream/mi210.txt", partial(total, "stream_read", 8, 512, 32768)),
-        ("16 KiB read again, from L1", "GB/s", 10616, ERNST + "gpu-cache/mi210.txt", partial(again, 16, 104)),
-        ("256 KiB read again, from L2", "GB/s", 5126, ERNST + "gpu-cache/mi210.txt", partial(again, 256, 104)),
-        ("3 MiB shared by blocks, from L2", "GB/s", 5076, ERNST + "gpu-l2-cache/mi210.txt", partial(shared, 6)),
-        ("latency of L1", "ns", 73.6, ERNST + "gpu-latency/mi210.txt", partial(latency, 8)),
-        ("latency of L2", "ns", 142.5, ERNST + "gpu-latency/mi210.txt", partial(latency, 32)),
-        ("latency of DRAM", "ns", 341.2, ERNST + "gpu-latency/mi210.txt", partial(latency, 16384)),
-    ]),
+    "7900xtx": (
+        "emu:gfx1100",
+        [
+            (
+                "f32 product, naive",
+                "TFLOP/s",
+                1.011,
+                VINCE + ", kernel 1",
+                partial(product, "product_naive", (16, 16), (16, 16)),
+            ),
+            (
+                "f32 product, tiles in LDS",
+                "TFLOP/s",
+                4.018,
+                VINCE + ", kernel 2",
+                partial(product, "product_lds", (32, 32), (32, 32)),
+            ),
+            (
+                "f32 product, tiles in registers",
+                "TFLOP/s",
+                22.777,
+                VINCE + ", kernel 3",
+                partial(product, blocks(256, 64, False, 0), (128, 128), 256),
+            ),
+            (
+                "f32 product, loads ahead",
+                "TFLOP/s",
+                25.560,
+                VINCE + ", kernel 4",
+                partial(product, blocks(256, 64, True, 0), (128, 128), 256),
+            ),
+            (
+                "f32 product, fewer LDS conflicts",
+                "TFLOP/s",
+                33.527,
+                VINCE + ", kernel 5",
+                partial(product, blocks(128, 128, True, 4), (128, 128), 128),
+            ),
+            ("f16 WMMA alone", "TFLOP/s", 122.8, RDNA3 + ": peak", partial(wmma_peak, 768)),
+            ("f32 product, rocBLAS; modelled: Strata's own", "TFLOP/s", 30.547, VINCE + ", kernel 0", own_product),
+            ("f16 product, rocBLAS; modelled: Strata's own", "TFLOP/s", 105.43, TORCH, partial(own_product, "float16")),
+            ("copy of 512 MiB by ROCr; modelled: Strata's own", "GB/s", 649.5, ROCM, partial(copied, 512)),
+            ("sum of 1 GiB; published: DRAM's peak", "GB/s", 960, RDNA3, partial(own_sum, 1 << 28)),
+        ],
+    ),
+    "7900gre": (
+        "emu:gfx1100",
+        [
+            (
+                "f16 product, naive WMMA",
+                "TFLOP/s",
+                6.89,
+                ADELJ + ", WMMA Naive",
+                partial(product, "product_wmma", (32, 32), (64, 2), "float16"),
+            ),
+            (
+                "f16 product, WMMA, tiles in LDS",
+                "TFLOP/s",
+                12.06,
+                ADELJ + ", WMMA + Shared Memory",
+                partial(product, "product_wmma_blocks<8, 4, 1, 64, 1>", (64, 128), 1024, "float16"),
+            ),
+            (
+                "f16 product, WMMA, tiles in registers",
+                "TFLOP/s",
+                58.63,
+                ADELJ + ", WMMA + Shared Memory + Warp Tiling + Global Vectorized Loads",
+                partial(product, "product_wmma_blocks<4, 4, 4, 32, 16>", (256, 256), 512, "float16"),
+            ),
+            (
+                "f16 product, rocBLAS; modelled: Strata's own",
+                "TFLOP/s",
+                66.75,
+                ADELJ + ", rocBLAS",
+                partial(own_product, "float16"),
+            ),
+        ],
+    ),
+    "mi300x": (
+        "emu:gfx942",
+        [
+            ("sum of 4 GiB, PyTorch; modelled: Strata's own", "GB/s", 3205, SUM, partial(own_sum, 1 << 30)),
+        ],
+    ),
+    "mi210": (
+        "emu:gfx90a",
+        [
+            (
+                "read of 256 MiB",
+                "GB/s",
+                1345,
+                ERNST + "gpu-stream/mi210.txt, blocks of 1024",
+                partial(total, "stream_read", 8),
+            ),
+            (
+                "scale of 256 MiB",
+                "GB/s",
+                1358,
+                ERNST + "gpu-stream/mi210.txt, blocks of 1024",
+                partial(total, "stream_scale", 16),
+            ),
+            (
+                "triad of 256 MiB",
+                "GB/s",
+                1248,
+                ERNST + "gpu-stream/mi210.txt, blocks of 1024",
+                partial(total, "stream_triad", 24),
+            ),
+            (
+                "read, two blocks of 64 a CU",
+                "GB/s",
+                182,
+                ERNST + "gpu-stream/mi210.txt",
+                partial(total, "stream_read", 8, 64, 32768),
+            ),
+            (
+                "read, two blocks of 256 a CU",
+                "GB/s",
+                608,
+                ERNST + "gpu-stream/mi210.txt",
+                partial(total, "stream_read", 8, 256, 32768),
+            ),
+            (
+                "read, two blocks of 512 a CU",
+                "GB/s",
+                1055,
+                ERNST + "gpu-stream/mi210.txt",
+                partial(total, "stream_read", 8, 512, 32768),
+            ),
+            ("16 KiB read again, from L1", "GB/s", 10616, ERNST + "gpu-cache/mi210.txt", partial(again, 16, 104)),
+            ("256 KiB read again, from L2", "GB/s", 5126, ERNST + "gpu-cache/mi210.txt", partial(again, 256, 104)),
+            ("3 MiB shared by blocks, from L2", "GB/s", 5076, ERNST + "gpu-l2-cache/mi210.txt", partial(shared, 6)),
+            ("latency of L1", "ns", 73.6, ERNST + "gpu-latency/mi210.txt", partial(latency, 8)),
+            ("latency of L2", "ns", 142.5, ERNST + "gpu-latency/mi210.txt", partial(latency, 32)),
+            ("latency of DRAM", "ns", 341.2, ERNST + "gpu-latency/mi210.txt", partial(latency, 16384)),
+        ],
+    ),
 }
 
 
@@ -180,8 +292,16 @@ def of_card(card):
     with strata.config(device=device, emu_sampled=True):
         for what, unit, published, source, measure in rows:
             modelled = measure()
-            out.append({"what": what, "unit": unit, "published": published, "modelled": round(modelled, 3),
-                        "error_percent": round(100 * (modelled / published - 1), 1), "source": source})
+            out.append(
+                {
+                    "what": what,
+                    "unit": unit,
+                    "published": published,
+                    "modelled": round(modelled, 3),
+                    "error_percent": round(100 * (modelled / published - 1), 1),
+                    "source": source,
+                }
+            )
     return out
 
 
@@ -189,8 +309,18 @@ def bench_model(quick):
     """The rows by card, each card in a process of its own: a device models one. quick: the first card alone."""
     out = {}
     for card in list(CARDS)[:1] if quick else CARDS:
-        run = subprocess.run([sys.executable, "-P", "-c", f"import json; from strata_tools.bench import model; print(json.dumps(model.of_card('{card}')))"],
-                             env={**os.environ, "STRATA_EMU_MODEL": card}, check=True, capture_output=True, text=True)
+        run = subprocess.run(
+            [
+                sys.executable,
+                "-P",
+                "-c",
+                f"import json; from strata_tools.bench import model; print(json.dumps(model.of_card('{card}')))",
+            ],
+            env={**os.environ, "STRATA_EMU_MODEL": card},
+            check=True,
+            capture_output=True,
+            text=True,
+        )
         out[card] = json.loads(run.stdout)
     return out
 
@@ -198,5 +328,9 @@ def bench_model(quick):
 def table(result):
     lines = ["| card | what | published | modelled | error |", "|------|------|----------:|---------:|------:|"]
     for card, rows in result.items():
-        lines += [f"| {card} | {r['what']} | {r['published']:g} {r['unit']} | {r['modelled']:.4g} {r['unit']} | {r['error_percent']:+.0f}% |" for r in rows]
+        lines += [
+            f"| {card} | {r['what']} | {r['published']:g} {r['unit']} | {r['modelled']:.4g} {r['unit']} | "
+            f"{r['error_percent']:+.0f}% |"
+            for r in rows
+        ]
     return "\n".join(lines)

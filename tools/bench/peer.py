@@ -1,4 +1,6 @@
-"""What graphs.py and train.py measure, in tinygrad, where that is installed: run as a program, since its settings are the process's."""
+"""What graphs.py and train.py measure, in tinygrad, where that is installed: run as a program, since its settings are
+the process's.
+"""
 
 import json
 import random
@@ -18,14 +20,29 @@ def model(layers, width, heads, length, batch, words):
 
     d = width
     table, places, head, last = weight(words, d), weight(length, d), weight(words, d), (weight(d), weight(d))
-    shapes = {"norm1": (d,), "bias1": (d,), "qkv": (3 * d, d), "out": (d, d), "norm2": (d,), "bias2": (d,),
-              "up": (4 * d, d), "up_bias": (4 * d,), "down": (d, 4 * d), "down_bias": (d,)}
+    shapes = {
+        "norm1": (d,),
+        "bias1": (d,),
+        "qkv": (3 * d, d),
+        "out": (d, d),
+        "norm2": (d,),
+        "bias2": (d,),
+        "up": (4 * d, d),
+        "up_bias": (4 * d,),
+        "down": (d, 4 * d),
+        "down_bias": (d,),
+    }
     weights = [{name: weight(*shape) for name, shape in shapes.items()} for _ in range(layers)]
 
     def forward(tokens):
         x = table[tokens] + places
         for p in weights:
-            qkv = norm(x, p["norm1"], p["bias1"]).matmul(p["qkv"].T).reshape(batch, length, 3, heads, d // heads).permute(2, 0, 3, 1, 4)
+            qkv = (
+                norm(x, p["norm1"], p["bias1"])
+                .matmul(p["qkv"].T)
+                .reshape(batch, length, 3, heads, d // heads)
+                .permute(2, 0, 3, 1, 4)
+            )
             seen = qkv[0].scaled_dot_product_attention(qkv[1], qkv[2], is_causal=True)
             x = x + seen.permute(0, 2, 1, 3).reshape(batch, length, d).matmul(p["out"].T)
             inner = (norm(x, p["norm2"], p["bias2"]).matmul(p["up"].T) + p["up_bias"]).gelu()
@@ -71,8 +88,13 @@ def transformer(repeat, *sizes):
         x = tokens()
         times.append(elapsed_ms(lambda x=x: schedules.append(forward(x).schedule_linear())))
     text_ms = elapsed_ms(lambda: found.update(texts(schedules[0])))
-    return {"to_text_ms": times[0] + text_ms, "kernels": len(schedules[0].src), "different_kernels": len(found),
-            "schedule_and_load_ms": times[0], "again_ms": statistics.median(times[1:])}
+    return {
+        "to_text_ms": times[0] + text_ms,
+        "kernels": len(schedules[0].src),
+        "different_kernels": len(found),
+        "schedule_and_load_ms": times[0],
+        "again_ms": statistics.median(times[1:]),
+    }
 
 
 def small(repeat, *_):
@@ -83,8 +105,13 @@ def small(repeat, *_):
     numbers = [elapsed_ms(lambda i=i: (x + (i + 0.5)).sum().item()) for i in range(3 + repeat)]
     fresh = [elapsed_ms(lambda i=i: Tensor([float(i), 2.0, 3.0]).sum().item()) for i in range(3 + repeat)]
     first, second, third = numbers[:3]
-    return {"sum_of_a_fresh_buffer_us": statistics.median(fresh[3:]) * 1e3, "sum_with_a_new_number_us": statistics.median(numbers[3:]) * 1e3,
-            "first_number_ms": first, "second_number_ms": second, "third_number_ms": third}
+    return {
+        "sum_of_a_fresh_buffer_us": statistics.median(fresh[3:]) * 1e3,
+        "sum_with_a_new_number_us": statistics.median(numbers[3:]) * 1e3,
+        "first_number_ms": first,
+        "second_number_ms": second,
+        "third_number_ms": third,
+    }
 
 
 def steps_of(loss_of, parameters, batch, repeat):
@@ -121,7 +148,12 @@ def digits(repeat, *_):
         x = inner(from_image(x).relu().max_pool2d((2, 2))).relu().max_pool2d((2, 2))
         return out(x.flatten(1).dropout(0.2)).sparse_categorical_crossentropy(y)
 
-    return steps_of(loss_of, get_parameters([from_image, inner, out]), (Tensor.rand(64, 1, 8, 8).realize(), Tensor.randint(64, high=10).realize()), repeat)
+    return steps_of(
+        loss_of,
+        get_parameters([from_image, inner, out]),
+        (Tensor.rand(64, 1, 8, 8).realize(), Tensor.randint(64, high=10).realize()),
+        repeat,
+    )
 
 
 def characters(repeat, *_):
@@ -139,21 +171,43 @@ def characters(repeat, *_):
 
         def __call__(self, x):
             h = self.before(x)
-            q, k, v = (f(h).reshape(batch, length, heads, width // heads).transpose(1, 2) for f in (self.query, self.key, self.value))
+            q, k, v = (
+                f(h).reshape(batch, length, heads, width // heads).transpose(1, 2)
+                for f in (self.query, self.key, self.value)
+            )
             seen = q.scaled_dot_product_attention(k, v, is_causal=True)
             x = x + self.out(seen.transpose(1, 2).reshape(batch, length, width))
             return x + self.down(self.up(self.between(x)).gelu())
 
-    embedding, blocks, last, head = nn.Embedding(letters, width), [Block() for _ in range(2)], nn.LayerNorm(width), nn.Linear(width, letters)
+    embedding, blocks, last, head = (
+        nn.Embedding(letters, width),
+        [Block() for _ in range(2)],
+        nn.LayerNorm(width),
+        nn.Linear(width, letters),
+    )
 
     def loss_of(x, y):
-        return head(last(embedding(x).sequential(blocks))).reshape(-1, letters).sparse_categorical_crossentropy(y.flatten())
+        return (
+            head(last(embedding(x).sequential(blocks)))
+            .reshape(-1, letters)
+            .sparse_categorical_crossentropy(y.flatten())
+        )
 
     ids = Tensor.randint(batch, length + 1, high=letters).realize()
-    return steps_of(loss_of, get_parameters([embedding, blocks, last, head]), (ids[:, :-1].contiguous().realize(), ids[:, 1:].contiguous().realize()), repeat)
+    return steps_of(
+        loss_of,
+        get_parameters([embedding, blocks, last, head]),
+        (ids[:, :-1].contiguous().realize(), ids[:, 1:].contiguous().realize()),
+        repeat,
+    )
 
 
-PARTS = {"transformer": (transformer, "NULL:HIP:gfx1100"), "small": (small, "CPU"), "digits": (digits, "CPU"), "characters": (characters, "CPU")}
+PARTS = {
+    "transformer": (transformer, "NULL:HIP:gfx1100"),
+    "small": (small, "CPU"),
+    "digits": (digits, "CPU"),
+    "characters": (characters, "CPU"),
+}
 
 
 def main(part, *numbers):

@@ -1,7 +1,9 @@
-"""strata bench search: the beam search beside simulated annealing, which may try as many schedules and four times as many.
+"""strata bench search: the beam search beside simulated annealing, which may try as many schedules and four times as
+many.
 
-Annealing starts from the schedule that is chosen without a search, as the beam does; a step changes one action: its amount, another one
-more, one less, two that change places. Schedules are timed as winners of a file are used. Modelled times are the same on every machine.
+Annealing starts from the schedule that is chosen without a search, as the beam does; a step changes one action: its
+amount, another one more, one less, two that change places. Schedules are timed as winners of a file are used. Modelled
+times are the same on every machine.
 """
 
 import contextlib
@@ -34,7 +36,10 @@ QUICK = ("matmul 256",)
 def nothing_known():
     import strata
 
-    with tempfile.TemporaryDirectory() as folder, strata.config(cache_dir=folder, emu_sampled=True, target="asm", fusion="more"):
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        strata.config(cache_dir=folder, emu_sampled=True, target="asm", fusion="more"),
+    ):
         yield
 
 
@@ -97,7 +102,9 @@ def text(actions):
 def annealed(trials, start, tries):
     """Best milliseconds after each try that was a schedule of the kernel."""
     chance = random.Random(0)
-    names = sorted({name for name, _, _ in ACTION.findall(start)} | {"upcast", "local", "unroll", "group", "stage", "swap"})
+    names = sorted(
+        {name for name, _, _ in ACTION.findall(start)} | {"upcast", "local", "unroll", "group", "stage", "swap"}
+    )
     now = [(name, int(axis), int(amount)) for name, axis, amount in ACTION.findall(start)]
     now_ms = trials.ms(text(now))
     best, seen = [now_ms], {text(now)}
@@ -123,18 +130,33 @@ def compared(shapes, call, times):
     trials = Trials(shapes, call)
     tries = trials.beam.candidates
     best = annealed(trials, trials.start, times * tries)
-    return {"start_ms": round(trials.beam.heuristic_ms, 5), "beam_ms": round(trials.beam.best_ms, 5), "beam_candidates": tries, "beam_seconds": round(trials.seconds, 2),
-            "annealed_ms": round(best[min(tries, len(best)) - 1], 5), **({f"annealed_{times}_times_ms": round(best[-1], 5)} if times > 1 else {})}
+    return {
+        "start_ms": round(trials.beam.heuristic_ms, 5),
+        "beam_ms": round(trials.beam.best_ms, 5),
+        "beam_candidates": tries,
+        "beam_seconds": round(trials.seconds, 2),
+        "annealed_ms": round(best[min(tries, len(best)) - 1], 5),
+        **({f"annealed_{times}_times_ms": round(best[-1], 5)} if times > 1 else {}),
+    }
 
 
 def bench_search(quick):
-    return {name: compared(*program, times=1 if quick else TIMES) for name, program in programs().items() if not quick or name in QUICK}
+    return {
+        name: compared(*program, times=1 if quick else TIMES)
+        for name, program in programs().items()
+        if not quick or name in QUICK
+    }
 
 
 def table(result):
     """The result of bench_search for people."""
-    lines = [f"{'':22s}{'start ms':>10s}{'beam=2 ms':>11s}{'tried':>7s}{'annealed ms':>13s}{f'{TIMES} times as many':>17s}"]
+    lines = [
+        f"{'':22s}{'start ms':>10s}{'beam=2 ms':>11s}{'tried':>7s}{'annealed ms':>13s}{f'{TIMES} times as many':>17s}"
+    ]
     for name, row in result.items():
         more = row.get(f"annealed_{TIMES}_times_ms")
-        lines.append(f"{name:22s}{row['start_ms']:10.4f}{row['beam_ms']:11.4f}{row['beam_candidates']:7d}{row['annealed_ms']:13.4f}" + (f"{more:17.4f}" if more else ""))
+        lines.append(
+            f"{name:22s}{row['start_ms']:10.4f}{row['beam_ms']:11.4f}{row['beam_candidates']:7d}{row['annealed_ms']:13.4f}"
+            + (f"{more:17.4f}" if more else "")
+        )
     return "\n".join(lines)

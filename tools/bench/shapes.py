@@ -1,8 +1,9 @@
 """strata bench shapes: random shapes, each beside what it could take at best; the worst first.
 
-The least time is that of one launch and of the operands read once and the result written once at the bandwidth of memory, or of the operations
-at the peak of vector instructions, whichever is longer. All times are the model's of a 7900 XTX, of a few workgroups of each launch; values are
-not looked at. A seed draws the same cases on every machine. What is far above the least, or above what a search finds, is worth a look."""
+The least time is that of one launch and of the operands read once and the result written once at the bandwidth of
+memory, or of the operations at the peak of vector instructions, whichever is longer. All times are the model's of a
+7900 XTX, of a few workgroups of each launch; values are not looked at. A seed draws the same cases on every machine.
+What is far above the least, or above what a search finds, is worth a look."""
 
 import math
 import random
@@ -63,7 +64,13 @@ def rows(draw):
 
     shape = draw.shape(draw.chance.randint(2, 3))
     axis = draw.chance.randrange(len(shape))
-    name, call = draw.chance.choice((("softmax", lambda x: x.softmax(axis)), ("logsumexp", lambda x: x.logsumexp(axis)), ("layernorm", nn.layernorm)))
+    name, call = draw.chance.choice(
+        (
+            ("softmax", lambda x: x.softmax(axis)),
+            ("logsumexp", lambda x: x.logsumexp(axis)),
+            ("layernorm", nn.layernorm),
+        )
+    )
     return f"{name} of {by(shape)}" + (f" along {axis}" if name != "layernorm" else ""), [shape], call, 0
 
 
@@ -98,10 +105,19 @@ def convolution(draw):
     from strata.nn import functional as F
 
     d = draw.chance.randint(1, 3)
-    width, stride, batch, c_in = draw.chance.choice((1, 3, 5) if d < 3 else (1, 3)), draw.chance.choice((1, 1, 2)), draw.size(1, 16), draw.size(1, 64)
+    width, stride, batch, c_in = (
+        draw.chance.choice((1, 3, 5) if d < 3 else (1, 3)),
+        draw.chance.choice((1, 1, 2)),
+        draw.size(1, 16),
+        draw.size(1, 64),
+    )
     c_out = draw.size(1, 128)
     products = draw.between(draw.flops) / 2
-    side = max(width, 8, min({1: 1 << 16, 2: 256, 3: 48}[d], round((products / (batch * c_in * c_out * width**d)) ** (1 / d)) * stride))
+    side = max(
+        width,
+        8,
+        min({1: 1 << 16, 2: 256, 3: 48}[d], round((products / (batch * c_in * c_out * width**d)) ** (1 / d)) * stride),
+    )
     x, w = (batch, c_in, *[side] * d), (c_out, c_in, *[width] * d)
     y = (batch, c_out, *[(side + 2 * (width // 2) - width) // stride + 1] * d)
 
@@ -121,7 +137,14 @@ def convolution(draw):
     return name + end, shapes, call, 2 * math.prod(y) * c_in * width**d
 
 
-FAMILIES = {"reduction": reduction, "rows": rows, "scan": scan, "transpose": transpose, "matmul": matmul, "convolution": convolution}
+FAMILIES = {
+    "reduction": reduction,
+    "rows": rows,
+    "scan": scan,
+    "transpose": transpose,
+    "matmul": matmul,
+    "convolution": convolution,
+}
 
 
 def cases(count, seed, quick):
@@ -164,8 +187,14 @@ def one(family, name, shapes, call, operations, launch, beam):
     out, stats = measured(shapes, call)
     moved = sum(4 * math.prod(shape) for shape in shapes) + out.nbytes
     least = launch + max(moved / GB_PER_S * 1e-6, operations / TFLOP_PER_S * 1e-9)
-    row = {"what": name, "family": family, "kernels": stats.kernels, "modelled_ms": round(stats.time_ms, 5), "least_ms": round(least, 5),
-           "times_least": round(stats.time_ms / least, 2)}
+    row = {
+        "what": name,
+        "family": family,
+        "kernels": stats.kernels,
+        "modelled_ms": round(stats.time_ms, 5),
+        "least_ms": round(least, 5),
+        "times_least": round(stats.time_ms / least, 2),
+    }
     if beam:
         found = searched_ms(shapes, call)
         row |= {"beam_ms": round(found, 5), "times_beam": round(stats.time_ms / found, 2)}
@@ -179,7 +208,9 @@ def show(done, count, start, rows):
     filled = 24 * done // count
     left = (time.perf_counter() - start) / max(done, 1) * (count - done)
     worst = max(rows, key=lambda row: row["times_least"], default=None)
-    text = f"shapes [{'#' * filled}{'.' * (24 - filled)}] {done}/{count}, {left:.0f} s left" + (f"; worst {worst['times_least']:.1f}: {worst['what']}" if worst else "")
+    text = f"shapes [{'#' * filled}{'.' * (24 - filled)}] {done}/{count}, {left:.0f} s left" + (
+        f"; worst {worst['times_least']:.1f}: {worst['what']}" if worst else ""
+    )
     print(f"\r{text[:110]}\033[K", end="", file=sys.stderr, flush=True)
 
 
@@ -196,7 +227,13 @@ def bench_shapes(quick, count=0, seed=SEED, beam=False):
             except strata.Error as error:
                 raise type(error)(f"{case[1]}: {error}") from None
     out.sort(key=lambda row: row["times_least"], reverse=True)
-    return {"device": DEVICE, "seed": seed, "launch_ms": round(launch, 5), "seconds": round(time.perf_counter() - start, 2), "cases": out}
+    return {
+        "device": DEVICE,
+        "seed": seed,
+        "launch_ms": round(launch, 5),
+        "seconds": round(time.perf_counter() - start, 2),
+        "cases": out,
+    }
 
 
 def table(result):
@@ -204,8 +241,13 @@ def table(result):
     beam = any("beam_ms" in row for row in result["cases"])
     width = max(len(row["what"]) for row in result["cases"])
     drawn = f"seed {result['seed']}"
-    lines = [f"{drawn:{width}s}{'kernels':>9s}{'ms':>10s}{'least ms':>10s}{'times':>8s}" + (f"{f'beam={WIDTH} ms':>12s}{'times':>8s}" if beam else "")]
+    lines = [
+        f"{drawn:{width}s}{'kernels':>9s}{'ms':>10s}{'least ms':>10s}{'times':>8s}"
+        + (f"{f'beam={WIDTH} ms':>12s}{'times':>8s}" if beam else "")
+    ]
     for row in result["cases"]:
-        lines.append(f"{row['what']:{width}s}{row['kernels']:9d}{row['modelled_ms']:10.4f}{row['least_ms']:10.4f}{row['times_least']:8.2f}"
-                     + (f"{row['beam_ms']:12.4f}{row['times_beam']:8.2f}" if beam else ""))
+        lines.append(
+            f"{row['what']:{width}s}{row['kernels']:9d}{row['modelled_ms']:10.4f}{row['least_ms']:10.4f}{row['times_least']:8.2f}"
+            + (f"{row['beam_ms']:12.4f}{row['times_beam']:8.2f}" if beam else "")
+        )
     return "\n".join(lines)

@@ -47,7 +47,8 @@ typedef float float8 __attribute__((ext_vector_type(8)));
 extern "C" __global__ __launch_bounds__(128) void wmma_tiles(float* c, const _Float16* a, const _Float16* b) {
     constexpr int N = 128, TILE = 32;
     __shared__ _Float16 as[TILE][TILE], bs[TILE][TILE];
-    int t = threadIdx.x, lane = t % 32, y = t / 64 * 16, x = t / 32 % 2 * 16, row0 = blockIdx.y * TILE, col0 = blockIdx.x * TILE;
+    int t = threadIdx.x, lane = t % 32, y = t / 64 * 16, x = t / 32 % 2 * 16;
+    int row0 = blockIdx.y * TILE, col0 = blockIdx.x * TILE;
     float8 sum = {};
     for (int k0 = 0; k0 < N; k0 += TILE) {
         for (int e = t; e < TILE * TILE; e += 128) {
@@ -110,7 +111,9 @@ def reduce(quick, strict, level="-O2", groups=512):
 
 def scan(quick, strict, groups=512):
     x = np.random.default_rng(10).random((groups, 256), dtype=np.float32)
-    return timed(quick, strict, SCAN, "scan", (groups, 1, 1), (256, 1, 1), x.shape, [x], x.cumsum(1, dtype=np.float64), 1e-5)
+    return timed(
+        quick, strict, SCAN, "scan", (groups, 1, 1), (256, 1, 1), x.shape, [x], x.cumsum(1, dtype=np.float64), 1e-5
+    )
 
 
 def wmma_tiles(quick, strict):

@@ -1,6 +1,6 @@
-"""strata bench train: the models of the examples digits and characters, a step at a time: plain, captured by strata.jit, and on a
-device whose launches do nothing, which leaves the host's part, as of lists of few kernels; where tinygrad is installed its steps beside
-them."""
+"""strata bench train: the models of the examples digits and characters, a step at a time: plain, captured by
+strata.jit, and on a device whose launches do nothing, which leaves the host's part, as of lists of few kernels; where
+tinygrad is installed its steps beside them."""
 
 import importlib.util
 import statistics
@@ -17,10 +17,15 @@ def digits():
     from strata import Tensor, nn
 
     net = nn.Sequential(
-        nn.Conv2d(1, 16, 3, padding=1), nn.ReLU(), nn.MaxPool((2, 2)), nn.Conv2d(16, 32, 3, padding=1), nn.ReLU(), nn.MaxPool((2, 2)),
+        nn.Conv2d(1, 16, 3, padding=1), nn.ReLU(), nn.MaxPool((2, 2)), nn.Conv2d(16, 32, 3, padding=1), nn.ReLU(),
+        nn.MaxPool((2, 2)),
         nn.Flatten(), nn.Dropout(0.2), nn.Linear(128, 10),
     )  # fmt: skip
-    return net.parameters(), lambda x, y: nn.cross_entropy(net(x), y), (Tensor.rand(IMAGES, 1, 8, 8), Tensor.randint(0, 10, (IMAGES,)))
+    return (
+        net.parameters(),
+        lambda x, y: nn.cross_entropy(net(x), y),
+        (Tensor.rand(IMAGES, 1, 8, 8), Tensor.randint(0, 10, (IMAGES,))),
+    )
 
 
 def characters():
@@ -29,16 +34,27 @@ def characters():
 
     class Block(nn.Module):
         def __init__(self):
-            self.before, self.attention = nn.LayerNorm(WIDTH), nn.MultiheadAttention(WIDTH, HEADS, causal=True, rope=1000.0)
-            self.mlp = nn.Sequential(nn.LayerNorm(WIDTH), nn.Linear(WIDTH, 4 * WIDTH), nn.GELU(), nn.Linear(4 * WIDTH, WIDTH))
+            self.before, self.attention = (
+                nn.LayerNorm(WIDTH),
+                nn.MultiheadAttention(WIDTH, HEADS, causal=True, rope=1000.0),
+            )
+            self.mlp = nn.Sequential(
+                nn.LayerNorm(WIDTH), nn.Linear(WIDTH, 4 * WIDTH), nn.GELU(), nn.Linear(4 * WIDTH, WIDTH)
+            )
 
         def forward(self, x):
             x = x + self.attention(self.before(x))
             return x + self.mlp(x)
 
-    net = nn.Sequential(nn.Embedding(LETTERS, WIDTH), *[Block() for _ in range(LAYERS)], nn.LayerNorm(WIDTH), nn.Linear(WIDTH, LETTERS))
+    net = nn.Sequential(
+        nn.Embedding(LETTERS, WIDTH), *[Block() for _ in range(LAYERS)], nn.LayerNorm(WIDTH), nn.Linear(WIDTH, LETTERS)
+    )
     ids = strata.Tensor.randint(0, LETTERS, (BATCH, LENGTH + 1)).realize()
-    return net.parameters(), lambda x, y: nn.cross_entropy(net(x).reshape(-1, LETTERS), y.flatten()), (Tensor(ids[:, :-1].numpy()), Tensor(ids[:, 1:].numpy()))
+    return (
+        net.parameters(),
+        lambda x, y: nn.cross_entropy(net(x).reshape(-1, LETTERS), y.flatten()),
+        (Tensor(ids[:, :-1].numpy()), Tensor(ids[:, 1:].numpy())),
+    )
 
 
 MODELS = {"digits": digits, "characters": characters}
@@ -99,8 +115,8 @@ def host_of(make, captured, steps):
 
 
 def host_of_list(length, loops):
-    """CPU time of a call of a captured function of so many kernels and of each of them, where they do nothing: that of the fastest of
-    some loops. Less where nobody has asked for times yet."""
+    """CPU time of a call of a captured function of so many kernels and of each of them, where they do nothing: that of
+    the fastest of some loops. Less where nobody has asked for times yet."""
     import strata
 
     with strata.config(device="null:gfx1100"):
@@ -136,7 +152,10 @@ def bench_train(quick):
     for length in (1, 2, 3, 8):
         out[f"list of {length}"] = {"jit": host_of_list(length, 30 * steps)}
     for name, make in MODELS.items():
-        out[name] = {way: steps_of(make, captured, steps) | host_of(make, captured, 4 * steps) for way, captured in (("plain", False), ("jit", True))}
+        out[name] = {
+            way: steps_of(make, captured, steps) | host_of(make, captured, 4 * steps)
+            for way, captured in (("plain", False), ("jit", True))
+        }
         if importlib.util.find_spec("tinygrad"):
             out[name]["tinygrad"] = of_peer(name, "CPU", steps)
     return rounded(out)
@@ -144,7 +163,13 @@ def bench_train(quick):
 
 def table(result):
     """The result of bench_train for people; tinygrad runs on the host's cores, Strata on the emulated GPU."""
-    columns = {"steps_per_second": "steps/s", "kernels": "kernels", "modelled_ms": "modelled ms", "host_ms": "host ms", "host_us_per_kernel": "host us/kernel"}
+    columns = {
+        "steps_per_second": "steps/s",
+        "kernels": "kernels",
+        "modelled_ms": "modelled ms",
+        "host_ms": "host ms",
+        "host_us_per_kernel": "host us/kernel",
+    }
     lines = [f"{'':24s}" + "".join(f"{title:>16s}" for title in columns.values())]
     for name, ways in result.items():
         for way, row in ways.items():

@@ -1,10 +1,12 @@
-"""strata bench model --truth FOLDER: programs of HIP whose times on a real card are published, run as they are on the emulated card.
+"""strata bench model --truth FOLDER: programs of HIP whose times on a real card are published, run as they are on the
+emulated card.
 
-FOLDER is a checkout of github.com/sarchlab/mgpusim (MIT; scripts/model_truth clones it at a fixed commit): gpu_perf_scripts has the
-programs, the sizes that they were run at (run_all.sh) and the milliseconds that an MI300A took (mi300a.csv). Nothing of it is part of Strata.
+FOLDER is a checkout of github.com/sarchlab/mgpusim (MIT; scripts/model_truth clones it at a fixed commit):
+gpu_perf_scripts has the programs, the sizes that they were run at (run_all.sh) and the milliseconds that an MI300A took
+(mi300a.csv). Nothing of it is part of Strata.
 
-Errors are weighted as that repository's compare_sim_vs_real.py weights them: the sum of |modelled - measured| over the sum of measured,
-of runs that took 0.01 ms or longer. Ranks are Spearman's."""
+Errors are weighted as that repository's compare_sim_vs_real.py weights them: the sum of |modelled - measured| over the
+sum of measured, of runs that took 0.01 ms or longer. Ranks are Spearman's."""
 
 import csv
 import itertools
@@ -72,9 +74,12 @@ def summary(runs):
     """Of (measured, modelled) pairs."""
     long = [pair for pair in runs if pair[0] >= SHORT_MS] or runs
     rank = spearman(*zip(*runs)) if len(runs) > 1 else None
-    return {"runs": len(runs), "weighted_error_percent": round(100 * sum(abs(b - a) for a, b in long) / sum(a for a, _ in long), 1),
-            "modelled_of_measured": round(math.exp(sum(math.log(b / a) for a, b in runs) / len(runs)), 3),
-            "rank_correlation": None if rank is None else round(rank, 3)}
+    return {
+        "runs": len(runs),
+        "weighted_error_percent": round(100 * sum(abs(b - a) for a, b in long) / sum(a for a, _ in long), 1),
+        "modelled_of_measured": round(math.exp(sum(math.log(b / a) for a, b in runs) / len(runs)), 3),
+        "rank_correlation": None if rank is None else round(rank, 3),
+    }
 
 
 class Programs:
@@ -82,12 +87,13 @@ class Programs:
 
     def __init__(self, folder, work):
         import strata
-
         from strata.cli.hip_run import library
 
         self.source, self.work = Path(folder).resolve() / "gpu_perf_scripts", Path(work)
         if not (self.source / f"{CARD}.csv").exists():
-            raise strata.UsageError(f"--truth {folder}: no gpu_perf_scripts/{CARD}.csv there; scripts/model_truth makes such a checkout")
+            raise strata.UsageError(
+                f"--truth {folder}: no gpu_perf_scripts/{CARD}.csv there; scripts/model_truth makes such a checkout"
+            )
         self.library = library()
         sys.path.insert(0, str(self.library.parents[3] / "scripts"))
         from hip_toolchain import Toolchain
@@ -98,19 +104,32 @@ class Programs:
         """The program, with the options of the repository's build_all.sh."""
         import strata
 
-        failed = self.clang(self.source, "-O2", f"{name}.cpp", "-o", str(self.work / name), f"-L{self.library}", "-lamdhip64")
+        failed = self.clang(
+            self.source, "-O2", f"{name}.cpp", "-o", str(self.work / name), f"-L{self.library}", "-lamdhip64"
+        )
         if failed:
             raise strata.CompileError(f"--truth: {name}.cpp: {failed}")
 
     def run(self, name, arguments):
         """[(benchmark, size, milliseconds)] of one run, or none if the emulated card cannot run it."""
-        env = os.environ | {"LD_LIBRARY_PATH": str(self.library), "STRATA_DEVICE": f"emu:{ARCH}", "STRATA_EMU_MODEL": CARD,
-                            "STRATA_EMU_SAMPLED": "0" if name in WHOLE else "1", "STRATA_EMU_TIMED": "1"}
-        done = subprocess.run([self.work / name, "--iterations", "2", *arguments], cwd=self.work, env=env, capture_output=True, text=True)
+        env = os.environ | {
+            "LD_LIBRARY_PATH": str(self.library),
+            "STRATA_DEVICE": f"emu:{ARCH}",
+            "STRATA_EMU_MODEL": CARD,
+            "STRATA_EMU_SAMPLED": "0" if name in WHOLE else "1",
+            "STRATA_EMU_TIMED": "1",
+        }
+        done = subprocess.run(
+            [self.work / name, "--iterations", "2", *arguments], cwd=self.work, env=env, capture_output=True, text=True
+        )
         if done.returncode:
             return []
         rows = csv.DictReader(done.stdout.splitlines())
-        return [(row["kernel_name"], row["problem_size"], float(row["avg_ms"])) for row in rows if row["kernel_name"] != "kernel_name"]
+        return [
+            (row["kernel_name"], row["problem_size"], float(row["avg_ms"]))
+            for row in rows
+            if row["kernel_name"] != "kernel_name"
+        ]
 
 
 def bench_truth(folder, most_ms=MOST_MS, only=()):
@@ -130,18 +149,34 @@ def bench_truth(folder, most_ms=MOST_MS, only=()):
                 times = [(row, known[row[:2]].pop(0)) for row in rows if row[0] not in HOST and known.get(row[:2])]
                 for (benchmark, size, modelled), on_card in times:
                     if on_card <= most_ms:
-                        found.setdefault(benchmark, []).append({"size": size, "arguments": " ".join(arguments), "measured_ms": on_card, "modelled_ms": modelled})
+                        found.setdefault(benchmark, []).append(
+                            {
+                                "size": size,
+                                "arguments": " ".join(arguments),
+                                "measured_ms": on_card,
+                                "modelled_ms": modelled,
+                            }
+                        )
                 if not rows or (times and min(on_card for _, on_card in times) > most_ms):
                     break
     pairs = {name: [(run["measured_ms"], run["modelled_ms"]) for run in runs] for name, runs in found.items()}
-    return {"card": CARD, "benchmarks": {name: summary(pairs[name]) | {"sizes": found[name]} for name in found},
-            "all": summary([pair for runs in pairs.values() for pair in runs])}
+    return {
+        "card": CARD,
+        "benchmarks": {name: summary(pairs[name]) | {"sizes": found[name]} for name in found},
+        "all": summary([pair for runs in pairs.values() for pair in runs]),
+    }
 
 
 def table(result):
-    lines = ["| benchmark | runs | weighted error | modelled / measured | rank correlation |", "|---|---:|---:|---:|---:|"]
+    lines = [
+        "| benchmark | runs | weighted error | modelled / measured | rank correlation |",
+        "|---|---:|---:|---:|---:|",
+    ]
     rows = sorted(result["benchmarks"].items(), key=lambda row: row[1]["weighted_error_percent"])
     for name, row in [*rows, (f"all, {result['card']}", result["all"])]:
         rank = row["rank_correlation"]
-        lines.append(f"| {name} | {row['runs']} | {row['weighted_error_percent']:.1f} % | {row['modelled_of_measured']:.2f} | {'' if rank is None else f'{rank:.3f}'} |")
+        lines.append(
+            f"| {name} | {row['runs']} | {row['weighted_error_percent']:.1f} % | {row['modelled_of_measured']:.2f} | "
+            f"{'' if rank is None else f'{rank:.3f}'} |"
+        )
     return "\n".join(lines)

@@ -30,9 +30,19 @@ class Outcome:
 
     def to_json(self, obj):
         m = self.mutant
-        return {"kernel": self.case.name, "arch": obj.arch, "class": m.group, "change": m.change, "number": m.instruction,
-                "pc": obj.code[m.instruction].address - obj.code[0].address if m.instruction >= 0 else None,
-                "instruction": obj.code[m.instruction].text if m.instruction >= 0 else "", "lint": self.lint, "strict": self.strict, "finding": self.first, "reason": self.why}
+        return {
+            "kernel": self.case.name,
+            "arch": obj.arch,
+            "class": m.group,
+            "change": m.change,
+            "number": m.instruction,
+            "pc": obj.code[m.instruction].address - obj.code[0].address if m.instruction >= 0 else None,
+            "instruction": obj.code[m.instruction].text if m.instruction >= 0 else "",
+            "lint": self.lint,
+            "strict": self.strict,
+            "finding": self.first,
+            "reason": self.why,
+        }
 
 
 def launched(case, image, cut=-1):
@@ -60,7 +70,9 @@ def listing(obj, n, context=2):
     """The instruction with those around it."""
     lines = []
     for k in range(max(0, n - context), min(len(obj.code), n + context + 1)):
-        lines.append(f"      {'>' if k == n else ' '} {obj.code[k].address - obj.code[0].address:#08x}  {obj.code[k].text}")
+        lines.append(
+            f"      {'>' if k == n else ' '} {obj.code[k].address - obj.code[0].address:#08x}  {obj.code[k].text}"
+        )
     return "\n".join(lines)
 
 
@@ -83,9 +95,16 @@ def table(outcomes):
             killed = sum(o.killed for o in mine)
             if mine:
                 rate = f"{100 * killed / (len(mine) - same):.1f} %" if len(mine) > same else "-"
-                rows.append((arch, group, len(mine), same, killed, sum(o.lint for o in mine), sum(o.strict for o in mine), rate))
+                rows.append(
+                    (arch, group, len(mine), same, killed, sum(o.lint for o in mine), sum(o.strict for o in mine), rate)
+                )
     widths = [max(len(str(row[n])) for row in rows) for n in range(len(rows[0]))]
-    lines = ["| " + " | ".join(str(c).ljust(w) if n < 2 else str(c).rjust(w) for n, (c, w) in enumerate(zip(row, widths))) + " |" for row in rows]
+    lines = [
+        "| "
+        + " | ".join(str(c).ljust(w) if n < 2 else str(c).rjust(w) for n, (c, w) in enumerate(zip(row, widths)))
+        + " |"
+        for row in rows
+    ]
     lines.insert(1, "|" + "|".join("-" * (w + 2) if n < 2 else "-" * (w + 1) + ":" for n, w in enumerate(widths)) + "|")
     return lines
 
@@ -111,7 +130,9 @@ def of_case(case, args, outcomes, dirty, progress):
     for n, mutant in enumerate(mutants(obj, args.classes, case.arrays())):
         if args.limit and n >= args.limit:
             break
-        progress(f"{obj.arch} {case.name}: {n + 1} mutants; {sum(o.killed for _, o in outcomes)} of {len(outcomes)} killed")
+        progress(
+            f"{obj.arch} {case.name}: {n + 1} mutants; {sum(o.killed for _, o in outcomes)} of {len(outcomes)} killed"
+        )
         outcome = judged(case, mutant)
         if not outcome.killed:
             outcome.why = reason(obj, case, mutant)
@@ -123,20 +144,35 @@ def mutate(args):
     stopped = False
     try:
         for arch in args.arch or ["gfx1100", "gfx942"]:
-            with strata.config(device=f"emu:{arch}", emu_budget=BUDGET, emu_timed=False, emu_seed=args.seed, emu_threads=1):
-                for case in (c for file in args.file for c in of_file(args, file, arch)) if args.file else built_in(arch):
+            with strata.config(
+                device=f"emu:{arch}", emu_budget=BUDGET, emu_timed=False, emu_seed=args.seed, emu_threads=1
+            ):
+                for case in (
+                    (c for file in args.file for c in of_file(args, file, arch)) if args.file else built_in(arch)
+                ):
                     of_case(case, args, outcomes, dirty, progress)
                     kernels += 1
     except KeyboardInterrupt:
         stopped = True
     progress("")
     if args.json:
-        print(json.dumps({"kernels": kernels, "unmutated": [{"kernel": k, "arch": a, "finding": f} for k, a, f in dirty],
-                          "mutants": [o.to_json(obj) for obj, o in outcomes]}, indent=2))
+        print(
+            json.dumps(
+                {
+                    "kernels": kernels,
+                    "unmutated": [{"kernel": k, "arch": a, "finding": f} for k, a, f in dirty],
+                    "mutants": [o.to_json(obj) for obj, o in outcomes],
+                },
+                indent=2,
+            )
+        )
         return
     for line in survivors(outcomes):
         print(line)
-    print(f"\n{len(outcomes)} mutants of {kernels} kernels{', stopped before the end' if stopped else ''}; findings in {len(dirty)} kernels as they are")
+    print(
+        f"\n{len(outcomes)} mutants of {kernels} kernels{', stopped before the end' if stopped else ''}; "
+        f"findings in {len(dirty)} kernels as they are"
+    )
     for name, arch, finding in dirty:
         print(f"    {arch} {name}: {finding}")
     print("\n".join(table(outcomes)))

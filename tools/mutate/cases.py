@@ -1,14 +1,14 @@
-"""Known-good kernels with arguments: the built-in ones of kernels.hip, kernels.s and tensor expressions, or those of files."""
+"""Known-good kernels with arguments: the built-in ones of kernels.hip, kernels.s and tensor expressions, or those of
+files.
+"""
 
 import re
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-
 import strata
 from strata import Tensor
-
 from strata.cli.lint import image
 from strata.cli.run import argument, sizes
 
@@ -113,4 +113,6 @@ def of_file(args, file, arch):
     if args.arg and len(names) > 1:
         raise strata.UsageError(f"{file} has {len(names)} kernels, and --arg is for one: --kernel {' or '.join(names)}")
     for name in names:
-        yield Case(f"{Path(file).name}: {name}", data, name, sizes(args.grid), sizes(args.block), tuple(args.arg), args.lds)
+        yield Case(
+            f"{Path(file).name}: {name}", data, name, sizes(args.grid), sizes(args.block), tuple(args.arg), args.lds
+        )

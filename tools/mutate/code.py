@@ -20,7 +20,9 @@ def registers(text):
     for bank, one, low, high in REGISTER.findall(text):
         out |= {(bank, n) for n in (range(int(low), int(high) + 1) if low else [int(one)])}
     for name in NAMED.findall(text):
-        out |= {("m0", 0)} if name == "m0" else {("vcc", n) for n in {"vcc": (0, 1), "vcc_lo": (0,), "vcc_hi": (1,)}[name]}
+        out |= (
+            {("m0", 0)} if name == "m0" else {("vcc", n) for n in {"vcc": (0, 1), "vcc_lo": (0,), "vcc_hi": (1,)}[name]}
+        )
     return out
 
 
@@ -82,7 +84,9 @@ class Object:
         self.symbols, self.segments = symbols(self.image), self._segments()
         kernels = sorted(name[:-3] for name in self.symbols if name.endswith(".kd"))
         if kernel and kernel not in kernels or not kernels:
-            raise strata.UsageError(f"no kernel '{kernel}'; there {'are' if kernels else 'is none'} {', '.join(kernels)}")
+            raise strata.UsageError(
+                f"no kernel '{kernel}'; there {'are' if kernels else 'is none'} {', '.join(kernels)}"
+            )
         if not kernel and len(kernels) > 1:
             raise strata.UsageError(f"{len(kernels)} kernels, say which by name: {', '.join(kernels)}")
         self.kernel = kernel or kernels[0]
@@ -91,7 +95,10 @@ class Object:
         address, size = self.symbols[self.kernel]
         start = self.file_offset(address)
         listed = asm.disassemble_instructions(self.image[start : start + size], self.arch, self.wave_size)
-        self.code = [Instruction(start + at, address + at, self.image[start + at : start + at + size], text) for at, size, text in listed]
+        self.code = [
+            Instruction(start + at, address + at, self.image[start + at : start + at + size], text)
+            for at, size, text in listed
+        ]
         self.targets = {i.target() for i in self.code}
 
     def _segments(self):
@@ -114,7 +121,9 @@ class Object:
         return bytes(out)
 
     def size_field(self, which):
-        """Where the descriptor and the metadata keep the bytes of LDS (0) or scratch (1): (offset, format), and the value."""
+        """Where the descriptor and the metadata keep the bytes of LDS (0) or scratch (1): (offset, format), and the
+        value.
+        """
         at = self.descriptor + 4 * which
         value = struct.unpack_from("<I", self.image, at)[0]
         key = (b".group_segment_fixed_size", b".private_segment_fixed_size")[which]

@@ -1,4 +1,6 @@
-"""The mutants of a kernel: one wait, barrier, distance, first value or allocation taken away or made smaller, one index shifted."""
+"""The mutants of a kernel: one wait, barrier, distance, first value or allocation taken away or made smaller, one index
+shifted.
+"""
 
 import re
 import struct
@@ -49,7 +51,9 @@ def waits(obj):
             continue
         yield change("waits", obj, n, "deleted", (i.offset, nops(obj, i.size)))
         parts = COUNT.findall(i.text)
-        texts = [" ".join(f"{c}({v})" for c, v in parts if c != dropped) for dropped, _ in parts] if len(parts) > 1 else []
+        texts = (
+            [" ".join(f"{c}({v})" for c, v in parts if c != dropped) for dropped, _ in parts] if len(parts) > 1 else []
+        )
         texts += [" ".join(f"{c}({int(v) + (c == weakened)})" for c, v in parts) for weakened, _ in parts]
         texts = [f"s_waitcnt {text}" for text in texts]
         if not parts and (m := re.search(r"0x([0-9a-f]+)$", i.text)):
@@ -66,7 +70,14 @@ def barriers(obj):
         elif i.name == "s_barrier_signal":
             end = next((j for j in obj.code[n + 1 :] if j.name == "s_barrier_wait"), None)
             if end:
-                yield change("barriers", obj, n, "deleted with its s_barrier_wait", (i.offset, nops(obj, 4)), (end.offset, nops(obj, 4)))
+                yield change(
+                    "barriers",
+                    obj,
+                    n,
+                    "deleted with its s_barrier_wait",
+                    (i.offset, nops(obj, 4)),
+                    (end.offset, nops(obj, 4)),
+                )
 
 
 def hazards(obj):
@@ -78,9 +89,16 @@ def hazards(obj):
             continue
         count = int(i.operands[0], 0)
         if count:
-            yield change("hazards", obj, n, f"weakened to s_nop {count - 1}", (i.offset, obj.assemble(f"s_nop {count - 1}")))
+            yield change(
+                "hazards", obj, n, f"weakened to s_nop {count - 1}", (i.offset, obj.assemble(f"s_nop {count - 1}"))
+            )
         after = obj.code[n + 1] if n + 1 < len(obj.code) else None
-        if after and not after.mnemonic.startswith(PC_RELATIVE) and after.name != "s_nop" and after.address not in obj.targets:
+        if (
+            after
+            and not after.mnemonic.startswith(PC_RELATIVE)
+            and after.name != "s_nop"
+            and after.address not in obj.targets
+        ):
             yield change("hazards", obj, n, "moved behind the next instruction", (i.offset, after.bytes + i.bytes))
 
 
@@ -93,7 +111,9 @@ def written(obj, instruction):
     form = next((f for f in forms if f["destinations"]), None)
     if form is None or "::" in instruction.text:
         return set()
-    if any("destination" in str(f.get("reads", "")) for f in forms) or re.search(r"op_sel|dst_sel|row_|quad_perm|_d16|bound_ctrl", instruction.text):
+    if any("destination" in str(f.get("reads", "")) for f in forms) or re.search(
+        r"op_sel|dst_sel|row_|quad_perm|_d16|bound_ctrl", instruction.text
+    ):
         return set()
     return set().union(*(registers(op) for op in instruction.operands[: len(form["destinations"])]))
 
@@ -122,7 +142,11 @@ def shifted(obj, i):
         first = next(j for j in obj.code if j.mnemonic.startswith("s_load"))
         return re.sub(r"0x[0-9a-f]+$", "0x200" if i.operands[1] == first.operands[1] else "0x80", i.text)
     if i.mnemonic.startswith("ds_"):
-        return None if "2addr" in i.name or "read2" in i.name or "write2" in i.name or not re.search(r"\bv\d", i.text) else plain + " offset:65520"
+        return (
+            None
+            if "2addr" in i.name or "read2" in i.name or "write2" in i.name or not re.search(r"\bv\d", i.text)
+            else plain + " offset:65520"
+        )
     return plain + f" offset:{4080 if 'flat' not in i.mnemonic or obj.arch != 'gfx90a' else 2032}"
 
 
@@ -136,7 +160,18 @@ def bounds(obj, arrays=()):
     for place in arrays:
         yield Mutant("bounds", f"argument {place} is one element shorter", None, cut=place)
     for n, i in enumerate(obj.code):
-        if not i.mnemonic.startswith(MEMORY) or i.name.startswith(("ds_bpermute", "ds_permute", "ds_swizzle", "buffer_gl", "buffer_inv", "buffer_wb", "global_wb", "global_inv")):
+        if not i.mnemonic.startswith(MEMORY) or i.name.startswith(
+            (
+                "ds_bpermute",
+                "ds_permute",
+                "ds_swizzle",
+                "buffer_gl",
+                "buffer_inv",
+                "buffer_wb",
+                "global_wb",
+                "global_inv",
+            )
+        ):
             continue
         text = shifted(obj, i)
         if text and (data := rewritten(obj, i, text)):

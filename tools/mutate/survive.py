@@ -8,15 +8,16 @@ import re
 from functools import cache
 
 import numpy as np
-
 import strata
 from strata import asm
 
 from .cases import values
 
 ORDERS = 16
-COVERS = {"s_waitcnt_vscnt": "vscnt", "s_waitcnt_vmcnt": "vmcnt", "s_waitcnt_lgkmcnt": "lgkmcnt", "s_waitcnt_expcnt": "expcnt",
-          **{f"s_wait_{name}": name for name in ("loadcnt", "storecnt", "samplecnt", "bvhcnt", "expcnt", "dscnt", "kmcnt")}}  # fmt: skip
+COVERS = {"s_waitcnt_vscnt": "vscnt", "s_waitcnt_vmcnt": "vmcnt", "s_waitcnt_lgkmcnt": "lgkmcnt",
+          "s_waitcnt_expcnt": "expcnt",
+          **{f"s_wait_{name}": name for name in ("loadcnt", "storecnt", "samplecnt", "bvhcnt", "expcnt", "dscnt",
+                                                 "kmcnt")}}  # fmt: skip
 
 
 def counts(text):
@@ -26,7 +27,9 @@ def counts(text):
         return {mnemonic.split("_")[2]: int(rest, 0) >> 8, "dscnt": int(rest, 0) & 63}
     if mnemonic in COVERS:
         return {COVERS[mnemonic]: int(rest.split(",")[-1], 0)}
-    return {name: int(count) for name, count in re.findall(r"(\w+cnt)\((\d+)\)", rest)} if mnemonic == "s_waitcnt" else {}
+    return (
+        {name: int(count) for name, count in re.findall(r"(\w+cnt)\((\d+)\)", rest)} if mnemonic == "s_waitcnt" else {}
+    )
 
 
 @cache
@@ -79,26 +82,33 @@ def waits_less(obj, n, mutant):
 def of_wait(obj, mutant):
     n, flow, verdicts = mutant.instruction, Flow(obj), []
     for counter, count in waits_less(obj, n, mutant).items():
-        covers = lambda i: counts(i.text).get(counter, 99) <= count  # noqa: E731, B023  (used in this turn)
-        adds = lambda i: counter in counters(i.name, obj.arch, "sc0" in i.text or " glc" in i.text)  # noqa: E731, B023
+        covers = lambda i: counts(i.text).get(counter, 99) <= count  # noqa: E731
+        adds = lambda i: counter in counters(i.name, obj.arch, "sc0" in i.text or " glc" in i.text)  # noqa: E731
         waited = [i for i in flow.reach(n, flow.before, lambda i: counts(i.text).get(counter, 99) == 0) if adds(i)]
         if not waited:
             verdicts.append("same: nothing is under way that it waits for")
             continue
         stores = [i for i in waited if re.search(r"store|_write|atomic", i.name)]
-        filled = set().union(*(i.first for i in waited if i not in stores), *(i.all for i in stores if "atomic" in i.name and i.first))
+        filled = set().union(
+            *(i.first for i in waited if i not in stores), *(i.all for i in stores if "atomic" in i.name and i.first)
+        )
         after = flow.reach(n, flow.next, covers)
         if any(i.all & filled for i in after):
             verdicts.append("though a register that it waits for is used")
         elif not any(i.mnemonic.startswith("s_barrier") for i in after):
             verdicts.append("same: another wait, or the end, comes before what it waits for is used")
         elif any(i.mnemonic.startswith("ds_") for i in waited):
-            verdicts.append("though a barrier follows: local memory that is still read may be overwritten by another wave")
+            verdicts.append(
+                "though a barrier follows: local memory that is still read may be overwritten by another wave"
+            )
         elif len(stores) == len(waited):
             verdicts.append("though a barrier follows: another wave may load global memory that is still stored to")
         else:
             verdicts.append("same: loads of global memory alone are under way at the barrier, and wait for their use")
-    return next((v for v in verdicts if not v.startswith("same")), verdicts[0] if verdicts else "though a register that it waits for is used")
+    return next(
+        (v for v in verdicts if not v.startswith("same")),
+        verdicts[0] if verdicts else "though a register that it waits for is used",
+    )
 
 
 def results(case, image, seed, cut=-1):
@@ -129,6 +139,9 @@ def reason(obj, case, mutant):
         return "only the linter saw it"
     if differs(case, mutant):
         return "though the results differ"
-    return {"barriers": f"same: its waves use no bytes of one another there; the results have the same bits in {ORDERS} orders of waves",
-            "uninitialised": "same: what is missing is not chosen, the results have the same bits",
-            "bounds": "same: nothing uses what is missing, the results have the same bits"}[mutant.group]
+    return {
+        "barriers": f"same: its waves use no bytes of one another there; the results have the same bits in {ORDERS} "
+        f"orders of waves",
+        "uninitialised": "same: what is missing is not chosen, the results have the same bits",
+        "bounds": "same: nothing uses what is missing, the results have the same bits",
+    }[mutant.group]

@@ -5,13 +5,29 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 from .. import _strata
-from .._strata import DType, Tensor
-from .._strata import complex as _complex
+from .._strata import DType, Tensor, complex as _complex
 
 if TYPE_CHECKING:
-    from .._types import ArrayLike, DTypeLike, Operand, Scalar, Shape
+    from .._types import ArrayLike, DTypeLike, Scalar, Shape
 
-__all__ = ["arange", "asarray", "empty", "empty_like", "eye", "from_dlpack", "full", "full_like", "linspace", "meshgrid", "ones", "ones_like", "tril", "triu", "zeros", "zeros_like"]
+__all__ = [
+    "arange",
+    "asarray",
+    "empty",
+    "empty_like",
+    "eye",
+    "from_dlpack",
+    "full",
+    "full_like",
+    "linspace",
+    "meshgrid",
+    "ones",
+    "ones_like",
+    "tril",
+    "triu",
+    "zeros",
+    "zeros_like",
+]
 
 _FLOAT = "float32"
 
@@ -20,7 +36,9 @@ def _placed(x: Tensor, device: str | None) -> Tensor:
     return x.to(device) if device else x
 
 
-def asarray(obj: ArrayLike, /, *, dtype: DTypeLike | None = None, device: str | None = None, copy: bool | None = None) -> Tensor:
+def asarray(
+    obj: ArrayLike, /, *, dtype: DTypeLike | None = None, device: str | None = None, copy: bool | None = None
+) -> Tensor:
     """A tensor of obj: of nested lists, numbers, NumPy arrays, anything with __array__ or __dlpack__.
 
     A Tensor of that type and device is given back itself, unless `copy`. copy=False: ValueError where a copy is needed.
@@ -40,26 +58,45 @@ def asarray(obj: ArrayLike, /, *, dtype: DTypeLike | None = None, device: str | 
 def from_dlpack(x: Any, /, *, device: str | None = None, copy: bool | None = None) -> Tensor:
     """A tensor of what has __dlpack__; a Tensor gives itself.
 
-    On a card dense memory of that card and of 16-byte alignment (of torch, CuPy, JAX) is used where it is, in the order of the
-    current stream; its owner is not to change it while the tensor lives.
+    On a card dense memory of that card and of 16-byte alignment (of torch, CuPy, JAX) is used where it is, in the order
+    of the current stream; its owner is not to change it while the tensor lives.
 
-    On an emulated device dense memory of 16-byte alignment is used where it is, and never written: what its owner writes there later
-    shows in the tensor, but not in what was computed of it before. Other memory is copied, as is all when `copy`. copy=False:
-    BufferError where a copy is needed.
+    On an emulated device dense memory of 16-byte alignment is used where it is, and never written: what its owner
+    writes there later shows in the tensor, but not in what was computed of it before. Other memory is copied, as is all
+    when `copy`. copy=False: BufferError where a copy is needed.
     """
     if isinstance(x, Tensor):
         return asarray(x, device=device, copy=copy)
     if not hasattr(type(x), "__dlpack__"):
-        raise _strata.UsageError(f"[from_dlpack] takes what has __dlpack__ (an array of NumPy, torch, CuPy, JAX), not a {type(x).__name__}")
+        raise _strata.UsageError(
+            f"[from_dlpack] takes what has __dlpack__ (an array of NumPy, torch, CuPy, JAX), not a {type(x).__name__}"
+        )
     return _strata._from_dlpack(x, device or "", copy)
 
 
-def arange(start: Scalar, /, stop: Scalar | None = None, step: Scalar = 1, *, dtype: DTypeLike | None = None, device: str | None = None) -> Tensor:
+def arange(
+    start: Scalar,
+    /,
+    stop: Scalar | None = None,
+    step: Scalar = 1,
+    *,
+    dtype: DTypeLike | None = None,
+    device: str | None = None,
+) -> Tensor:
     """start, start + step, ... below stop; arange(n) counts from 0. int64, or float32 when an argument is a float."""
     return Tensor.arange(start, stop, step, dtype, device or "")
 
 
-def linspace(start: complex, stop: complex, /, num: int, *, dtype: DTypeLike | None = None, device: str | None = None, endpoint: bool = True) -> Tensor:
+def linspace(
+    start: complex,
+    stop: complex,
+    /,
+    num: int,
+    *,
+    dtype: DTypeLike | None = None,
+    device: str | None = None,
+    endpoint: bool = True,
+) -> Tensor:
     """`num` evenly spaced values from start to stop, stop included when `endpoint`. Shape (num,)."""
     given = None if dtype is None else DType(dtype)
     if isinstance(start, complex) or isinstance(stop, complex) or (given and given.is_complex):
@@ -70,7 +107,9 @@ def linspace(start: complex, stop: complex, /, num: int, *, dtype: DTypeLike | N
     return Tensor.linspace(start, stop, num, given or _FLOAT, endpoint, device or "")
 
 
-def eye(n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: DTypeLike | None = None, device: str | None = None) -> Tensor:
+def eye(
+    n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: DTypeLike | None = None, device: str | None = None
+) -> Tensor:
     """Shape (n_rows, n_cols): 1 on the diagonal k, 0 elsewhere; n_cols is n_rows when not given."""
     return Tensor.eye(n_rows, n_cols, k, dtype or _FLOAT, device or "")
 
@@ -137,4 +176,7 @@ def meshgrid(*arrays: Tensor, indexing: Literal["xy", "ij"] = "xy") -> list[Tens
     shape = [0] * len(arrays)
     for at, x in zip(place, arrays):
         shape[at] = x.size
-    return [x.reshape([x.size if at == axis else 1 for axis in range(len(arrays))]).expand(shape) for at, x in zip(place, arrays)]
+    return [
+        x.reshape([x.size if at == axis else 1 for axis in range(len(arrays))]).expand(shape)
+        for at, x in zip(place, arrays)
+    ]

@@ -48,10 +48,13 @@ class IInfo:
     dtype: DType
 
 
-# (bits of the fraction, largest exponent, largest value) of formats whose bits do not tell it as IEEE 754 does, and of those.
+# (bits of the fraction, largest exponent, largest value) of formats whose bits do not tell it as IEEE 754 does, and of
+# those.
 _FORMATS = {
-    "float64": (52, -1022, (2 - 2.0**-52) * 2.0**1023), "float32": (23, -126, (2 - 2.0**-23) * 2.0**127), "float16": (10, -14, 65504.0), "bfloat16": (7, -126, (2 - 2.0**-7) * 2.0**127),
-    "fp8e4m3": (3, -6, 448.0), "fp8e5m2": (2, -14, 57344.0), "fp8e4m3fnuz": (3, -7, 240.0), "fp8e5m2fnuz": (2, -15, 57344.0),
+    "float64": (52, -1022, (2 - 2.0**-52) * 2.0**1023), "float32": (23, -126, (2 - 2.0**-23) * 2.0**127),
+    "float16": (10, -14, 65504.0), "bfloat16": (7, -126, (2 - 2.0**-7) * 2.0**127),
+    "fp8e4m3": (3, -6, 448.0), "fp8e5m2": (2, -14, 57344.0), "fp8e4m3fnuz": (3, -7, 240.0),
+    "fp8e5m2fnuz": (2, -15, 57344.0),
 }  # fmt: skip
 
 
@@ -74,14 +77,18 @@ def iinfo(type: Tensor | DTypeLike, /) -> IInfo:
 
 
 _KINDS = {
-    "bool": lambda d: d.is_bool, "signed integer": lambda d: d.is_integer and not d.is_unsigned, "unsigned integer": lambda d: d.is_integer and d.is_unsigned,
-    "integral": lambda d: d.is_integer, "real floating": lambda d: d.is_float, "complex floating": lambda d: d.is_complex,
+    "bool": lambda d: d.is_bool, "signed integer": lambda d: d.is_integer and not d.is_unsigned,
+    "unsigned integer": lambda d: d.is_integer and d.is_unsigned,
+    "integral": lambda d: d.is_integer, "real floating": lambda d: d.is_float,
+    "complex floating": lambda d: d.is_complex,
     "numeric": lambda d: not d.is_bool,
 }  # fmt: skip
 
 
 def isdtype(dtype: DTypeLike, kind: DTypeLike | tuple[DTypeLike, ...]) -> bool:
-    """Is it of a kind: a type, one of 'bool', 'signed integer', 'unsigned integer', 'integral', 'real floating', 'complex floating' and 'numeric', or of one of several?"""
+    """Is it of a kind: a type, one of 'bool', 'signed integer', 'unsigned integer', 'integral', 'real floating',
+    'complex floating' and 'numeric', or of one of several?
+    """
     if isinstance(kind, tuple):
         return any(isdtype(dtype, k) for k in kind)
     if isinstance(kind, str) and kind in _KINDS:

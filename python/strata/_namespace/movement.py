@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from .._types import ArrayLike, Axes, DTypeLike, Operand, Shape
 
 __all__ = [
-    "broadcast_arrays", "broadcast_to", "clip", "concat", "cumulative_prod", "cumulative_sum", "diff", "expand_dims", "matmul", "imag", "matrix_transpose", "moveaxis", "permute_dims", "real", "repeat", "reshape",
+    "broadcast_arrays", "broadcast_to", "clip", "concat", "cumulative_prod", "cumulative_sum", "diff", "expand_dims",
+    "matmul", "imag", "matrix_transpose", "moveaxis", "permute_dims", "real", "repeat", "reshape",
     "squeeze", "tensordot", "tile", "unstack", "vecdot",
 ]  # fmt: skip
 
@@ -125,18 +126,24 @@ def _accumulated(name: str, x: Tensor, axis: int | None, dtype: DTypeLike | None
     return _strata.cat([Tensor.full(first, name == "cumulative_prod", out.dtype), out], axis)
 
 
-def cumulative_sum(x: Tensor, /, *, axis: int | None = None, dtype: DTypeLike | None = None, include_initial: bool = False) -> Tensor:
+def cumulative_sum(
+    x: Tensor, /, *, axis: int | None = None, dtype: DTypeLike | None = None, include_initial: bool = False
+) -> Tensor:
     """Running sum, with a 0 in front where include_initial; axis may be left out for 1-D tensors only."""
     return _accumulated("cumulative_sum", x, axis, dtype, include_initial)
 
 
-def cumulative_prod(x: Tensor, /, *, axis: int | None = None, dtype: DTypeLike | None = None, include_initial: bool = False) -> Tensor:
+def cumulative_prod(
+    x: Tensor, /, *, axis: int | None = None, dtype: DTypeLike | None = None, include_initial: bool = False
+) -> Tensor:
     """Running product, with a 1 in front where include_initial; axis may be left out for 1-D tensors only."""
     return _accumulated("cumulative_prod", x, axis, dtype, include_initial)
 
 
 @rounded_once
-def diff(x: Tensor, /, *, axis: int = -1, n: int = 1, prepend: Tensor | None = None, append: Tensor | None = None) -> Tensor:
+def diff(
+    x: Tensor, /, *, axis: int = -1, n: int = 1, prepend: Tensor | None = None, append: Tensor | None = None
+) -> Tensor:
     """Each element less the one before it, n times over; prepend and append are joined to x along the axis first."""
     if n < 0:
         raise UsageError(f"[diff] {n} times: the count cannot be negative")
@@ -156,7 +163,9 @@ def diff(x: Tensor, /, *, axis: int = -1, n: int = 1, prepend: Tensor | None = N
 
 
 def matmul(x1: ArrayLike, x2: ArrayLike, /) -> Tensor:
-    """(..., n, k) x (..., k, m) -> (..., n, m); leading axes broadcast, a 1-D side has its axis added and dropped again."""
+    """(..., n, k) x (..., k, m) -> (..., n, m); leading axes broadcast, a 1-D side has its axis added and dropped
+    again.
+    """
     return (x1 if isinstance(x1, Tensor) else Tensor(x1)).matmul(x2)
 
 
@@ -181,7 +190,9 @@ def tensordot(x1: Tensor, x2: Tensor, /, *, axes: int | tuple[Sequence[int], Seq
     else:
         first, second = ([axis % x.ndim for axis in named] for x, named in zip((x1, x2), axes))
     if [x1.shape[i] for i in first] != [x2.shape[i] for i in second]:
-        raise ShapeError(f"[tensordot] axes {first} of shape {x1.shape} and {second} of shape {x2.shape} differ in size")
+        raise ShapeError(
+            f"[tensordot] axes {first} of shape {x1.shape} and {second} of shape {x2.shape} differ in size"
+        )
     left, right = [i for i in range(x1.ndim) if i not in first], [i for i in range(x2.ndim) if i not in second]
     inner = 1
     for i in first:
@@ -192,4 +203,6 @@ def tensordot(x1: Tensor, x2: Tensor, /, *, axes: int | tuple[Sequence[int], Seq
         rows *= x1.shape[i]
     for i in right:
         columns *= x2.shape[i]
-    return (x1.permute(left + first).reshape(rows, inner) @ x2.permute(second + right).reshape(inner, columns)).reshape(shape)
+    return (x1.permute(left + first).reshape(rows, inner) @ x2.permute(second + right).reshape(inner, columns)).reshape(
+        shape
+    )

@@ -30,13 +30,22 @@ _PLACE = {"reflect": _mirrored, "replicate": lambda i, n: min(max(i, 0), n - 1),
 _PLACE["edge"], _PLACE["wrap"] = _PLACE["replicate"], _PLACE["circular"]
 
 
-def pad(x: Tensor, padding: Sequence[tuple[int, int]], mode: Literal["constant", "reflect", "replicate", "circular", "edge", "wrap"] = "constant", value: Scalar = 0) -> Tensor:
-    """One (before, after) an axis, filled with value, or with what is there: mirrored at the ends ('reflect'), the end itself ('replicate', 'edge'), from the other end ('circular', 'wrap')."""
+def pad(
+    x: Tensor,
+    padding: Sequence[tuple[int, int]],
+    mode: Literal["constant", "reflect", "replicate", "circular", "edge", "wrap"] = "constant",
+    value: Scalar = 0,
+) -> Tensor:
+    """One (before, after) an axis, filled with value, or with what is there: mirrored at the ends ('reflect'), the end
+    itself ('replicate', 'edge'), from the other end ('circular', 'wrap').
+    """
     if mode == "constant":
         return x.pad(padding, value)
     if mode not in _PLACE:
         raise UsageError(f"[pad] mode {mode!r}: use constant, {', '.join(_PLACE)}")
-    if not isinstance(padding, (tuple, list)) or not all(isinstance(pair, (tuple, list)) and len(pair) == 2 for pair in padding):
+    if not isinstance(padding, (tuple, list)) or not all(
+        isinstance(pair, (tuple, list)) and len(pair) == 2 for pair in padding
+    ):
         raise UsageError(f"[pad] by {shown(padding)}: a pair (before, after) for each axis")
     if len(padding) != x.ndim:
         raise ShapeError(f"[pad] {len(padding)} pairs for the {x.ndim} axes of shape {x.shape}")
@@ -44,9 +53,14 @@ def pad(x: Tensor, padding: Sequence[tuple[int, int]], mode: Literal["constant",
         before, after = (integer("pad", "padding", by) for by in pair)
         n = x.shape[axis]
         if before < 0 or after < 0 or (n == 0 and before + after) or before + n + after > _MOST:
-            raise UsageError(f"[pad] axis {axis} of size {n} by ({before}, {after}): 0 or more, of an axis that has elements, to {_MOST} at most")
+            raise UsageError(
+                f"[pad] axis {axis} of size {n} by ({before}, {after}): 0 or more, of an axis that has elements, "
+                f"to {_MOST} at most"
+            )
         if before or after:
-            x = x.take(Tensor([_PLACE[mode](i, n) for i in range(-before, n + after)], dtype="int64", device=x.device), axis)
+            x = x.take(
+                Tensor([_PLACE[mode](i, n) for i in range(-before, n + after)], dtype="int64", device=x.device), axis
+            )
     return x
 
 
@@ -75,7 +89,9 @@ def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Tensor, Tens
 def _resized(x: Tensor, axis: int, size: int, scale: float | Fraction, linear: bool, align_corners: bool) -> Tensor:
     n = x.shape[axis]
     if not linear:
-        return x.take(Tensor([min(math.floor(i * scale), n - 1) for i in range(size)], dtype="int64", device=x.device), axis)
+        return x.take(
+            Tensor([min(math.floor(i * scale), n - 1) for i in range(size)], dtype="int64", device=x.device), axis
+        )
     if not (x.dtype.is_float or x.dtype.is_complex):
         raise DTypeError(f"[interpolate] between elements of {x.dtype.name}; cast first")
     if align_corners:
@@ -92,8 +108,16 @@ def _resized(x: Tensor, axis: int, size: int, scale: float | Fraction, linear: b
 
 
 @rounded_once
-def interpolate(x: Tensor, size: int | Sequence[int] | None = None, scale_factor: float | Sequence[float] | None = None, mode: Literal["nearest", "linear"] = "nearest", align_corners: bool = False) -> Tensor:
-    """x (n, channels, sizes) resized: to `size` or by `scale_factor`, one number or one an axis. 'linear' goes along each axis, as PyTorch's linear, bilinear and trilinear."""
+def interpolate(
+    x: Tensor,
+    size: int | Sequence[int] | None = None,
+    scale_factor: float | Sequence[float] | None = None,
+    mode: Literal["nearest", "linear"] = "nearest",
+    align_corners: bool = False,
+) -> Tensor:
+    """x (n, channels, sizes) resized: to `size` or by `scale_factor`, one number or one an axis. 'linear' goes along
+    each axis, as PyTorch's linear, bilinear and trilinear.
+    """
     axes = x.ndim - 2
     if axes < 1 or (size is None) == (scale_factor is None):
         raise UsageError(f"[interpolate] shape {x.shape}: (n, channels, sizes), with either size or scale_factor")
@@ -106,7 +130,11 @@ def interpolate(x: Tensor, size: int | Sequence[int] | None = None, scale_factor
         raise UsageError(f"[interpolate] {len(each)} numbers for {axes} axes")
     for i, number in enumerate(each):
         n = x.shape[i + 2]
-        to = integer("interpolate", "size", number, 1) if size is not None else math.floor(n * real("interpolate", "scale_factor", number, 0, closed=False))
+        to = (
+            integer("interpolate", "size", number, 1)
+            if size is not None
+            else math.floor(n * real("interpolate", "scale_factor", number, 0, closed=False))
+        )
         if not 0 < to <= _MOST or n == 0:
             raise UsageError(f"[interpolate] axis {i + 2} of size {n} to size {to}: from 1 on, to {_MOST} at most")
         x = _resized(x, i + 2, to, Fraction(n, to) if size is not None else 1 / number, modes[mode], align_corners)

@@ -66,7 +66,9 @@ def _summed(x: Tensor, labels: list[str], keep: set[str]) -> tuple[Tensor, list[
     return (x.sum(gone, dtype=x.dtype), [name for name in labels if name in keep]) if gone else (x, labels)
 
 
-def _contracted(a: Tensor, left: list[str], b: Tensor, right: list[str], keep: set[str], sizes: dict[str, int]) -> tuple[Tensor, list[str]]:
+def _contracted(
+    a: Tensor, left: list[str], b: Tensor, right: list[str], keep: set[str], sizes: dict[str, int]
+) -> tuple[Tensor, list[str]]:
     """Of two operands, summed over what both have and nothing later does."""
     shared = [name for name in left if name in right]
     batch, inner = [name for name in shared if name in keep], [name for name in shared if name not in keep]

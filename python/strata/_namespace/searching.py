@@ -1,4 +1,6 @@
-"""Functions of the array API that look for elements, and sets. The sizes of what unique_* and nonzero give depend on the values: they compute."""
+"""Functions of the array API that look for elements, and sets. The sizes of what unique_* and nonzero give depend on
+the values: they compute.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,15 @@ from .._strata import Tensor, UsageError
 if TYPE_CHECKING:
     from .._types import Operand
 
-__all__ = ["nonzero", "searchsorted", "take_along_axis", "unique_all", "unique_counts", "unique_inverse", "unique_values"]
+__all__ = [
+    "nonzero",
+    "searchsorted",
+    "take_along_axis",
+    "unique_all",
+    "unique_counts",
+    "unique_inverse",
+    "unique_values",
+]
 
 
 def nonzero(x: Tensor, /) -> tuple[Tensor, ...]:
@@ -20,8 +30,12 @@ def nonzero(x: Tensor, /) -> tuple[Tensor, ...]:
     return tuple(x.nonzero())
 
 
-def searchsorted(x1: Tensor, x2: Operand, /, *, side: Literal["left", "right"] = "left", sorter: Tensor | None = None) -> Tensor:
-    """int64 places in the ordered x1 (n,) where the values x2 go: before equal ones, or after them. sorter: argsort of x1."""
+def searchsorted(
+    x1: Tensor, x2: Operand, /, *, side: Literal["left", "right"] = "left", sorter: Tensor | None = None
+) -> Tensor:
+    """int64 places in the ordered x1 (n,) where the values x2 go: before equal ones, or after them. sorter: argsort of
+    x1.
+    """
     if side not in ("left", "right"):
         raise UsageError(f"[searchsorted] side {side!r}: use 'left' or 'right'")
     ordered = x1 if sorter is None else x1.take(sorter)
@@ -65,7 +79,9 @@ def _order(x: Tensor) -> Tensor:
 
 
 def unique_all(x: Tensor, /) -> UniqueAll:
-    """Values, first indices in the flat array, inverse_indices of x's shape and counts. Each NaN is one of its own. Computes."""
+    """Values, first indices in the flat array, inverse_indices of x's shape and counts. Each NaN is one of its own.
+    Computes.
+    """
     flat = x.reshape(-1)
     if x.size == 0:
         none = Tensor.zeros(0, dtype="int64")

@@ -15,7 +15,24 @@ from . import searching
 if TYPE_CHECKING:
     from .._types import Axes
 
-__all__ = ["bincount", "histogram", "kthvalue", "logcumsumexp", "median", "multinomial", "nanmax", "nanmean", "nanmedian", "nanmin", "nanprod", "nanstd", "nansum", "nanvar", "quantile", "unique"]
+__all__ = [
+    "bincount",
+    "histogram",
+    "kthvalue",
+    "logcumsumexp",
+    "median",
+    "multinomial",
+    "nanmax",
+    "nanmean",
+    "nanmedian",
+    "nanmin",
+    "nanprod",
+    "nanstd",
+    "nansum",
+    "nanvar",
+    "quantile",
+    "unique",
+]
 
 
 def _without(x: Tensor, value: float) -> Tensor:
@@ -49,7 +66,9 @@ def nanvar(x: Tensor, axis: Axes = None, correction: float = 0.0, keepdims: bool
     """The variance of what is not NaN, divided by its count - correction."""
     wide = x if x.dtype.is_float else x.cast("float32")
     apart = wide - nanmean(wide, axis, True)
-    return nansum(apart.square(), axis, keepdims) / (_counted(x, axis, keepdims) - correction).maximum(0).cast(wide.dtype)
+    return nansum(apart.square(), axis, keepdims) / (_counted(x, axis, keepdims) - correction).maximum(0).cast(
+        wide.dtype
+    )
 
 
 @rounded_once
@@ -100,7 +119,9 @@ def _between(below: Tensor, above: Tensor, t: float) -> Tensor:
 
 @rounded_once
 def quantile(x: Tensor, q: float | Sequence[float], axis: Axes = None, keepdims: bool = False) -> Tensor:
-    """What a part q of the elements is not above, between two of them linearly; NaN where there is one. Several q: a new first axis."""
+    """What a part q of the elements is not above, between two of them linearly; NaN where there is one. Several q: a
+    new first axis.
+    """
     if not isinstance(q, (int, float)):
         parts = q.tolist() if isinstance(q, Tensor) else [*q]
         if parts and isinstance(parts[0], list):
@@ -129,7 +150,9 @@ def _of_nothing(x: Tensor, axis: Axes, keepdims: bool) -> Tensor | None:
 
 @rounded_once
 def median(x: Tensor, axis: Axes = None, keepdims: bool = False) -> Tensor:
-    """The middle of the ordered elements, between two the mean of both, as NumPy's (PyTorch's is the lower); NaN where there is one, and of nothing."""
+    """The middle of the ordered elements, between two the mean of both, as NumPy's (PyTorch's is the lower); NaN where
+    there is one, and of nothing.
+    """
     none = _of_nothing(x, axis, keepdims)
     return quantile(x, 0.5, axis, keepdims) if none is None else none
 
@@ -184,7 +207,9 @@ def _share(x: Tensor, y: Tensor) -> Tensor:
 
 
 def _to_running(g: Tensor, x: Tensor, y: Tensor) -> Tensor:
-    """sum(g[j] e^(x[i] - y[j])) over j from i on, as e^(x[i] - y[i]) times a sum about y[i]: y never falls, so that no term overflows."""
+    """sum(g[j] e^(x[i] - y[j])) over j from i on, as e^(x[i] - y[i]) times a sum about y[i]: y never falls, so that no
+    term overflows.
+    """
     none, n = [(0, 0)] * (x.ndim - 1), x.shape[-1]
     for step, places in enumerate(_steps(n)):
         sums = g.contiguous() if step else g
@@ -206,7 +231,9 @@ def logcumsumexp(x: Tensor, axis: int) -> Tensor:
 
 
 def bincount(x: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
-    """How often 0, 1, ... are in x (n,) of integers, or the sums of their weights. Computes: the size is the largest + 1."""
+    """How often 0, 1, ... are in x (n,) of integers, or the sums of their weights. Computes: the size is the largest +
+    1.
+    """
     if x.ndim != 1 or not x.dtype.is_integer:
         raise DTypeError(f"[bincount] of {x.dtype.name} {x.shape}: it counts integers in one axis")
     low, high = (x.min().item(), x.max().item()) if x.size else (0, -1)
@@ -221,8 +248,16 @@ def _density(counts: Tensor, edges: Tensor) -> Tensor:
     return counts / counts.sum() / (edges[1:] - edges[:-1])
 
 
-def histogram(x: Tensor, bins: int | Tensor = 10, range: tuple[float, float] | None = None, density: bool = False, weights: Tensor | None = None) -> tuple[Tensor, Tensor]:
-    """How many elements lie in each bin, and the ends of the bins, the last of which counts: so many from the smallest to the largest, or between given ends. Computes."""
+def histogram(
+    x: Tensor,
+    bins: int | Tensor = 10,
+    range: tuple[float, float] | None = None,
+    density: bool = False,
+    weights: Tensor | None = None,
+) -> tuple[Tensor, Tensor]:
+    """How many elements lie in each bin, and the ends of the bins, the last of which counts: so many from the smallest
+    to the largest, or between given ends. Computes.
+    """
     flat = x.reshape(-1) if x.dtype.is_float else x.reshape(-1).cast("float32")
     if isinstance(bins, Tensor):
         edges = bins.cast(flat.dtype)
@@ -233,18 +268,26 @@ def histogram(x: Tensor, bins: int | Tensor = 10, range: tuple[float, float] | N
         low, high = (low - 0.5, high + 0.5) if low == high else (low, high)
         import numpy as _np
 
-        edges = Tensor(_np.linspace(low, high, bins + 1), flat.dtype, flat.device)  # rounded once: an end that is a number is that number
+        edges = Tensor(
+            _np.linspace(low, high, bins + 1), flat.dtype, flat.device
+        )  # rounded once: an end that is a number is that number
     n = edges.size - 1
     place = edges.searchsorted(flat, True) - 1
     place = _strata.where(flat == edges[-1], n - 1, place)
     inside = (place >= 0) & (place < n)
     given = Tensor.ones(x.size, dtype="int64") if weights is None else weights.reshape(-1)
-    counts = Tensor.zeros(n, dtype=given.dtype).scatter_add(0, _strata.where(inside, place, 0), _strata.where(inside, given, 0))
+    counts = Tensor.zeros(n, dtype=given.dtype).scatter_add(
+        0, _strata.where(inside, place, 0), _strata.where(inside, given, 0)
+    )
     return _density(counts, edges) if density else counts, edges
 
 
-def unique(x: Tensor, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False) -> Tensor | tuple[Tensor, ...]:
-    """The different values in order; with first indices in the flat array, places of x's elements in them, counts. Each NaN is one of its own. Computes."""
+def unique(
+    x: Tensor, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False
+) -> Tensor | tuple[Tensor, ...]:
+    """The different values in order; with first indices in the flat array, places of x's elements in them, counts. Each
+    NaN is one of its own. Computes.
+    """
     found = searching.unique_all(x)
     more = [part for part, wanted in zip(found[1:], (return_index, return_inverse, return_counts)) if wanted]
     return (found.values, *more) if more else found.values
@@ -252,7 +295,9 @@ def unique(x: Tensor, return_index: bool = False, return_inverse: bool = False, 
 
 @rounded_once
 def multinomial(weights: Tensor, num_samples: int, replacement: bool = False) -> Tensor:
-    """Positions (..., num_samples) in weights (..., n), each as likely as its weight; without replacement each at most once. See manual_seed."""
+    """Positions (..., num_samples) in weights (..., n), each as likely as its weight; without replacement each at most
+    once. See manual_seed.
+    """
     *rest, n = weights.shape
     if not replacement:
         if num_samples > n:
@@ -260,5 +305,8 @@ def multinomial(weights: Tensor, num_samples: int, replacement: bool = False) ->
         noise = -(-Tensor.rand(*rest, n, device=weights.device).log()).log()
         return (weights.log() + noise).topk(num_samples)[1]
     ends = weights.cumsum(-1)
-    at = Tensor.rand(*rest, num_samples, dtype=ends.dtype if ends.dtype.is_float else "float32", device=weights.device) * ends[..., -1:]
+    at = (
+        Tensor.rand(*rest, num_samples, dtype=ends.dtype if ends.dtype.is_float else "float32", device=weights.device)
+        * ends[..., -1:]
+    )
     return (ends.unsqueeze(-2) <= at.unsqueeze(-1)).sum(-1).minimum(n - 1)

@@ -22,11 +22,24 @@ import sys
 from .. import _strata
 from ._instruction import Constants, Instruction, Label
 
-__all__ = ["Assembler", "Constants", "Instruction", "Label", "assemble", "assemble_instructions", "describe", "disassemble", "disassemble_instructions", "lint"]
+__all__ = [
+    "Assembler",
+    "Constants",
+    "Instruction",
+    "Label",
+    "assemble",
+    "assemble_instructions",
+    "describe",
+    "disassemble",
+    "disassemble_instructions",
+    "lint",
+]
 
 
 def assemble(text, arch="gfx1100", file="<asm>") -> bytes:
-    """LLVM-syntax text with its directives -> code object. Raises AssemblyError with file:line:column; faults name file:line too."""
+    """LLVM-syntax text with its directives -> code object. Raises AssemblyError with file:line:column; faults name
+    file:line too.
+    """
     return _strata._assemble(text, arch, os.fsencode(file))
 
 
@@ -50,9 +63,10 @@ def disassemble_instructions(code, arch="gfx1100", wave_size=0):
 def lint(code_object, kernel="") -> list:
     """What is wrong with the kernels of a code object, without running them: a dict for each finding.
 
-    kind ("missing-wait", "hazard", "register-range", ...), kernel, pc (bytes from the kernel's start), instruction; file, line
-    and column where the object has line tables; what is wrong and the fix; earlier: the place of the instruction that it
-    conflicts with; text: all of it in one line. kernel: one of them alone. Raises UsageError, Unsupported.
+    kind ("missing-wait", "hazard", "register-range", ...), kernel, pc (bytes from the kernel's start), instruction;
+    file, line and column where the object has line tables; what is wrong and the fix; earlier: the place of the
+    instruction that it conflicts with; text: all of it in one line. kernel: one of them alone. Raises UsageError,
+    Unsupported.
     """
     found = []
     for lines, text in _strata._lint(bytes(code_object), kernel):
@@ -64,10 +78,11 @@ def describe(mnemonic, arch="gfx1100") -> list:
     """What the instruction tables know of a mnemonic: a dict for each format it is encoded in, the smallest
     first; RDNA's matrix products have one more for wave64.
 
-    format, opcode; destinations and sources (type, dwords, takes: "vgpr", "sgpr", "inline", "literal", "agpr"); flags and
-    modifiers; counters: what it adds to until it is done ("vmcnt", "lgkmcnt", ...; of an atomic without a result); latency:
-    kind, issue (clocks until its unit is free), result (clocks until a dependent instruction; memory: idle and near), and
-    passes of a matrix instruction; reads and writes: registers beside its operands ("destination": its old value matters).
+    format, opcode; destinations and sources (type, dwords, takes: "vgpr", "sgpr", "inline", "literal", "agpr"); flags
+    and modifiers; counters: what it adds to until it is done ("vmcnt", "lgkmcnt", ...; of an atomic without a result);
+    latency: kind, issue (clocks until its unit is free), result (clocks until a dependent instruction; memory: idle and
+    near), and passes of a matrix instruction; reads and writes: registers beside its operands ("destination": its old
+    value matters).
     """
     name = mnemonic
     for suffix in ("_e32", "_e64", "_dpp", "_sdwa"):
@@ -75,19 +90,33 @@ def describe(mnemonic, arch="gfx1100") -> list:
     forms = _strata._describe(name, arch)
     if not forms:
         near = difflib.get_close_matches(name, _strata._mnemonics(arch), 3)
-        raise _strata.AssemblyError(f"{arch} has no instruction {mnemonic}" + (f"; near it: {', '.join(near)}" if near else ""))
+        raise _strata.AssemblyError(
+            f"{arch} has no instruction {mnemonic}" + (f"; near it: {', '.join(near)}" if near else "")
+        )
     return forms
 
 
 class Assembler:
     """Writes one kernel instruction by instruction.
 
-    arch: "gfx1100", "gfx1201", "gfx942" or "gfx90a". name: of the kernel. block: threads of a workgroup, an int or up to three; grid: workgroups (both may be
-    given to asm_kernel instead). grid_dims: how many workgroup ids the code reads (s2, s3, s4); the dimensions of the grid when None. scratch: bytes a lane.
-    The code starts with the argument pointer in s[0:1], the workgroup id in s2 (gfx1201: ttmp9) and the thread index in v0.
+    arch: "gfx1100", "gfx1201", "gfx942" or "gfx90a". name: of the kernel. block: threads of a workgroup, an int or up
+    to three; grid: workgroups (both may be given to asm_kernel instead). grid_dims: how many workgroup ids the code
+    reads (s2, s3, s4); the dimensions of the grid when None. scratch: bytes a lane. The code starts with the argument
+    pointer in s[0:1], the workgroup id in s2 (gfx1201: ttmp9) and the thread index in v0.
     """
 
-    def __init__(self, arch="gfx1100", *, name="kernel", block=None, grid=None, grid_dims=None, hidden_args=False, scratch=0, wave_size=0):
+    def __init__(
+        self,
+        arch="gfx1100",
+        *,
+        name="kernel",
+        block=None,
+        grid=None,
+        grid_dims=None,
+        hidden_args=False,
+        scratch=0,
+        wave_size=0,
+    ):
         self._core = _strata._Assembler(arch, wave_size)
         self.arch, self.name, self.block, self.grid = arch, name, block, grid
         self._options = (grid_dims, hidden_args)
@@ -109,7 +138,9 @@ class Assembler:
         return Constants(self._core.add_constants(data, align, frame.f_code.co_filename, frame.f_lineno), len(data))
 
     def address_of(self, constants, pair):
-        """Appends three instructions that put the address of constants into a pair of scalar registers; they change SCC."""
+        """Appends three instructions that put the address of constants into a pair of scalar registers; they change
+        SCC.
+        """
         frame = sys._getframe(1)
         self._core.emit_address(constants.offset, str(pair), frame.f_code.co_filename, frame.f_lineno)
 
@@ -124,13 +155,17 @@ class Assembler:
         self._core.emit_line(f"{label.name}:", frame.f_code.co_filename, frame.f_lineno)
 
     def emit(self, *instructions):
-        """Appends instructions of strata.asm.rdna3, .rdna4 or .cdna3, or lines of LLVM-syntax text. Raises AssemblyError with file and line."""
+        """Appends instructions of strata.asm.rdna3, .rdna4 or .cdna3, or lines of LLVM-syntax text. Raises
+        AssemblyError with file and line.
+        """
         frame = sys._getframe(1)
         for i in instructions:
             self._core.emit_line(str(i), frame.f_code.co_filename, frame.f_lineno)
 
     def emit_text(self, text, file="<asm>"):
-        """Appends lines of LLVM-syntax text: instructions, labels and comments. Errors give the file and the text's line."""
+        """Appends lines of LLVM-syntax text: instructions, labels and comments. Errors give the file and the text's
+        line.
+        """
         for number, line in enumerate(text.splitlines(), 1):
             self._core.emit_line(line, file, number)
 
@@ -139,7 +174,9 @@ class Assembler:
         return self._core.code()
 
     def finish(self, grid=None) -> bytes:
-        """The code object: resources and metadata from the code and the arguments. grid: when the constructor was given none."""
+        """The code object: resources and metadata from the code and the arguments. grid: when the constructor was given
+        none.
+        """
         grid = self.grid if grid is None else grid
         block = self.block if self.block is not None else 1024
         block = (block,) if isinstance(block, int) else tuple(block)

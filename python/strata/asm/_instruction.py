@@ -54,7 +54,9 @@ class RegisterFile:
         else:
             first = last = key
         if not (0 <= first <= last < self._size):
-            raise _strata.AssemblyError(f"{self._letter}[{first}:{last}]: registers are {self._letter}0 to {self._letter}{self._size - 1}")
+            raise _strata.AssemblyError(
+                f"{self._letter}[{first}:{last}]: registers are {self._letter}0 to {self._letter}{self._size - 1}"
+            )
         return Register(f"{self._letter}{first}" if first == last else f"{self._letter}[{first}:{last}]")
 
 
@@ -123,7 +125,9 @@ def family(arch, names):
             base = base.removesuffix(suffix)
         if base not in mnemonics:
             close = difflib.get_close_matches(base, mnemonics, 3)
-            raise AttributeError(f"{arch} has no instruction '{name}'" + (f"; close: {', '.join(close)}" if close else ""))
+            raise AttributeError(
+                f"{arch} has no instruction '{name}'" + (f"; close: {', '.join(close)}" if close else "")
+            )
 
         def build(*operands, **modifiers):
             return Instruction(name, operands, modifiers)

@@ -5,11 +5,13 @@ from typing import Any, Protocol
 
 class Label:
     """A place in the code."""
+
     name: str
     def __init__(self, name: str) -> None: ...
 
 class Constants:
     """Data beside the code of a kernel: its offset in all of them and its size in bytes."""
+
     offset: int
     size: int
     def __init__(self, offset: int, size: int) -> None: ...
@@ -27,6 +29,7 @@ class RegisterFile:
 
 class Instruction:
     """A mnemonic with operands and modifiers; its text is LLVM's syntax."""
+
     mnemonic: str
     operands: tuple[Any, ...]
     modifiers: dict[str, Any]
@@ -47,7 +50,9 @@ def waits(**counts: int) -> str:
 
 class Mnemonic(Protocol):
     """Operands in LLVM's order, None for 'off'; modifiers by name: offset=16, row_shr=8, clamp=True."""
-    def __call__(self, *operands: Register | int | float | str | Label | None, **modifiers: bool | int | str | list[int]) -> Instruction: ...
+    def __call__(
+        self, *operands: Register | int | float | str | Label | None, **modifiers: bool | int | str | list[int]
+    ) -> Instruction: ...
 
 def family(arch: str, names: dict[str, Any]) -> tuple[Callable[[str], Mnemonic], Callable[[], list[str]]]:
     """__getattr__ and __dir__ of a family's module, which has one function a mnemonic besides the names it defines."""

@@ -1,7 +1,6 @@
 """What the modules of RDNA3 and RDNA4 have in common."""
 
-from ._instruction import Register, RegisterFile
-from ._instruction import dual as dual
+from ._instruction import Register, RegisterFile, dual as dual
 
 v: RegisterFile
 s: RegisterFile

@@ -15,7 +15,8 @@ def tool(command, module):
         if e.name not in ("strata_tools", f"strata_tools.{module}"):
             raise
         raise strata.Unsupported(
-            f"'strata {command}' is not part of an installed package: in a checkout of Strata (tools/{command}) scripts/setup builds it, "
+            f"'strata {command}' is not part of an installed package: in a checkout of Strata (tools/{command}) "
+            f"scripts/setup builds it, "
             f"and .venv/bin/strata {command} runs it"
         ) from None
 

@@ -9,9 +9,13 @@ def explain(args):
     if args.stages:
         return print(stages.stages(args.arch), end="")
     if not args.expression:
-        raise strata.UsageError("what is to be explained? strata explain 'Tensor.empty(64, 256).softmax(-1)', or --stages")
+        raise strata.UsageError(
+            "what is to be explained? strata explain 'Tensor.empty(64, 256).softmax(-1)', or --stages"
+        )
     try:
-        explained = strata.explain(eval(args.expression, {"strata": strata, "Tensor": strata.Tensor, "dtypes": strata.dtypes}))
+        explained = strata.explain(
+            eval(args.expression, {"strata": strata, "Tensor": strata.Tensor, "dtypes": strata.dtypes})
+        )
     except (strata.Error, MemoryError):
         raise
     except Exception as e:  # of an expression that may be any

@@ -7,8 +7,17 @@ from strata import _strata
 def describe(p, target):
     """A device in one line."""
     compiler = "NVRTC" if p["arch"].startswith("sm_") else "clang 19" if target == "hip" else "direct lowering"
-    parts = [p["name"], p["arch"], f"{p['units']} units", f"{p['memory_bytes'] / 2**30:.3g} GiB", f"waves of {p['warp_size']}",
-             f"blocks up to {p['max_block']}", f"{p['lds_per_block'] // 1024} KiB LDS", p["driver"], f"code by {compiler}"]
+    parts = [
+        p["name"],
+        p["arch"],
+        f"{p['units']} units",
+        f"{p['memory_bytes'] / 2**30:.3g} GiB",
+        f"waves of {p['warp_size']}",
+        f"blocks up to {p['max_block']}",
+        f"{p['lds_per_block'] // 1024} KiB LDS",
+        p["driver"],
+        f"code by {compiler}",
+    ]
     return ", ".join(part for part in parts if part)
 
 
@@ -17,7 +26,11 @@ def info(args):
     found, where = _strata._hip_compiler()
     print(f"HIP compiler: {where if found else f'not found ({where})'}")
     target = _strata._target()
-    why = f", since {'there is a' if found else 'there is no'} HIP compiler" if strata.settings()["target"] == "auto" else ""
+    why = (
+        f", since {'there is a' if found else 'there is no'} HIP compiler"
+        if strata.settings()["target"] == "auto"
+        else ""
+    )
     print(f"target: {target}, kernels become machine code {'through clang' if target == 'hip' else 'directly'}{why}")
     print(f"LLVM 19 (assembler): {'found' if _strata.llvm_available() else 'not found; Debian package libllvm19'}")
     print(f"default device: {strata.default_device()}")

@@ -11,7 +11,9 @@ ANY_ARCH = f"{', '.join(ARCHS[:-1])} or {ARCHS[-1]}"
 
 
 def command(module, function=""):
-    """A function of a module beside this one, by default the one of the module's name. The module is loaded at the first call."""
+    """A function of a module beside this one, by default the one of the module's name. The module is loaded at the
+    first call.
+    """
 
     def call(args):
         return getattr(importlib.import_module(f".{module}", __package__), function or module)(args)
@@ -41,30 +43,78 @@ class Version(argparse.Action):
         parser.exit()
 
 
-def measuring(add):
-    """The commands that say what the emulator does and how fast all is."""
+def explaining(add):
+    """The commands that say what the emulator does and what the compiler makes."""
     c = add("emu", None, "Questions about the emulated GPU.")
     e = c.add_subparsers(dest="question", required=True, metavar="question")
-    c = e.add_parser("coverage", help="Which instructions execute, by encoding format.", description="Which instructions execute, by encoding format.")
+    c = e.add_parser(
+        "coverage",
+        help="Which instructions execute, by encoding format.",
+        description="Which instructions execute, by encoding format.",
+    )
     c.add_argument("--arch", action="append", default=[], help=f"{ANY_ARCH} (default: all)")
     c.set_defaults(call=command("code", "emu_coverage"))
     c = add("explain", command("explain"), "Say which kernels compute a tensor, and why each ends where it does.")
-    c.add_argument("expression", nargs="?", help="Python over Tensor, dtypes and strata: 'Tensor.empty(64, 256).softmax(-1)'")
+    c.add_argument(
+        "expression", nargs="?", help="Python over Tensor, dtypes and strata: 'Tensor.empty(64, 256).softmax(-1)'"
+    )
     c.add_argument("--stages", action="store_true", help="walk row softmax from the tensor to machine code instead")
-    c.add_argument("--arch", default="gfx1100", choices=ARCHS, help="of --stages: whose instructions (default: gfx1100)")
-    c = add("tune", command("tune"), "Run a Python script with the search for schedules on, and say what it found for each kernel.")
-    c.add_argument("script", nargs="?", help="the script; winners are kept in the cache, where config(beam=1) finds them")
+    c.add_argument(
+        "--arch", default="gfx1100", choices=ARCHS, help="of --stages: whose instructions (default: gfx1100)"
+    )
+
+
+def tuning(add):
+    """The command that searches for schedules."""
+    c = add(
+        "tune",
+        command("tune"),
+        "Run a Python script with the search for schedules on, and say what it found for each kernel.",
+    )
+    c.add_argument(
+        "script", nargs="?", help="the script; winners are kept in the cache, where config(beam=1) finds them"
+    )
     c.add_argument("arguments", nargs=argparse.REMAINDER, help="what the script gets as sys.argv")
     c.add_argument("--beam", type=count, help="width of the search (default: the setting, else 2)")
-    c.add_argument("--seconds", type=float, help="most that the search for one kernel may take (default: the setting search_seconds)")
-    c.add_argument("--candidates", type=count, help="most that the search for one kernel may try (default: the setting search_candidates)")
+    c.add_argument(
+        "--seconds",
+        type=float,
+        help="most that the search for one kernel may take (default: the setting search_seconds)",
+    )
+    c.add_argument(
+        "--candidates",
+        type=count,
+        help="most that the search for one kernel may try (default: the setting search_candidates)",
+    )
     c.add_argument("--export", metavar="FILE", help="write the winners of the script's kernels, as JSON")
-    c.add_argument("--import", metavar="FILE", dest="import_file", help="first keep the winners of such a file; says which are of no use here, and why")
+    c.add_argument(
+        "--import",
+        metavar="FILE",
+        dest="import_file",
+        help="first keep the winners of such a file; says which are of no use here, and why",
+    )
+
+
+def benchmarks(add):
+    """The command that says how fast all is."""
     c = add("bench", command("checkout", "bench"), "Measure Strata on this machine; prints JSON.")
-    c.add_argument("only", nargs="*", help="import graph compile launch emu sum beam lowering kernels model search shapes train (default: all these); gpu, on a card; hip, of a build's libamdhip64")
+    c.add_argument(
+        "only",
+        nargs="*",
+        help="import graph compile launch emu sum beam lowering kernels model search shapes train (default: "
+        "all these); gpu, on a card; hip, of a build's libamdhip64",
+    )
     c.add_argument("--arch", action="append", default=[], choices=ARCHS, help="of lowering (default: all)")
-    c.add_argument("--table", action="store_true", help="lowering (the default), compile, kernels, model, search, shapes or train as a table instead of JSON")
-    c.add_argument("--truth", metavar="FOLDER", help="of model: beside the times of an MI300A that this checkout of sarchlab/mgpusim has (scripts/model_truth)")
+    c.add_argument(
+        "--table",
+        action="store_true",
+        help="lowering (the default), compile, kernels, model, search, shapes or train as a table instead of JSON",
+    )
+    c.add_argument(
+        "--truth",
+        metavar="FOLDER",
+        help="of model: beside the times of an MI300A that this checkout of sarchlab/mgpusim has (scripts/model_truth)",
+    )
     c.add_argument("--cases", type=count, default=0, help="of shapes: how many are drawn (default: 96)")
     c.add_argument("--seed", type=seed, default=1, help="of shapes: what they are drawn by (default: 1)")
     c.add_argument("--beam", action="store_true", help="of shapes: beside what a search finds for each")
@@ -75,23 +125,43 @@ def programs(add):
     """The command for programs that know nothing of Strata."""
     c = add("hip-run", command("hip_run"), "Run a program that was built for AMD's HIP runtime on emulated GPUs.")
     c.add_argument("--device", default="", help="emu:gfx942, ... (default: those that the program has code for)")
-    c.add_argument("--devices", type=up_to(_strata._MOST_OF_ONE_ARCH, 1), help="how many devices of each arch the program finds (default: 1)")
-    c.add_argument("--check", action="store_const", const="report", help="strict mode: report what hardware would punish")
-    c.add_argument("--check-raise", action="store_const", const="raise", dest="check", help="the same, and a launch fails at the first of it")
-    c.add_argument("--check-races", action="store_true", help="strict mode that also finds workgroups which use the same memory in no order")
-    c.add_argument("--profile", action="store_true", help="say at the end how long each kernel took, by the model, and what held it up")
-    c.add_argument("--seed", type=seed, help="order in which waves and workgroups take turns; but for 0, events then find kernels to take no time, unless --profile asks for it")
+    c.add_argument(
+        "--devices",
+        type=up_to(_strata._MOST_OF_ONE_ARCH, 1),
+        help="how many devices of each arch the program finds (default: 1)",
+    )
+    c.add_argument(
+        "--check", action="store_const", const="report", help="strict mode: report what hardware would punish"
+    )
+    c.add_argument(
+        "--check-raise",
+        action="store_const",
+        const="raise",
+        dest="check",
+        help="the same, and a launch fails at the first of it",
+    )
+    c.add_argument(
+        "--check-races",
+        action="store_true",
+        help="strict mode that also finds workgroups which use the same memory in no order",
+    )
+    c.add_argument(
+        "--profile",
+        action="store_true",
+        help="say at the end how long each kernel took, by the model, and what held it up",
+    )
+    c.add_argument(
+        "--seed",
+        type=seed,
+        help="order in which waves and workgroups take turns; but for 0, events then find kernels to take no time, "
+        "unless --profile asks for it",
+    )
     c.add_argument("program", help="what is run; it finds Strata's libamdhip64 by LD_LIBRARY_PATH")
     c.add_argument("arguments", nargs=argparse.REMAINDER, help="what the program gets")
 
 
-def parser():
-    p = argparse.ArgumentParser(prog="strata", description="Lazy tensors for AMD GPUs, with an emulated GPU built in.")
-    p.add_argument("--version", action=Version, nargs=0, help="print the version and exit")
-    sub = p.add_subparsers(dest="command", required=True, metavar="command")
-    add = lambda name, call, text: (c := sub.add_parser(name, help=text, description=text), c.set_defaults(call=call))[0]  # noqa: E731
-
-    add("info", command("info"), "What this installation has: devices, toolchain, settings.")
+def assembly(add):
+    """The commands for code of one kernel that do not run it."""
     c = add("asm", command("code", "assemble"), "Assemble LLVM-syntax text to a code object.")
     c.add_argument("file", help="assembly text, - for standard input")
     c.add_argument("-o", "--output", help="code object to write (default: the file's name with .co)")
@@ -99,16 +169,40 @@ def parser():
     c = add("disasm", command("code", "disassemble"), "List a code object: each kernel's resources and instructions.")
     c.add_argument("file", help="code object, - for standard input")
     c.add_argument("--arch", default="", help="take the file as bare machine code of this arch")
-    c = add("lint", command("lint"), "Find missing waits, hazards and wrong resources in kernels without running them; exits with 1 where it finds any.")
+    c = add(
+        "lint",
+        command("lint"),
+        "Find missing waits, hazards and wrong resources in kernels without running them; "
+        "exits with 1 where it finds any.",
+    )
     c.add_argument("file", help="HIP source (.hip, .cpp, .cc), assembly (.s) or code object (.co)")
     c.add_argument("--arch", default="gfx1100", help=f"of sources: {ANY_ARCH}")
     c.add_argument("--kernel", default="", help="the symbol of the only one to look at")
     c.add_argument("--json", action="store_true", help="print a list of findings instead of lines")
     c.add_argument("--option", action="append", default=[], help="compiler option for HIP source, e.g. --option=-O1")
-    c = add("mutate", command("checkout", "mutate"), "Take one wait, barrier, distance, first value or allocation at a time away from kernels, and count what strict mode and the linter find.")
-    c.add_argument("file", nargs="*", help="HIP source, assembly or code object; without --arg only the linter sees its mutants (default: kernels built in, with arguments)")
+
+
+def mutations(add):
+    """The command that says what strict mode and the linter find."""
+    c = add(
+        "mutate",
+        command("checkout", "mutate"),
+        "Take one wait, barrier, distance, first value or allocation at a time away from kernels, "
+        "and count what strict mode and the linter find.",
+    )
+    c.add_argument(
+        "file",
+        nargs="*",
+        help="HIP source, assembly or code object; without --arg only the linter sees its mutants (default: "
+        "kernels built in, with arguments)",
+    )
     c.add_argument("--arch", action="append", default=[], help=f"{ANY_ARCH} (default: gfx1100 and gfx942)")
-    c.add_argument("--classes", type=command("checkout", "classes"), default="waits,barriers,hazards,uninitialised,bounds", help="those to make, of waits,barriers,hazards,uninitialised,bounds")
+    c.add_argument(
+        "--classes",
+        type=command("checkout", "classes"),
+        default="waits,barriers,hazards,uninitialised,bounds",
+        help="those to make, of waits,barriers,hazards,uninitialised,bounds",
+    )
     c.add_argument("--limit", type=count, default=0, metavar="N", help="at most N mutants of a kernel")
     c.add_argument("--seed", type=seed, default=0, help="order in which waves take turns")
     c.add_argument("--json", action="store_true", help="print each mutant as JSON instead of survivors and a table")
@@ -116,28 +210,92 @@ def parser():
     c.add_argument("--grid", default="1", help="workgroups: 4 or 4,2,1")
     c.add_argument("--block", default="64", help="threads of a workgroup: 256 or 16,16")
     c.add_argument("--lds", type=up_to(2**32 - 1), default=0, help="dynamic LDS bytes")
-    c.add_argument("--arg", action="append", default=[], metavar="SPEC", help="one a parameter, in order, as strata run takes them")
+    c.add_argument(
+        "--arg", action="append", default=[], metavar="SPEC", help="one a parameter, in order, as strata run takes them"
+    )
     c.add_argument("--option", action="append", default=[], help="compiler option for HIP source, e.g. --option=-O1")
+
+
+def launches(add):
+    """The command that runs one kernel."""
     c = add("run", command("run"), "Run one kernel of a .hip, .s or .co file over arrays.")
     c.add_argument("file", help="HIP source (.hip, .cpp, .cc), assembly (.s) or code object (.co)")
-    c.add_argument("--kernel", default="", help="its name, such as scale or 'scale<float, 4>'; not needed when there is one")
+    c.add_argument(
+        "--kernel", default="", help="its name, such as scale or 'scale<float, 4>'; not needed when there is one"
+    )
     c.add_argument("--grid", default="1", help="workgroups: 4 or 4,2,1")
     c.add_argument("--block", default="64", help="threads of a workgroup: 256 or 16,16")
     c.add_argument("--lds", type=up_to(2**32 - 1), default=0, help="dynamic LDS bytes")
-    c.add_argument("--arg", action="append", default=[], metavar="SPEC",
-                   help="one a parameter, in order: f32[1024]=random, i32[16,4]=arange, f16[8]=0 or a .npy file for a pointer, none for no memory; "
-                   "3, 0.5 or i64:7 for a number; bytes:00ff for a struct")
-    c.add_argument("--save", action="append", default=[], metavar="N=FILE.npy", help="write tensor argument N, counted from 0, after the run")
+    c.add_argument(
+        "--arg",
+        action="append",
+        default=[],
+        metavar="SPEC",
+        help="one a parameter, in order: f32[1024]=random, i32[16,4]=arange, f16[8]=0 or a .npy file for a pointer, "
+        "none for no memory; "
+        "3, 0.5 or i64:7 for a number; bytes:00ff for a struct",
+    )
+    c.add_argument(
+        "--save",
+        action="append",
+        default=[],
+        metavar="N=FILE.npy",
+        help="write tensor argument N, counted from 0, after the run",
+    )
+    looking(c)
+
+
+def looking(c):
+    """What `strata run` may look at while the kernel runs."""
     c.add_argument("--device", default="", help="emu:gfx1100, ...")
-    c.add_argument("--fidelity", action="store_true", help="also say which of the instructions that ran give silicon's exact bits")
-    c.add_argument("--check", nargs="?", const="report", choices=["report", "raise"],
-                   help="strict mode: report what hardware would punish, or end at the first of it; exit status 1 if there is any")
-    c.add_argument("--check-races", action="store_true", help="strict mode that also finds workgroups which use the same memory in no order")
-    c.add_argument("--seeds", type=up_to(MOST_SEEDS), default=0, metavar="N", help="also run under N orders of waves and compare all memory that is written; exit status 1 if it differs")
-    c.add_argument("--profile", action="store_true", help="also say what holds the kernel up, and before which instructions its waves stall")
+    c.add_argument(
+        "--fidelity", action="store_true", help="also say which of the instructions that ran give silicon's exact bits"
+    )
+    c.add_argument(
+        "--check",
+        nargs="?",
+        const="report",
+        choices=["report", "raise"],
+        help="strict mode: report what hardware would punish, or end at the first of it; exit status 1 if there is any",
+    )
+    c.add_argument(
+        "--check-races",
+        action="store_true",
+        help="strict mode that also finds workgroups which use the same memory in no order",
+    )
+    c.add_argument(
+        "--seeds",
+        type=up_to(MOST_SEEDS),
+        default=0,
+        metavar="N",
+        help="also run under N orders of waves and compare all memory that is written; exit status 1 if it differs",
+    )
+    c.add_argument(
+        "--profile",
+        action="store_true",
+        help="also say what holds the kernel up, and before which instructions its waves stall",
+    )
     c.add_argument("--trace", default="", metavar="FILE", help="write a trace for chrome://tracing and ui.perfetto.dev")
-    c.add_argument("--json", action="store_true", help="print nothing but the findings of --check and --seeds as JSON; with --profile an object of findings and launches")
+    c.add_argument(
+        "--json",
+        action="store_true",
+        help="print nothing but the findings of --check and --seeds as JSON; "
+        "with --profile an object of findings and launches",
+    )
     c.add_argument("--option", action="append", default=[], help="compiler option for HIP source, e.g. --option=-O1")
-    programs(add)
-    measuring(add)
+
+
+def parser():
+    p = argparse.ArgumentParser(prog="strata", description="Lazy tensors for AMD GPUs, with an emulated GPU built in.")
+    p.add_argument("--version", action=Version, nargs=0, help="print the version and exit")
+    sub = p.add_subparsers(dest="command", required=True, metavar="command")
+
+    def add(name, call, text):
+        c = sub.add_parser(name, help=text, description=text)
+        c.set_defaults(call=call)
+        return c
+
+    add("info", command("info"), "What this installation has: devices, toolchain, settings.")
+    for commands in (assembly, mutations, launches, programs, explaining, tuning, benchmarks):
+        commands(add)
     return p

@@ -18,8 +18,14 @@ from .._strata import _MOST_AXES
 from .._written import written
 from ..kernels import device_arch
 
-SHORT = {"f16": "float16", "f32": "float32", "f64": "float64", "bf16": "bfloat16", "bool": "bool",
-         **{f"{k[0]}{n}": f"{k}{n}" for k in ("int", "uint") for n in (8, 16, 32, 64)}}
+SHORT = {
+    "f16": "float16",
+    "f32": "float32",
+    "f64": "float64",
+    "bf16": "bfloat16",
+    "bool": "bool",
+    **{f"{k[0]}{n}": f"{k}{n}" for k in ("int", "uint") for n in (8, 16, 32, 64)},
+}
 SPEC = re.compile(r"(?P<type>\w+)\[(?P<shape>[\d,x ]+)\](=(?P<fill>.+))?$")
 
 
@@ -56,7 +62,10 @@ def array(spec, kind, shape, fill):
     count = math.prod(shape)
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     if min(shape) < 1 or 8 * count > memory:
-        raise strata.UsageError(f"--arg {spec}: {count} elements; at least one, and no more than fit this machine's {memory >> 30} GiB as float64")
+        raise strata.UsageError(
+            f"--arg {spec}: {count} elements; at least one, and no more than fit this machine's {memory >> 30} GiB as "
+            f"float64"
+        )
     if fill == "random":
         values = rng.standard_normal(count) if "f" in kind else rng.integers(0, 100, count)
     elif fill == "arange":
@@ -90,8 +99,10 @@ def argument(spec):
             return convert(spec)
         except ValueError:
             pass
-    raise strata.UsageError(f"--arg {spec}: expected TYPE[SHAPE]=FILL such as f32[1024]=random, a .npy file, a number such as 3 or i64:3, "
-                            f"bytes:00ff for a struct, or none; types: {', '.join(SHORT)}")
+    raise strata.UsageError(
+        f"--arg {spec}: expected TYPE[SHAPE]=FILL such as f32[1024]=random, a .npy file, a number such as 3 or i64:3, "
+        f"bytes:00ff for a struct, or none; types: {', '.join(SHORT)}"
+    )
 
 
 def source_text(file):
@@ -130,7 +141,9 @@ def saves(args, values):
     for target in args.save:
         which, _, file = target.partition("=")
         if which not in map(str, range(len(values))) or not isinstance(values[int(which)], strata.Tensor) or not file:
-            raise strata.UsageError(f"--save {target}: expected N=FILE.npy, where --arg number N, counted from 0, is a tensor")
+            raise strata.UsageError(
+                f"--save {target}: expected N=FILE.npy, where --arg number N, counted from 0, is a tensor"
+            )
         if not Path(file).absolute().parent.is_dir():
             raise strata.UsageError(f"--save {target}: there is no folder {Path(file).absolute().parent}")
         out.append((int(which), file))
@@ -146,9 +159,15 @@ def print_fidelity(uses):
     total = sum(u.executed for u in ran)
     inexact = [u for u in ran if u.level not in ("exact", "silicon")]
     exact = total - sum(u.executed for u in inexact)
-    print(f"fidelity: {exact} of the {total} instructions that ran give silicon's exact bits" + (":" if inexact else ""))
+    print(
+        f"fidelity: {exact} of the {total} instructions that ran give silicon's exact bits" + (":" if inexact else "")
+    )
     for u in inexact:
-        band = f"within the documented {u.documented_ulp:g} ulp ({u.source})" if u.level == "ulp" else f"approximate, {u.source}"
+        band = (
+            f"within the documented {u.documented_ulp:g} ulp ({u.source})"
+            if u.level == "ulp"
+            else f"approximate, {u.source}"
+        )
         print(f"  {u.executed:6d} x {u.mnemonic}: {band}{'; here ' + u.here if u.here else ''}")
     if rest := [u.mnemonic for u in uses if not u.executed]:
         print("  in the code, but not run:", ", ".join(rest))
@@ -156,12 +175,17 @@ def print_fidelity(uses):
 
 def print_launch(args, values):
     launch = strata.stats().launches[-1]
-    print(f"{launch.name}: grid {tuple(launch.grid)} block {tuple(launch.block)}, {launch.time_ms:.4f} ms modelled, "
-          f"{launch.wall_ms:.2f} ms emulator, {launch.wave_instructions} wave instructions")
+    print(
+        f"{launch.name}: grid {tuple(launch.grid)} block {tuple(launch.block)}, {launch.time_ms:.4f} ms modelled, "
+        f"{launch.wall_ms:.2f} ms emulator, {launch.wave_instructions} wave instructions"
+    )
     for n, (spec, t) in enumerate(zip(args.arg, values)):
         if isinstance(t, strata.Tensor):
             result = as_numpy(t)
-            print(f"{n}: {spec}: {np.array2string(result.ravel()[:8], precision=6, separator=', ')}{' ...' if result.size > 8 else ''}")
+            print(
+                f"{n}: {spec}: {np.array2string(result.ravel()[:8], precision=6, separator=', ')}"
+                f"{' ...' if result.size > 8 else ''}"
+            )
     if args.fidelity:
         print_fidelity(launch.instructions)
 
@@ -171,9 +195,17 @@ def reports(args, k, values):
     unstable = emulator.stable(k, *values, seeds=args.seeds) if args.seeds else None
     if unstable and not args.json:
         print(f"strict mode: {unstable}", file=sys.stderr)
-    error, profile = None, strata.profile(trace=args.trace or None) if args.profile or args.trace else contextlib.nullcontext()
+    error, profile = (
+        None,
+        strata.profile(trace=args.trace or None) if args.profile or args.trace else contextlib.nullcontext(),
+    )
     try:
-        with emulator.check(args.check or ("report" if args.check_races else strata.settings()["check"]), races=args.check_races) as report, profile:
+        with (
+            emulator.check(
+                args.check or ("report" if args.check_races else strata.settings()["check"]), races=args.check_races
+            ) as report,
+            profile,
+        ):
             k(*values)
     except strata.Error as e:  # what was found before it is told first
         error = e
@@ -196,7 +228,9 @@ def run(args):
         found, profile, error = reports(args, k, values)
         if args.json:
             findings = [one for report in found for one in json.loads(report.to_json())]
-            print(json.dumps({"findings": findings, "launches": profile.launches} if args.profile else findings, indent=2))
+            print(
+                json.dumps({"findings": findings, "launches": profile.launches} if args.profile else findings, indent=2)
+            )
         if error:
             raise error
         if not args.json:

@@ -65,7 +65,7 @@ the hardware asks for. A comment says which operation instructions are for.
 
 ```asm
 {emit}```
-"""
+"""  # noqa: E501  (lines of the page)
 
 
 def stages(arch="gfx1100", rows=512, columns=64):
@@ -73,4 +73,5 @@ def stages(arch="gfx1100", rows=512, columns=64):
     (tensor,), kernel = _strata._stages(Tensor.empty(rows, columns).softmax(axis=1), arch)
     numbers = {}
     page = PAGE.format(rows=rows, columns=columns, arch=arch, tensor=tensor[1], **dict(kernel))
-    return re.sub(r"#(\d+) size", lambda buffer: f"#{numbers.setdefault(buffer[1], len(numbers))} size", page)  # in order of appearance
+    # Buffers are numbered in order of appearance.
+    return re.sub(r"#(\d+) size", lambda buffer: f"#{numbers.setdefault(buffer[1], len(numbers))} size", page)

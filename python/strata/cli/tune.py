@@ -4,7 +4,6 @@ import json
 import os
 import runpy
 import sys
-from pathlib import Path
 
 import strata
 
@@ -26,7 +25,8 @@ def export_winners(report, file):
 def import_winners(file):
     """Keeps the winners of a file in the cache.
 
-    Returns how many, and a list of (kernel, why) of those that are of no use here, as others are as fast or their compiler is another.
+    Returns how many, and a list of (kernel, why) of those that are of no use here, as others are as fast or their
+    compiler is another.
     Raises UsageError for what is no such file.
     """
     if strata.settings()["no_cache"] or not strata.settings()["cache_dir"]:
@@ -39,7 +39,9 @@ def import_winners(file):
     except (ValueError, KeyError, TypeError):
         raise strata.UsageError(f"{file}: no file of `strata tune --export`") from None
     if version != VERSION:
-        raise strata.UsageError(f"{file}: version {version!r} of the format; this Strata reads version {VERSION}: nothing was imported")
+        raise strata.UsageError(
+            f"{file}: version {version!r} of the format; this Strata reads version {VERSION}: nothing was imported"
+        )
     if not isinstance(winners, list):
         raise strata.UsageError(f"{file}: its 'winners' are no list")
     skipped = []

@@ -1,7 +1,7 @@
 """Files of tensors: safetensors, NumPy's npz and npy, PyTorch's checkpoints, GGUF.
 
-    strata.save("net.safetensors", net.state_dict())
-    net.load_state_dict(strata.load("net.safetensors"))
+strata.save("net.safetensors", net.state_dict())
+net.load_state_dict(strata.load("net.safetensors"))
 """
 
 import math
@@ -16,10 +16,11 @@ from .._written import written
 
 
 class Tensors(Mapping):
-    """The tensors of a file by name. A tensor is read when it is asked for, and not kept: ask once. UsageError where the file is
-    another one by then.
+    """The tensors of a file by name. A tensor is read when it is asked for, and not kept: ask once. UsageError where
+    the file is another one by then.
 
-    A tensor of a type that is not known here raises Unsupported when it is asked for; the others are read. metadata: what else the
+    A tensor of a type that is not known here raises Unsupported when it is asked for; the others are read. metadata:
+    what else the
     file says. shapes: of all tensors, by name, None where a type that is not known hides it; nothing is read for it.
     """
 
@@ -34,7 +35,10 @@ class Tensors(Mapping):
     def __getitem__(self, name):
         if name not in self._rows:
             near = [n for n in self._rows if str(name) in n or n in str(name)]
-            raise KeyError(f"{self.path} has no tensor '{name}'" + (f"; it has {', '.join(near[:5])}" if near else f" among {len(self)}"))
+            raise KeyError(
+                f"{self.path} has no tensor '{name}'"
+                + (f"; it has {', '.join(near[:5])}" if near else f" among {len(self)}")
+            )
         try:
             self._check_stamp(name)
             value = self._rows[name][1]()
@@ -45,7 +49,11 @@ class Tensors(Mapping):
 
     def _check_stamp(self, name):
         if stamp_of(self.path) != self._stamp:
-            raise malformed(self.path, f"'{name}' was to be read now, but the file is another one than was opened: load it again, or read all tensors before it is written")
+            raise malformed(
+                self.path,
+                f"'{name}' was to be read now, but the file is another one than was opened: load it again, "
+                f"or read all tensors before it is written",
+            )
 
     def __iter__(self):
         return iter(self._rows)
@@ -102,14 +110,23 @@ def part_of(path, name, start, size):
 def load(path, device=""):
     """The tensors of a file, as a Mapping that reads each when it is asked for.
 
-    The format is told by the name: .safetensors; .npz, .npy; .pt, .pth, .bin; .gguf. Of a PyTorch checkpoint names of nested dicts are joined by dots, and what it holds beside tensors is in metadata; nothing that a pickle
-    may ask to be called is called. Quantised tensors of GGUF are expressions of float32 over their bytes. device: where they
-    go. UsageError for a file that is not what its name says, and for a name that says nothing.
+    The format is told by the name: .safetensors; .npz, .npy; .pt, .pth, .bin; .gguf. Of a PyTorch checkpoint names of
+    nested dicts are joined by dots, and what it holds beside tensors is in metadata; nothing that a pickle
+    may ask to be called is called. Quantised tensors of GGUF are expressions of float32 over their bytes. device: where
+    they go. UsageError for a file that is not what its name says, and for a name that says nothing.
     """
     from . import gguf, npz, safetensors, torch
 
     path = Path(os.fsdecode(path))
-    readers = {".safetensors": safetensors.load, ".npz": npz.load, ".npy": npz.load, ".pt": torch.load, ".pth": torch.load, ".bin": torch.load, ".gguf": gguf.load}
+    readers = {
+        ".safetensors": safetensors.load,
+        ".npz": npz.load,
+        ".npy": npz.load,
+        ".pt": torch.load,
+        ".pth": torch.load,
+        ".bin": torch.load,
+        ".gguf": gguf.load,
+    }
     if path.suffix not in readers:
         raise UsageError(f"[load] {path}: the format is told by the name, which ends in {', '.join(readers)}")
     if not path.is_file():
@@ -119,7 +136,9 @@ def load(path, device=""):
 
 
 def save(path, tensors, metadata=None):
-    """Writes tensors, by name, to .safetensors (any type; metadata: a dict of texts) or .npz. The file is there whole or not at all."""
+    """Writes tensors, by name, to .safetensors (any type; metadata: a dict of texts) or .npz. The file is there whole
+    or not at all.
+    """
     from . import npz, safetensors
 
     path = Path(os.fsdecode(path))
@@ -131,7 +150,9 @@ def save(path, tensors, metadata=None):
     if not hasattr(tensors, "items"):
         raise UsageError(f"[save] takes a dict of tensors by name, not a {type(tensors).__name__}")
     metadata = {} if metadata is None else metadata
-    if not isinstance(metadata, Mapping) or not all(isinstance(text, str) for pair in metadata.items() for text in pair):
+    if not isinstance(metadata, Mapping) or not all(
+        isinstance(text, str) for pair in metadata.items() for text in pair
+    ):
         raise UsageError(f"[save] metadata is {shown(metadata)}: a dict of texts by name")
     if metadata and path.suffix != ".safetensors":
         raise UsageError(f"[save] {path.name}: {path.suffix} holds no metadata: leave them out, or write .safetensors")
@@ -141,7 +162,9 @@ def save(path, tensors, metadata=None):
         try:
             name.encode()
         except UnicodeEncodeError:
-            raise UsageError(f"[save] the name {name[:40]!r} has a half of a character: files hold names as UTF-8") from None
+            raise UsageError(
+                f"[save] the name {name[:40]!r} has a half of a character: files hold names as UTF-8"
+            ) from None
     with written(path) as file:
         writers[path.suffix](file, tensors, dict(metadata))
 

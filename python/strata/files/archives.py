@@ -15,10 +15,21 @@ DENSEST = 1032  # bytes that one of deflate can stand for, at most
 def checked(path, info, size):
     stored = info.compress_type == zipfile.ZIP_STORED
     if info.flag_bits & 1 or not stored and info.compress_type != zipfile.ZIP_DEFLATED:
-        raise malformed(path, f"'{info.filename}' is encrypted or compressed by something else than deflate: write it anew without")
+        raise malformed(
+            path, f"'{info.filename}' is encrypted or compressed by something else than deflate: write it anew without"
+        )
     most = info.compress_size if stored else info.compress_size * DENSEST + 64
-    if info.file_size > most or stored and info.file_size != most or not 0 <= info.header_offset <= size - info.compress_size:
-        raise malformed(path, f"'{info.filename}' would have {info.file_size} bytes, more than the file can hold: it is cut off or damaged")
+    if (
+        info.file_size > most
+        or stored
+        and info.file_size != most
+        or not 0 <= info.header_offset <= size - info.compress_size
+    ):
+        raise malformed(
+            path,
+            f"'{info.filename}' would have {info.file_size} bytes, more than the file can hold: "
+            f"it is cut off or damaged",
+        )
 
 
 def files_of(path, what):

@@ -88,7 +88,10 @@ def quarters(bytes_):
 def q2_k(b):
     scales = b[:, :16].unsqueeze(2)
     q = quarters(b[:, 16:80]).reshape(-1, 16, 16).cast("float32")
-    return ((scales & 15).cast("float32") * number(b, 80).unsqueeze(2) * q - (scales >> 4).cast("float32") * number(b, 82).unsqueeze(2)).reshape(-1, 256)
+    return (
+        (scales & 15).cast("float32") * number(b, 80).unsqueeze(2) * q
+        - (scales >> 4).cast("float32") * number(b, 82).unsqueeze(2)
+    ).reshape(-1, 256)
 
 
 def q3_k(b):
@@ -152,7 +155,10 @@ def tq2_0(b):
 
 #: name -> (elements of a block, its bytes, their values)
 QUANTISED = {
-    "Q4_0": (32, 18, q4_0), "Q4_1": (32, 20, q4_1), "Q5_0": (32, 22, q5_0), "Q5_1": (32, 24, q5_1), "Q8_0": (32, 34, q8_0),
-    "Q2_K": (256, 84, q2_k), "Q3_K": (256, 110, q3_k), "Q4_K": (256, 144, q4_k), "Q5_K": (256, 176, q5_k), "Q6_K": (256, 210, q6_k),
-    "IQ4_NL": (32, 18, iq4_nl), "IQ4_XS": (256, 136, iq4_xs), "MXFP4": (32, 17, mxfp4), "NVFP4": (64, 36, nvfp4), "TQ1_0": (256, 54, tq1_0), "TQ2_0": (256, 66, tq2_0),
+    "Q4_0": (32, 18, q4_0), "Q4_1": (32, 20, q4_1), "Q5_0": (32, 22, q5_0), "Q5_1": (32, 24, q5_1),
+    "Q8_0": (32, 34, q8_0),
+    "Q2_K": (256, 84, q2_k), "Q3_K": (256, 110, q3_k), "Q4_K": (256, 144, q4_k), "Q5_K": (256, 176, q5_k),
+    "Q6_K": (256, 210, q6_k),
+    "IQ4_NL": (32, 18, iq4_nl), "IQ4_XS": (256, 136, iq4_xs), "MXFP4": (32, 17, mxfp4), "NVFP4": (64, 36, nvfp4),
+    "TQ1_0": (256, 54, tq1_0), "TQ2_0": (256, 66, tq2_0),
 }  # fmt: skip

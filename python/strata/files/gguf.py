@@ -1,7 +1,6 @@
 """GGUF: values by name, then what the file holds of tensors, then their bytes. The format is ggml's docs/gguf.md."""
 
 import os
-import struct
 
 import numpy as np
 
@@ -10,11 +9,23 @@ from .._files import open_regular
 from . import bytes_of, malformed, part_of, refusal
 from .blocks import QUANTISED
 
-PLAIN = {"F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16", "I8": "int8", "I16": "int16", "I32": "int32", "I64": "int64"}
+PLAIN = {
+    "F64": "float64",
+    "F32": "float32",
+    "F16": "float16",
+    "BF16": "bfloat16",
+    "I8": "int8",
+    "I16": "int16",
+    "I32": "int32",
+    "I64": "int64",
+}
 
 # ggml's numbers of types; those without a name are of no file any more.
-KINDS = dict(enumerate("""F32 F16 Q4_0 Q4_1 - - Q5_0 Q5_1 Q8_0 Q8_1 Q2_K Q3_K Q4_K Q5_K Q6_K Q8_K IQ2_XXS IQ2_XS IQ3_XXS IQ1_S IQ4_NL IQ3_S IQ2_S IQ4_XS
-    I8 I16 I32 I64 F64 IQ1_M BF16 - - - TQ1_0 TQ2_0 - - - MXFP4 NVFP4 Q1_0""".split()))  # fmt: skip
+_KINDS = """
+F32 F16 Q4_0 Q4_1 - - Q5_0 Q5_1 Q8_0 Q8_1 Q2_K Q3_K Q4_K Q5_K Q6_K Q8_K IQ2_XXS IQ2_XS IQ3_XXS IQ1_S IQ4_NL IQ3_S IQ2_S
+IQ4_XS I8 I16 I32 I64 F64 IQ1_M BF16 - - - TQ1_0 TQ2_0 - - - MXFP4 NVFP4 Q1_0
+"""
+KINDS = dict(enumerate(_KINDS.split()))
 
 NUMBERS = {0: "u1", 1: "i1", 2: "<u2", 3: "<i2", 4: "<u4", 5: "<i4", 6: "<f4", 7: "?", 10: "<u8", 11: "<i8", 12: "<f8"}
 TEXT, ARRAY = 8, 9
@@ -48,7 +59,9 @@ class Header:
         if kind in NUMBERS:
             return self.number(NUMBERS[kind])
         if kind != ARRAY or depth > 8:
-            raise malformed(self.path, f"no GGUF: a value of type {kind}" if kind != ARRAY else "arrays in arrays, deeper than 8")
+            raise malformed(
+                self.path, f"no GGUF: a value of type {kind}" if kind != ARRAY else "arrays in arrays, deeper than 8"
+            )
         kind, count = self.number("<u4"), self.number("<u8")
         self.values -= count
         if self.values < 0:
@@ -82,7 +95,9 @@ def header_of(path):
         size = header.left
         magic, version = header.take(4), header.number("<u4")
         if magic != b"GGUF" or version not in (2, 3):
-            order = "in big-endian order" if magic == b"GGUF" and version >= 1 << 24 else f"{magic!r} of version {version}"
+            order = (
+                "in big-endian order" if magic == b"GGUF" and version >= 1 << 24 else f"{magic!r} of version {version}"
+            )
             raise malformed(path, f"no GGUF of version 2 or 3, but {order}: write it anew with the tools of llama.cpp")
         count, pairs = header.number("<u8"), header.number("<u8")
         values = header.named(pairs, lambda: header.value(header.number("<u4")))
@@ -98,7 +113,11 @@ def load(path, device):
     values, rows, at, room = header_of(path)
 
     def row(name, shape, kind, start):
-        elements, size, value = QUANTISED.get(kind) or (1, _strata.dtypes.__dict__[PLAIN[kind]].itemsize if kind in PLAIN else 0, None)
+        elements, size, value = QUANTISED.get(kind) or (
+            1,
+            _strata.dtypes.__dict__[PLAIN[kind]].itemsize if kind in PLAIN else 0,
+            None,
+        )
         held = bytes_of(path, name, shape, size) // elements
         if elements > 1 and (not shape or shape[-1] % elements):
             raise malformed(path, f"'{name}' of {kind} has rows that are no whole blocks of {elements}: {shape}")

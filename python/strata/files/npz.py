@@ -18,7 +18,11 @@ def header_of(path, name, first, size):
     file = io.BytesIO(first)
     try:
         version = np.lib.format.read_magic(file)
-        read = {1: np.lib.format.read_array_header_1_0, 2: np.lib.format.read_array_header_2_0, 3: np.lib.format.read_array_header_2_0}.get(version[0])  # 3: the names of fields are UTF-8
+        read = {
+            1: np.lib.format.read_array_header_1_0,
+            2: np.lib.format.read_array_header_2_0,
+            3: np.lib.format.read_array_header_2_0,
+        }.get(version[0])  # 3: the names of fields are UTF-8
         shape, by_columns, dtype = read(file) if read else ((), False, None)
     except Exception as e:  # a header is Python's text, and can be wrong in any way
         raise malformed(path, f"'{name}' is no array of NumPy: {type(e).__name__}: {str(e)[:300]}") from None
@@ -35,7 +39,10 @@ def row(path, name, size, part, device):
 
     def read():
         if dtype.hasobject or dtype.kind not in "biufc":
-            raise Unsupported(f"[load] {path}: '{name}' is no array of numbers but of {dtype}: objects, texts, dates and records are not read")
+            raise Unsupported(
+                f"[load] {path}: '{name}' is no array of numbers but of {dtype}: objects, texts, "
+                f"dates and records are not read"
+            )
         if 0 in shape:
             return Tensor.empty(shape, dtype=dtype.name, device=device)
         array = np.frombuffer(part(), dtype, bytes_of(path, name, shape), start)
@@ -49,7 +56,10 @@ def load(path, device):
         size = path.stat().st_size
         return {path.stem: row(path, path.stem, size, lambda n=size: part_of(path, path.stem, 0, n), device)}, {}
     infos = {name: info for name, info in archives.files_of(path, "no npz").items() if name.endswith(".npy")}
-    rows = {name: row(path, name, info.file_size, functools.partial(archives.content, path, info), device) for name, info in infos.items()}
+    rows = {
+        name: row(path, name, info.file_size, functools.partial(archives.content, path, info), device)
+        for name, info in infos.items()
+    }
     return {name.removesuffix(".npy"): found for name, found in rows.items()}, {}
 
 
@@ -57,7 +67,10 @@ def save(file, tensors, metadata):
     arrays = {}
     for name, t in tensors.items():
         if "\0" in name or len(name.encode()) > LONGEST_NAME:
-            raise UsageError(f"[save] the name {name[:40]!r} cannot be one of a zip, which has no zero bytes and {LONGEST_NAME} bytes at most: write .safetensors")
+            raise UsageError(
+                f"[save] the name {name[:40]!r} cannot be one of a zip, which has no zero bytes and {LONGEST_NAME} "
+                f"bytes at most: write .safetensors"
+            )
         if not t.dtype.numpy_name:
             raise DTypeError(f"[save] '{name}' is {t.dtype.name}, which NumPy has not: cast it, or write .safetensors")
         arrays[name] = t.numpy()

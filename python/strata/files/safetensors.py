@@ -8,8 +8,10 @@ from .._files import open_regular
 from . import bytes_of, malformed, part_of, refusal
 
 TYPES = {
-    "F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16", "F8_E4M3": "fp8e4m3", "F8_E5M2": "fp8e5m2", "F8_E4M3FNUZ": "fp8e4m3fnuz", "F8_E5M2FNUZ": "fp8e5m2fnuz", "C64": "complex64",
-    "I64": "int64", "I32": "int32", "I16": "int16", "I8": "int8", "U64": "uint64", "U32": "uint32", "U16": "uint16", "U8": "uint8", "BOOL": "boolean",
+    "F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16", "F8_E4M3": "fp8e4m3",
+    "F8_E5M2": "fp8e5m2", "F8_E4M3FNUZ": "fp8e4m3fnuz", "F8_E5M2FNUZ": "fp8e5m2fnuz", "C64": "complex64",
+    "I64": "int64", "I32": "int32", "I16": "int16", "I8": "int8", "U64": "uint64", "U32": "uint32", "U16": "uint16",
+    "U8": "uint8", "BOOL": "boolean",
 }  # fmt: skip
 LONGEST_HEADER = 100_000_000  # bytes, as in the format's own library
 
@@ -46,10 +48,18 @@ def checked(path, name, row, size):
     if not isinstance(type_, str):
         raise malformed(path, f"'{name}' is of type {str(type_)[:200]}, which is no text")
     if not isinstance(shape, list) or not all(type(n) is int and n >= 0 for n in (*shape, start, end)):
-        raise malformed(path, f"'{name}' has shape {shape} and data_offsets {[start, end]}: all are integers, none below 0")
-    wanted = bytes_of(path, name, shape, _strata.dtypes.__dict__[TYPES[type_]].itemsize) if type_ in TYPES else end - start
+        raise malformed(
+            path, f"'{name}' has shape {shape} and data_offsets {[start, end]}: all are integers, none below 0"
+        )
+    wanted = (
+        bytes_of(path, name, shape, _strata.dtypes.__dict__[TYPES[type_]].itemsize) if type_ in TYPES else end - start
+    )
     if end - start != wanted or end < start:
-        raise malformed(path, f"'{name}' of {type_} {tuple(shape)} takes {wanted} bytes, its data_offsets {[start, end]} say {end - start}")
+        raise malformed(
+            path,
+            f"'{name}' of {type_} {tuple(shape)} takes {wanted} bytes, "
+            f"its data_offsets {[start, end]} say {end - start}",
+        )
     if end > size:
         raise malformed(path, f"'{name}' lies outside of the file: it ends at byte {end} of {size} bytes of data")
     return type_, tuple(shape), start, end
@@ -86,7 +96,9 @@ def save(file, tensors, metadata):
     if "__metadata__" in tensors:
         raise _strata.UsageError("[save] a tensor of safetensors cannot be called __metadata__: rename it")
     header, end = {"__metadata__": metadata} if metadata else {}, 0
-    for name, t in sorted(tensors.items(), key=lambda item: (-item[1].dtype.itemsize, item[0])):  # so that all are aligned
+    for name, t in sorted(
+        tensors.items(), key=lambda item: (-item[1].dtype.itemsize, item[0])
+    ):  # so that all are aligned
         if t.dtype not in names:
             raise _strata.DTypeError(f"[save] '{name}' is {t.dtype.name}, which safetensors has not: cast it")
         header[name] = {"dtype": names[t.dtype], "shape": list(t.shape), "data_offsets": [end, end + t.nbytes]}

@@ -1,4 +1,5 @@
-"""PyTorch's checkpoints: a zip with a pickle that describes tensors, and a file for the bytes of each storage. The pickle is read
+"""PyTorch's checkpoints: a zip with a pickle that describes tensors, and a file for the bytes of each storage. The
+pickle is read
 without calling what it names: what stands for PyTorch's functions is here, and there is nothing else."""
 
 import collections
@@ -13,15 +14,19 @@ from .. import _strata
 from . import archives, bytes_of, malformed, refusal
 
 STORAGES = {
-    "DoubleStorage": "float64", "FloatStorage": "float32", "HalfStorage": "float16", "BFloat16Storage": "bfloat16", "LongStorage": "int64",
-    "IntStorage": "int32", "ShortStorage": "int16", "CharStorage": "int8", "ByteStorage": "uint8", "BoolStorage": "boolean",
+    "DoubleStorage": "float64", "FloatStorage": "float32", "HalfStorage": "float16", "BFloat16Storage": "bfloat16",
+    "LongStorage": "int64",
+    "IntStorage": "int32", "ShortStorage": "int16", "CharStorage": "int8", "ByteStorage": "uint8",
+    "BoolStorage": "boolean",
     "ComplexFloatStorage": "complex64", "ComplexDoubleStorage": "complex128",
 }  # fmt: skip
 # Those of tensors whose storage is bytes.
 TYPES = {
-    "float64": "float64", "float32": "float32", "float16": "float16", "bfloat16": "bfloat16", "int64": "int64", "int32": "int32", "int16": "int16", "int8": "int8", "uint8": "uint8", "bool": "boolean",
+    "float64": "float64", "float32": "float32", "float16": "float16", "bfloat16": "bfloat16", "int64": "int64",
+    "int32": "int32", "int16": "int16", "int8": "int8", "uint8": "uint8", "bool": "boolean",
     "uint16": "uint16", "uint32": "uint32", "uint64": "uint64", "complex64": "complex64", "complex128": "complex128",
-    "float8_e4m3fn": "fp8e4m3", "float8_e5m2": "fp8e5m2", "float8_e4m3fnuz": "fp8e4m3fnuz", "float8_e5m2fnuz": "fp8e5m2fnuz",
+    "float8_e4m3fn": "fp8e4m3", "float8_e5m2": "fp8e5m2", "float8_e4m3fnuz": "fp8e4m3fnuz",
+    "float8_e5m2fnuz": "fp8e5m2fnuz",
 }  # fmt: skip
 BYTES = "bytes"  # the type of a storage whose elements a tensor's own type tells
 LARGEST_PICKLE = 256 << 20  # bytes
@@ -62,7 +67,9 @@ class Refused:
 
 
 def rebuilt(name):
-    """For a function of torch._utils that makes tensors of a kind that is not known here: where its arguments have the shape."""
+    """For a function of torch._utils that makes tensors of a kind that is not known here: where its arguments have the
+    shape.
+    """
 
     def made(*given):
         shape = {"_rebuild_qtensor": 2, "_rebuild_meta_tensor_no_storage": 1, "_rebuild_wrapper_subclass": 2}.get(name)
@@ -84,7 +91,9 @@ ALLOWED = {
     **{("torch", name): dtype for name, dtype in {**STORAGES, **TYPES}.items()},
 }
 REBUILT = re.compile(r"_rebuild_\w+")  # of torch._utils
-NAMES_OF_TYPES = re.compile(r"\w+Storage|(float|bfloat|u?int|bits|q?u?int|complex)\d\w*|per_(tensor|channel)_\w+")  # of torch
+NAMES_OF_TYPES = re.compile(
+    r"\w+Storage|(float|bfloat|u?int|bits|q?u?int|complex)\d\w*|per_(tensor|channel)_\w+"
+)  # of torch
 
 
 class Unpickler(pickle._Unpickler):
@@ -102,12 +111,20 @@ class Unpickler(pickle._Unpickler):
                 return Unknown(name)
             if module == "torch._utils" and REBUILT.fullmatch(name):
                 return rebuilt(name)
-            raise malformed(self.path, f"the pickle names {module}.{name}, which is not among what tensors are made of: save a state_dict")
+            raise malformed(
+                self.path,
+                f"the pickle names {module}.{name}, which is not among what tensors are made of: save a state_dict",
+            )
         return ALLOWED[module, name]
 
     def persistent_load(self, given):
         kind, dtype, key, _, count = given
-        if kind != "storage" or not (isinstance(dtype, Unknown) or dtype == BYTES or dtype in STORAGES.values()) or not isinstance(key, (str, int)) or type(count) is not int:
+        if (
+            kind != "storage"
+            or not (isinstance(dtype, Unknown) or dtype == BYTES or dtype in STORAGES.values())
+            or not isinstance(key, (str, int))
+            or type(count) is not int
+        ):
             raise malformed(self.path, "the pickle names something that is no storage")
         return str(key), dtype, count
 
@@ -133,13 +150,29 @@ class Unpickler(pickle._Unpickler):
         self.hashed(self.stack[::2])
         super().load_setitems()
 
-    for code in ("INST", "OBJ", "NEWOBJ", "NEWOBJ_EX", "EXT1", "EXT2", "EXT4", "BYTEARRAY8", "NEXT_BUFFER", "READONLY_BUFFER", "DICT", "ADDITEMS", "FROZENSET"):
+    for code in (
+        "INST",
+        "OBJ",
+        "NEWOBJ",
+        "NEWOBJ_EX",
+        "EXT1",
+        "EXT2",
+        "EXT4",
+        "BYTEARRAY8",
+        "NEXT_BUFFER",
+        "READONLY_BUFFER",
+        "DICT",
+        "ADDITEMS",
+        "FROZENSET",
+    ):
         dispatch[getattr(pickle, code)[0]] = refused
     dispatch |= {pickle.BUILD[0]: build, pickle.SETITEM[0]: set_item, pickle.SETITEMS[0]: set_items}
 
 
 class Walk:
-    """Tensors of nested containers by dotted names, and all else. What a pickle shares it can hold more often than anyone can count."""
+    """Tensors of nested containers by dotted names, and all else. What a pickle shares it can hold more often than
+    anyone can count.
+    """
 
     def __init__(self, path, most):
         self.path, self.left, self.tensors, self.others = path, most, {}, {}
@@ -147,7 +180,9 @@ class Walk:
     def go(self, value, name):
         self.left -= len(value) if isinstance(value, (dict, list, tuple)) else 1
         if self.left < 0 or len(name) > LONGEST_NAME:
-            raise malformed(self.path, "the pickle's containers hold themselves or each other too often: save a state_dict")
+            raise malformed(
+                self.path, "the pickle's containers hold themselves or each other too often: save a state_dict"
+            )
         if isinstance(value, (Stored, Refused)):
             if name in self.tensors:
                 raise malformed(self.path, f"two tensors are called '{name}'")
@@ -155,7 +190,9 @@ class Walk:
         elif isinstance(value, dict):
             for key, item in value.items():
                 self.go(item, f"{name}.{key}" if name else str(key))
-        elif isinstance(value, (list, tuple)) and any(isinstance(item, (Stored, Refused, dict, list, tuple)) for item in value):
+        elif isinstance(value, (list, tuple)) and any(
+            isinstance(item, (Stored, Refused, dict, list, tuple)) for item in value
+        ):
             for i, item in enumerate(value):
                 self.go(item, f"{name}.{i}" if name else str(i))
         else:
@@ -178,7 +215,12 @@ def reader(path, infos, folder, device, name, t):
         raise malformed(path, f"'{name}' lies outside of its storage")
     last = t.offset + sum((n - 1) * step for n, step in zip(shape, stride))
     if 0 not in shape and last >= count or bytes_of(path, name, stored) > MOST_OVERLAP * max(count, 1):
-        raise malformed(path, f"'{name}' lies outside of its storage" if last >= count else f"'{name}' sees each element of its storage too often: save it contiguous()")
+        raise malformed(
+            path,
+            f"'{name}' lies outside of its storage"
+            if last >= count
+            else f"'{name}' sees each element of its storage too often: save it contiguous()",
+        )
     info = infos.get(f"{folder}data/{key}")
     if info is None or info.file_size != count * type_.itemsize or info.compress_type != zipfile.ZIP_STORED:
         raise malformed(path, f"the storage of '{name}' is not there in full")
@@ -187,7 +229,9 @@ def reader(path, infos, folder, device, name, t):
         if 0 in shape:
             return _strata._restored(b"", shape, type_, device)
         whole = np.frombuffer(archives.content(path, info), f"V{type_.itemsize}")
-        part = np.lib.stride_tricks.as_strided(whole[t.offset :], stored, [step * type_.itemsize for step in stride], writeable=False)
+        part = np.lib.stride_tricks.as_strided(
+            whole[t.offset :], stored, [step * type_.itemsize for step in stride], writeable=False
+        )
         out = _strata._restored(part.tobytes(), stored, type_, device)
         return out if stored == shape else out.expand(shape)
 

@@ -1,5 +1,5 @@
-"""Layers, losses and initial values of neural networks; strata.functional has what layers are made of, nn.functional the same by
-the names and arguments of torch.nn.functional.
+"""Layers, losses and initial values of neural networks; strata.functional has what layers are made of, nn.functional
+the same by the names and arguments of torch.nn.functional.
 
     from strata import nn, optim
     net = nn.Sequential(nn.Linear(64, 32), nn.ReLU(), nn.Linear(32, 10))

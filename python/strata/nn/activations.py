@@ -28,7 +28,9 @@ def _within(x):
 
 @_custom_gradient
 def _mish(x):
-    """x tanh(log(1 + e^x)) = x n / (n + 2), n = e^x (e^x + 2): nothing cancels. Above 0 by e^-x, which does not overflow."""
+    """x tanh(log(1 + e^x)) = x n / (n + 2), n = e^x (e^x + 2): nothing cancels. Above 0 by e^-x, which does not
+    overflow.
+    """
     above = x > 0
     e = above.where(-x, x).exp()
     n, rest = above.where(e * 2 + 1, e * (e + 2)), above.where(e * e * 2, 2)
@@ -60,9 +62,18 @@ def _gated(gate):
 
 _ROWS = {
     "ReLU": (lambda x: x.relu(), "max(x, 0)."),
-    "LeakyReLU": (lambda x, negative_slope=0.01: (x > 0).where(x, x * negative_slope), "x, or negative_slope * x below 0."),
-    "ELU": (lambda x, alpha=1.0: (x > 0).where(x, alpha * _exponential_below(x)), "x, or alpha * (exp(x) - 1) below 0."),
-    "SELU": (lambda x: 1.0507009873554805 * (x > 0).where(x, 1.6732632423543772 * _exponential_below(x)), "Self-normalising ELU (Klambauer et al. 2017)."),
+    "LeakyReLU": (
+        lambda x, negative_slope=0.01: (x > 0).where(x, x * negative_slope),
+        "x, or negative_slope * x below 0.",
+    ),
+    "ELU": (
+        lambda x, alpha=1.0: (x > 0).where(x, alpha * _exponential_below(x)),
+        "x, or alpha * (exp(x) - 1) below 0.",
+    ),
+    "SELU": (
+        lambda x: 1.0507009873554805 * (x > 0).where(x, 1.6732632423543772 * _exponential_below(x)),
+        "Self-normalising ELU (Klambauer et al. 2017).",
+    ),
     "GELU": (lambda x: x.gelu(), "x * Phi(x), exact."),
     "GELUTanh": (lambda x: x.gelu_tanh(), "The tanh approximation of GELU."),
     "SiLU": (lambda x: x.silu(), "x * sigmoid(x)."),
@@ -108,7 +119,8 @@ def _module(name, function, meaning):
         self.values = values
 
     return type(name, (Module,), {
-        "__doc__": meaning, "__module__": __name__, "__init__": __init__, "forward": lambda self, x: computed(x, **self.values),
+        "__doc__": meaning, "__module__": __name__, "__init__": __init__, "forward": lambda self,
+        x: computed(x, **self.values),
         "_describes": lambda self: ", ".join(f"{k}={v}" for k, v in self.values.items()),
     })  # fmt: skip
 

@@ -12,7 +12,6 @@ from ..functional import scaled_dot_product_attention
 from .layers import Linear
 from .module import Module
 
-
 _TURN = 2**64
 
 
@@ -33,8 +32,8 @@ def _angles(positions, pairs, start, base):
 def rotary(x, start=0, base=10000.0):
     """Turns pairs of elements of x (..., positions, width) by angles that grow with the position (Su et al. 2021).
 
-    Element i of the first half makes a pair with that of the second; the pair turns by position * base^(-2 i / width), where
-    positions count from `start`. width is even.
+    Element i of the first half makes a pair with that of the second; the pair turns by position * base^(-2 i / width),
+    where positions count from `start`. width is even.
     """
     real("rotary", "start", start), real("rotary", "base", base, 0, closed=False)
     if x.ndim < 2:
@@ -67,10 +66,11 @@ class KVCache:
 
 
 class MultiheadAttention(Module):
-    """x (n, positions, embed_dim) -> the same shape: attention with `num_heads` heads, each of embed_dim / num_heads columns.
+    """x (n, positions, embed_dim) -> the same shape: attention with `num_heads` heads, each of embed_dim / num_heads
+    columns.
 
-    num_kv_heads: fewer heads of keys and values, which groups of queries share (GQA, Ainslie et al. 2023). rope: queries and keys
-    are turned by `rotary` with that base. causal: position i sees positions up to i.
+    num_kv_heads: fewer heads of keys and values, which groups of queries share (GQA, Ainslie et al. 2023). rope:
+    queries and keys are turned by `rotary` with that base. causal: position i sees positions up to i.
     """
 
     def __init__(self, embed_dim, num_heads, num_kv_heads=None, causal=False, rope=None, bias=True, dtype="float32"):
@@ -80,7 +80,10 @@ class MultiheadAttention(Module):
         if rope is not None:
             real(name, "rope", rope, 0, closed=False)
         if embed_dim % num_heads or num_heads % num_kv_heads:
-            raise UsageError(f"[MultiheadAttention] embed_dim {embed_dim} is not a multiple of {num_heads} heads, or these of {num_kv_heads} heads of keys")
+            raise UsageError(
+                f"[MultiheadAttention] embed_dim {embed_dim} is not a multiple of {num_heads} heads, "
+                f"or these of {num_kv_heads} heads of keys"
+            )
         self.num_heads, self.num_kv_heads, self.causal, self.rope = num_heads, num_kv_heads, causal, rope
         of_head = embed_dim // num_heads
         self.query = Linear(embed_dim, embed_dim, bias, dtype)
@@ -89,7 +92,8 @@ class MultiheadAttention(Module):
         self.out = Linear(embed_dim, embed_dim, bias, dtype)
 
     def forward(self, x, memory=None, mask=None, cache=None):
-        """memory (n, m, embed_dim): where keys and values come from, x by default. mask as in scaled_dot_product_attention.
+        """memory (n, m, embed_dim): where keys and values come from, x by default. mask as in
+        scaled_dot_product_attention.
 
         cache: a KVCache that x's positions continue; they see all positions in it.
         """
@@ -98,7 +102,10 @@ class MultiheadAttention(Module):
         start = len(cache) if cache is not None else 0
         source = x if memory is None else memory
         query = self._split(self.query(x), self.num_heads)
-        key, value = self._split(self.key(source), self.num_kv_heads), self._split(self.value(source), self.num_kv_heads)
+        key, value = (
+            self._split(self.key(source), self.num_kv_heads),
+            self._split(self.value(source), self.num_kv_heads),
+        )
         if self.rope:
             query, key = rotary(query, start, self.rope), rotary(key, start, self.rope)
         if cache is not None:
@@ -107,7 +114,9 @@ class MultiheadAttention(Module):
         if causal and start:  # queries are the last positions of the keys
             causal = False
             seen = Tensor.arange(key.shape[2]) <= (Tensor.arange(x.shape[1]) + start).unsqueeze(1)
-            mask = seen if mask is None else mask & seen if mask.dtype.is_bool else mask + seen.where(0.0, -float("inf"))
+            mask = (
+                seen if mask is None else mask & seen if mask.dtype.is_bool else mask + seen.where(0.0, -float("inf"))
+            )
         shared = self.num_heads // self.num_kv_heads
         if shared > 1:
             key, value = (self._repeated(t, shared) for t in (key, value))
@@ -121,7 +130,11 @@ class MultiheadAttention(Module):
     @staticmethod
     def _repeated(t, times):
         n, num_heads, positions, embed_dim = t.shape
-        return t.unsqueeze(2).expand(n, num_heads, times, positions, embed_dim).reshape(n, num_heads * times, positions, embed_dim)
+        return (
+            t.unsqueeze(2)
+            .expand(n, num_heads, times, positions, embed_dim)
+            .reshape(n, num_heads * times, positions, embed_dim)
+        )
 
 
 check_all(globals(), __name__)

@@ -19,15 +19,35 @@ class _Convolution(Module):
 
     axes, transposed = 2, False
 
-    def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, dilation=1, groups=1, bias=True, dtype="float32"):
+    def __init__(
+        self,
+        in_channels,
+        out_channels,
+        kernel_size,
+        stride=1,
+        padding=0,
+        dilation=1,
+        groups=1,
+        bias=True,
+        dtype="float32",
+    ):
         name, kernel_size = type(self).__name__, _each(kernel_size, self.axes)
         if len(kernel_size) != self.axes:
             raise UsageError(f"[{name}] a kernel_size of {len(kernel_size)} axes: one number, or {self.axes}")
         kernel_size = tuple(integer(name, "kernel_size", n, 1) for n in kernel_size)
-        in_channels, out_channels, groups = (integer(name, what, n, least) for what, n, least in (("in_channels", in_channels, 0), ("out_channels", out_channels, 0), ("groups", groups, 1)))
+        in_channels, out_channels, groups = (
+            integer(name, what, n, least)
+            for what, n, least in (
+                ("in_channels", in_channels, 0),
+                ("out_channels", out_channels, 0),
+                ("groups", groups, 1),
+            )
+        )
         if in_channels % groups or out_channels % groups:
             raise UsageError(f"[{type(self).__name__}] {in_channels} and {out_channels} channels in {groups} groups")
-        first, second = (in_channels, out_channels // groups) if self.transposed else (out_channels, in_channels // groups)
+        first, second = (
+            (in_channels, out_channels // groups) if self.transposed else (out_channels, in_channels // groups)
+        )
         bound = 1 / math.sqrt(second * math.prod(kernel_size)) if second else 0.0
         self.weight = parameter(init.uniform((first, second, *kernel_size), -bound, bound, dtype))
         self.bias = parameter(init.uniform((out_channels,), -bound, bound, dtype)) if bias else None
@@ -36,14 +56,25 @@ class _Convolution(Module):
 
     def _check(self, x):
         if x.ndim != self.axes + 2:
-            raise ShapeError(f"[{type(self).__name__}] shape {x.shape}: it takes (n, {self.in_channels}, {self.axes} sizes)")
+            raise ShapeError(
+                f"[{type(self).__name__}] shape {x.shape}: it takes (n, {self.in_channels}, {self.axes} sizes)"
+            )
 
     def forward(self, x):
         self._check(x)
         return conv(x, self.weight, self.bias, self.stride, self.padding, self.dilation, self.groups)
 
     def _describes(self):
-        more = "".join(f", {name}={value}" for name, value, usual in (("stride", self.stride, 1), ("padding", self.padding, 0), ("dilation", self.dilation, 1), ("groups", self.groups, 1)) if value != usual)
+        more = "".join(
+            f", {name}={value}"
+            for name, value, usual in (
+                ("stride", self.stride, 1),
+                ("padding", self.padding, 0),
+                ("dilation", self.dilation, 1),
+                ("groups", self.groups, 1),
+            )
+            if value != usual
+        )
         return f"{self.in_channels}, {self.out_channels}, {self.kernel_size}{more}"
 
 
@@ -56,7 +87,9 @@ class _ConvolutionTransposed(_Convolution):
 
     def forward(self, x):
         self._check(x)
-        return conv_transpose(x, self.weight, self.bias, self.stride, self.padding, self.output_padding, self.dilation, self.groups)
+        return conv_transpose(
+            x, self.weight, self.bias, self.stride, self.padding, self.output_padding, self.dilation, self.groups
+        )
 
 
 class Conv1d(_Convolution):
@@ -108,7 +141,12 @@ class AvgPool(Module):
     """functional.avg_pool: `kernel_size` has a number for each of the last axes."""
 
     def __init__(self, kernel_size, stride=None, padding=0, count_include_pad=True):
-        self.kernel_size, self.stride, self.padding, self.count_include_pad = kernel_size, stride, padding, count_include_pad
+        self.kernel_size, self.stride, self.padding, self.count_include_pad = (
+            kernel_size,
+            stride,
+            padding,
+            count_include_pad,
+        )
 
     def forward(self, x):
         return avg_pool(x, self.kernel_size, self.stride, self.padding, self.count_include_pad)

@@ -3,7 +3,7 @@
 import math
 
 from .._checks import called, check_all, integer, shown
-from .._strata import Tensor, UsageError
+from .._strata import UsageError
 from ..functional import embedding, linear
 from . import init
 from .functional import dropout
@@ -22,7 +22,10 @@ class Linear(Module):
     """
 
     def __init__(self, in_features, out_features, bias=True, dtype="float32"):
-        in_features, out_features = integer("Linear", "in_features", in_features), integer("Linear", "out_features", out_features)
+        in_features, out_features = (
+            integer("Linear", "in_features", in_features),
+            integer("Linear", "out_features", out_features),
+        )
         bound = 1 / math.sqrt(in_features) if in_features else 0.0
         self.weight = parameter(init.uniform((out_features, in_features), -bound, bound, dtype))
         self.bias = parameter(init.uniform((out_features,), -bound, bound, dtype)) if bias else None
@@ -35,10 +38,15 @@ class Linear(Module):
 
 
 class Embedding(Module):
-    """Integer ids of any shape -> shape + (embedding_dim,): rows of weight (num_embeddings, embedding_dim), which starts normal."""
+    """Integer ids of any shape -> shape + (embedding_dim,): rows of weight (num_embeddings, embedding_dim), which
+    starts normal.
+    """
 
     def __init__(self, num_embeddings, embedding_dim, dtype="float32"):
-        shape = integer("Embedding", "num_embeddings", num_embeddings), integer("Embedding", "embedding_dim", embedding_dim)
+        shape = (
+            integer("Embedding", "num_embeddings", num_embeddings),
+            integer("Embedding", "embedding_dim", embedding_dim),
+        )
         self.weight = parameter(init.normal(shape, dtype=dtype))
 
     def forward(self, ids):
@@ -83,7 +91,10 @@ class Sequential(Module):
     def __init__(self, *layers):
         for layer in layers:
             if not callable(layer):
-                raise UsageError(f"[Sequential] {shown(layer)} is no module and no function of one tensor: pass them one by one, Sequential(*layers)")
+                raise UsageError(
+                    f"[Sequential] {shown(layer)} is no module and no function of one tensor: pass them one by one, "
+                    f"Sequential(*layers)"
+                )
         self.layers = list(layers)
 
     def forward(self, x):

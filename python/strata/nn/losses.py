@@ -1,7 +1,7 @@
 """Losses: tensors of predictions and targets -> their mean; reduction="sum" or "none" gives the sum or each element's.
 
-Targets broadcast to no other shape than the predictions' own: a ShapeError says so, since a loss over (n, n) pairs by mistake
-trains to nothing.
+Targets broadcast to no other shape than the predictions' own: a ShapeError says so, since a loss over (n, n) pairs by
+mistake trains to nothing.
 """
 
 import math
@@ -168,7 +168,9 @@ def margin_ranking(a, b, target, margin=0.0, reduction="mean"):
 def cosine_similarity(a, b, axis=-1, eps=1e-8):
     """a . b / (|a| |b|) along an axis; norms are not taken below eps."""
     _alike("cosine_similarity", a, b)
-    norms = _strata._root_of(a.square().sum(axis), 2).maximum(eps) * _strata._root_of(b.square().sum(axis), 2).maximum(eps)
+    norms = _strata._root_of(a.square().sum(axis), 2).maximum(eps) * _strata._root_of(b.square().sum(axis), 2).maximum(
+        eps
+    )
     return (a * b).sum(axis) / norms
 
 
@@ -192,16 +194,21 @@ def triplet_margin(anchor, positive, negative, margin=1.0, reduction="mean"):
 def ctc(log_probabilities, targets, input_lengths, target_lengths, blank=0, reduction="mean"):
     """Connectionist temporal classification (Graves et al. 2006): -log of the sum over all alignments.
 
-    log_probabilities (steps, n, classes); targets (n, most labels) of integers; lengths are lists of n ints. mean divides each
-    by its number of labels first. Targets that no alignment fits have the loss infinity, and no gradient.
+    log_probabilities (steps, n, classes); targets (n, most labels) of integers; lengths are lists of n ints. mean
+    divides each by its number of labels first. Targets that no alignment fits have the loss infinity, and no gradient.
     """
     if log_probabilities.ndim != 3 or targets.ndim != 2:
-        raise ShapeError(f"[ctc] shapes {log_probabilities.shape} and {targets.shape}: it takes (steps, n, classes) and (n, most labels)")
+        raise ShapeError(
+            f"[ctc] shapes {log_probabilities.shape} and {targets.shape}: it takes (steps, n, classes) and (n, "
+            f"most labels)"
+        )
     steps, n, _ = log_probabilities.shape
     labels = targets.shape[1]
     size = 2 * labels + 1  # blank, label, blank, ...
     if len(input_lengths) != n or len(target_lengths) != n or targets.shape[0] != n:
-        raise ShapeError(f"[ctc] {n} rows, targets of shape {targets.shape}, {len(input_lengths)} and {len(target_lengths)} lengths")
+        raise ShapeError(
+            f"[ctc] {n} rows, targets of shape {targets.shape}, {len(input_lengths)} and {len(target_lengths)} lengths"
+        )
     place = Tensor.arange(size)
     is_label = (place % 2 == 1).reshape(1, size)
     label = targets.cast("int64").take((place // 2).clamp(0, labels - 1), 1)

@@ -3,13 +3,14 @@
 import reprlib
 
 from .._checks import check_all
-from .._strata import DType, ShapeError, Tensor, UsageError, devices
-from .._strata import _become as become
 from .._derivatives import no_grad
+from .._strata import DType, ShapeError, Tensor, UsageError, _become as become, devices
 
 
 def new_values(own, state):
-    """(tensor, the value that it is to get) of each name of a state; ShapeError, DTypeError for one that does not fit."""
+    """(tensor, the value that it is to get) of each name of a state; ShapeError, DTypeError for one that does not
+    fit.
+    """
     found = []
     for name, value in state.items():
         t, value = own[name], value if isinstance(value, Tensor) else Tensor(value)
@@ -24,16 +25,19 @@ def by_name(pairs, what):
     found = {}
     for name, value in pairs:
         if name in found:
-            raise UsageError(f"[{what}] two tensors are called '{name}': give an attribute or a key of a dict another name")
+            raise UsageError(
+                f"[{what}] two tensors are called '{name}': give an attribute or a key of a dict another name"
+            )
         found[name] = value
     return found
 
 
 class Module:
-    """The base of layers and models. A class of your own makes its parts in __init__ and says in forward what a call does.
+    """The base of layers and models. A class of your own makes its parts in __init__ and says in forward what a call
+    does.
 
-    Parts are found among the attributes: tensors, modules, and lists, tuples and dicts of them. Parameters are the tensors
-    that require a gradient; the others (running statistics) are saved with them, and are no parameters.
+    Parts are found among the attributes: tensors, modules, and lists, tuples and dicts of them. Parameters are the
+    tensors that require a gradient; the others (running statistics) are saved with them, and are no parameters.
     """
 
     training = True
@@ -68,7 +72,9 @@ class Module:
                 continue
             seen.add(id(module))
             yield name, module
-            pending += reversed([(f"{name}.{part}" if name else part, m) for part, m in module._parts() if isinstance(m, Module)])
+            pending += reversed(
+                [(f"{name}.{part}" if name else part, m) for part, m in module._parts() if isinstance(m, Module)]
+            )
 
     def modules(self):
         return [module for _, module in self.named_modules()]
@@ -89,21 +95,27 @@ class Module:
         return [t for _, t in self.named_parameters()]
 
     def state_dict(self):
-        """Dotted name -> tensor, of parameters and everything else that is to be saved. UsageError where two have one name."""
+        """Dotted name -> tensor, of parameters and everything else that is to be saved. UsageError where two have one
+        name.
+        """
         return by_name(self._tensors(), "state_dict")
 
     def load_state_dict(self, state, strict=True):
-        """Gives the tensors other values, by name. strict: every name is there, and no other; UsageError names what is not.
+        """Gives the tensors other values, by name. strict: every name is there, and no other; UsageError names what is
+        not.
 
-        ShapeError for a value of another shape, DTypeError for a complex one in a real tensor; nothing is changed then. Values are
-        cast to the types that the tensors have.
+        ShapeError for a value of another shape, DTypeError for a complex one in a real tensor; nothing is changed then.
+        Values are cast to the types that the tensors have.
         """
         if not hasattr(state, "items"):
             raise UsageError(f"[load_state_dict] takes a dict of tensors by name, not a {type(state).__name__}")
         own = self.state_dict()
         missing, unknown = [n for n in own if n not in state], [n for n in state if n not in own]
         if strict and (missing or unknown):
-            raise UsageError(f"[load_state_dict] missing: {', '.join(missing) or 'nothing'}; unknown: {', '.join(unknown) or 'nothing'}")
+            raise UsageError(
+                f"[load_state_dict] missing: {', '.join(missing) or 'nothing'}; unknown: "
+                f"{', '.join(unknown) or 'nothing'}"
+            )
         for tensor, value in new_values(own, {n: state[n] for n in own if n in state}):
             tensor.assign(value)
 
@@ -134,8 +146,9 @@ class Module:
         return self
 
     def to(self, dtype=None, device=None):
-        """Casts the tensors of floats to a type of floats, moves all tensors to a device; returns the module. to("emu:gfx942") and
-        to(tensor) work too. Tensors stay the same objects, so that an optimiser made before goes on with them."""
+        """Casts the tensors of floats to a type of floats, moves all tensors to a device; returns the module.
+        to("emu:gfx942") and to(tensor) work too. Tensors stay the same objects, so that an optimiser made before goes
+        on with them."""
         if isinstance(dtype, Tensor):
             dtype, device = dtype.dtype, device or dtype.device
         if isinstance(dtype, str) and dtype in devices():

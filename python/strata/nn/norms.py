@@ -15,9 +15,14 @@ class LayerNorm(Module):
 
     def __init__(self, normalized_shape, eps=1e-5, elementwise_affine=True, bias=True, dtype="float32"):
         sizes = normalized_shape if isinstance(normalized_shape, (tuple, list)) else (normalized_shape,)
-        self.normalized_shape, self.eps = tuple(integer("LayerNorm", "a size of normalized_shape", n) for n in sizes), real("LayerNorm", "eps", eps, 0)
+        self.normalized_shape, self.eps = (
+            tuple(integer("LayerNorm", "a size of normalized_shape", n) for n in sizes),
+            real("LayerNorm", "eps", eps, 0),
+        )
         if not self.normalized_shape:
-            raise UsageError("[LayerNorm] of no axes: normalized_shape is the size of the last axis, or those of the last ones")
+            raise UsageError(
+                "[LayerNorm] of no axes: normalized_shape is the size of the last axis, or those of the last ones"
+            )
         self.weight = parameter(Tensor.ones(self.normalized_shape, dtype=dtype)) if elementwise_affine else None
         self.bias = parameter(Tensor.zeros(self.normalized_shape, dtype=dtype)) if elementwise_affine and bias else None
 
@@ -31,10 +36,15 @@ class LayerNorm(Module):
 
 
 class RMSNorm(Module):
-    """x / sqrt(mean(x^2) + eps) over the last axis, of `normalized_shape` (an int) elements (Zhang and Sennrich 2019)."""
+    """x / sqrt(mean(x^2) + eps) over the last axis, of `normalized_shape` (an int) elements (Zhang and Sennrich
+    2019).
+    """
 
     def __init__(self, normalized_shape, eps=1e-6, elementwise_affine=True, dtype="float32"):
-        self.normalized_shape, self.eps = integer("RMSNorm", "normalized_shape", normalized_shape), real("RMSNorm", "eps", eps, 0)
+        self.normalized_shape, self.eps = (
+            integer("RMSNorm", "normalized_shape", normalized_shape),
+            real("RMSNorm", "eps", eps, 0),
+        )
         self.weight = parameter(Tensor.ones(normalized_shape, dtype=dtype)) if elementwise_affine else None
 
     def forward(self, x):
@@ -55,7 +65,10 @@ class _OfChannels(Module):
     """What has a weight and a bias for each channel, the axis behind the first."""
 
     def __init__(self, channels, eps, affine, dtype):
-        self.channels, self.eps = integer(type(self).__name__, "channels", channels), real(type(self).__name__, "eps", eps, 0)
+        self.channels, self.eps = (
+            integer(type(self).__name__, "channels", channels),
+            real(type(self).__name__, "eps", eps, 0),
+        )
         self.weight = parameter(Tensor.ones(channels, dtype=dtype)) if affine else None
         self.bias = parameter(Tensor.zeros(channels, dtype=dtype)) if affine else None
 
@@ -64,7 +77,10 @@ class _OfChannels(Module):
 
     def _check(self, x):
         if x.ndim < 2 or x.shape[1] != self.channels:
-            raise ShapeError(f"[{type(self).__name__}] of {self.channels} channels for a tensor of shape {x.shape}: it is (n, channels, ...)")
+            raise ShapeError(
+                f"[{type(self).__name__}] of {self.channels} channels for a tensor of shape {x.shape}: it is (n, "
+                f"channels, ...)"
+            )
 
     def _scaled(self, x):
         return x if self.weight is None else x * self._along(x, self.weight) + self._along(x, self.bias)
@@ -77,7 +93,10 @@ class GroupNorm(_OfChannels):
     """Over groups of neighbouring channels of each sample of (n, num_channels, ...) (Wu and He 2018)."""
 
     def __init__(self, num_groups, num_channels, eps=1e-5, affine=True, dtype="float32"):
-        num_groups, num_channels = integer("GroupNorm", "num_groups", num_groups, 1), integer("GroupNorm", "num_channels", num_channels)
+        num_groups, num_channels = (
+            integer("GroupNorm", "num_groups", num_groups, 1),
+            integer("GroupNorm", "num_channels", num_channels),
+        )
         if num_channels % num_groups:
             raise UsageError(f"[GroupNorm] {num_channels} channels do not make {num_groups} groups of equal size")
         super().__init__(num_channels, eps, affine, dtype)
@@ -108,8 +127,8 @@ class InstanceNorm(_OfChannels):
 class BatchNorm(_OfChannels):
     """Over all axes but the channels of (n, num_features, ...) (Ioffe and Szegedy 2015).
 
-    In training by the batch's mean and variance, which are mixed into the running ones with weight `momentum` (the variance
-    as that of a sample, divided by n - 1); otherwise by the running ones.
+    In training by the batch's mean and variance, which are mixed into the running ones with weight `momentum` (the
+    variance as that of a sample, divided by n - 1); otherwise by the running ones.
     """
 
     def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=True, dtype="float32"):

@@ -16,38 +16,58 @@ class _Recurrent(Module):
     gates = 1
 
     def __init__(self, input_size, hidden_size, bias=True, dtype="float32"):
-        input_size, self.hidden_size = integer(type(self).__name__, "input_size", input_size), integer(type(self).__name__, "hidden_size", hidden_size, 1)
+        input_size, self.hidden_size = (
+            integer(type(self).__name__, "input_size", input_size),
+            integer(type(self).__name__, "hidden_size", hidden_size, 1),
+        )
         bound = 1 / math.sqrt(hidden_size)
 
         def start(*shape):
             return parameter(init.uniform(shape, -bound, bound, dtype))
 
-        self.weight_input, self.weight_state = start(self.gates * hidden_size, input_size), start(self.gates * hidden_size, hidden_size)
-        self.bias_input, self.bias_state = (start(self.gates * hidden_size), start(self.gates * hidden_size)) if bias else (None, None)
+        self.weight_input, self.weight_state = (
+            start(self.gates * hidden_size, input_size),
+            start(self.gates * hidden_size, hidden_size),
+        )
+        self.bias_input, self.bias_state = (
+            (start(self.gates * hidden_size), start(self.gates * hidden_size)) if bias else (None, None)
+        )
 
     def _run(self, x, state, step):
         if x.ndim != 3 or x.shape[2] != self.weight_input.shape[1]:
-            raise ShapeError(f"[{type(self).__name__}] shape {x.shape}: it takes (n, steps, {self.weight_input.shape[1]})")
+            raise ShapeError(
+                f"[{type(self).__name__}] shape {x.shape}: it takes (n, steps, {self.weight_input.shape[1]})"
+            )
         if not x.shape[1]:
             raise ShapeError(f"[{type(self).__name__}] shape {x.shape} has no steps: there is nothing to give back")
         for t in state:
             if t.shape != (x.shape[0], self.hidden_size):
-                raise ShapeError(f"[{type(self).__name__}] a state of shape {t.shape}, not {(x.shape[0], self.hidden_size)}")
+                raise ShapeError(
+                    f"[{type(self).__name__}] a state of shape {t.shape}, not {(x.shape[0], self.hidden_size)}"
+                )
         inputs = linear(x, self.weight_input, self.bias_input)
         outputs = []
         for t in range(x.shape[1]):
-            state = step(inputs[:, t].split(self.hidden_size, 1), linear(state[0], self.weight_state, self.bias_state).split(self.hidden_size, 1), state)
+            state = step(
+                inputs[:, t].split(self.hidden_size, 1),
+                linear(state[0], self.weight_state, self.bias_state).split(self.hidden_size, 1),
+                state,
+            )
             outputs.append(state[0])
         return _strata.stack(outputs, 1), state
 
     def _zero(self, x):
         if x.ndim != 3:
-            raise ShapeError(f"[{type(self).__name__}] shape {x.shape}: it takes (n, steps, {self.weight_input.shape[1]})")
+            raise ShapeError(
+                f"[{type(self).__name__}] shape {x.shape}: it takes (n, steps, {self.weight_input.shape[1]})"
+            )
         return Tensor.zeros((x.shape[0], self.hidden_size), dtype=x.dtype)
 
 
 class GRU(_Recurrent):
-    """x (n, steps, input_size) [, state (n, hidden_size)] -> (outputs (n, steps, hidden_size), the last state) (Cho et al. 2014)."""
+    """x (n, steps, input_size) [, state (n, hidden_size)] -> (outputs (n, steps, hidden_size), the last state) (Cho et
+    al. 2014).
+    """
 
     gates = 3
 
@@ -63,7 +83,9 @@ class GRU(_Recurrent):
 
 
 class LSTM(_Recurrent):
-    """x (n, steps, input_size) [, (h, c), each (n, hidden_size)] -> (outputs (n, steps, hidden_size), (h, c)) (Hochreiter and Schmidhuber 1997)."""
+    """x (n, steps, input_size) [, (h, c), each (n, hidden_size)] -> (outputs (n, steps, hidden_size), (h, c))
+    (Hochreiter and Schmidhuber 1997).
+    """
 
     gates = 4
 

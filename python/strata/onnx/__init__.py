@@ -4,8 +4,9 @@
     logits = model(x)                      # inputs in their order, or by name
     print(model.inputs, model.outputs, model.weights.keys())
 
-Operators are rows of strata/onnx/operators; a model that needs others is refused with their names (docs/onnx.md lists all). What a model
-computes of shapes alone is computed on the host when it is called, so that a call is one lazy graph, which strata.jit takes too.
+Operators are rows of strata/onnx/operators; a model that needs others is refused with their names (docs/onnx.md lists
+all). What a model computes of shapes alone is computed on the host when it is called, so that a call is one lazy graph,
+which strata.jit takes too.
 """
 
 import os
@@ -23,8 +24,8 @@ __all__ = ["Model", "load"]
 def load(model, device=""):
     """A Model of a file's name, of its bytes, or of an onnx.ModelProto.
 
-    Unsupported names all operators of it that are not there, with the types of layers that need them; UsageError for what is no
-    model.
+    Unsupported names all operators of it that are not there, with the types of layers that need them; UsageError for
+    what is no model.
     """
     onnx = package()
     if not isinstance(model, onnx.ModelProto):
@@ -55,8 +56,8 @@ def _nodes(graph):
 class Model:
     """What load gives: a function of tensors.
 
-    inputs: name -> shape, with None or a text for sizes that the model leaves open. outputs: their names. weights: tensors, or
-    NumPy's arrays of integers, by name; who changes one changes the model.
+    inputs: name -> shape, with None or a text for sizes that the model leaves open. outputs: their names. weights:
+    tensors, or NumPy's arrays of integers, by name; who changes one changes the model.
     """
 
     def __init__(self, model, device=""):
@@ -66,7 +67,9 @@ class Model:
             model = functions.inlined(model)
         missing = sorted({kind_of(n) for n in _nodes(model.graph)} - OPERATORS.keys())
         if missing:
-            raise Unsupported(f"[onnx] operators that are not there: {', '.join(missing)}. docs/onnx.md lists those that are")
+            raise Unsupported(
+                f"[onnx] operators that are not there: {', '.join(missing)}. docs/onnx.md lists those that are"
+            )
         version = next((row.version for row in model.opset_import if row.domain in ("", "ai.onnx")), 1)
         self._device, self._graph = device, Graph(model.graph, version, device)
         self.weights, self.outputs = self._graph.weights, self._graph.outputs
@@ -80,14 +83,19 @@ class Model:
         return tuple(d.dim_value if d.HasField("dim_value") else d.dim_param or None for d in sizes)
 
     def __repr__(self):
-        return f"<Model of {len(self._graph.steps)} nodes: {', '.join(f'{n} {s}' for n, s in self.inputs.items())} -> {', '.join(self.outputs)}>"
+        inputs = ", ".join(f"{n} {s}" for n, s in self.inputs.items())
+        return f"<Model of {len(self._graph.steps)} nodes: {inputs} -> {', '.join(self.outputs)}>"
 
     def __call__(self, *given, **named):
-        """The output, or a tuple of them. Inputs are tensors or what Tensor takes, of any sizes that the model's operators take; lists of
-        them for sequences, None for optional ones. Types of 2 and 4 bits are values in int8, uint8 and float16."""
+        """The output, or a tuple of them. Inputs are tensors or what Tensor takes, of any sizes that the model's
+        operators take; lists of them for sequences, None for optional ones. Types of 2 and 4 bits are values in int8,
+        uint8 and float16."""
         values = dict(zip(self.inputs, given)) | named
         if len(given) > len(self.inputs) or values.keys() != self.inputs.keys():
-            raise UsageError(f"[onnx] the model takes {', '.join(self.inputs)}; given are {len(given)} in order and {', '.join(named) or 'none'} by name")
+            raise UsageError(
+                f"[onnx] the model takes {', '.join(self.inputs)}; given are {len(given)} in order and "
+                f"{', '.join(named) or 'none'} by name"
+            )
         values = {name: self._given(name, x) for name, x in values.items()} | {"": None}
         out = tuple(self._result(x) for x in self._graph.run(Scope(values)))
         return out[0] if len(out) == 1 else out

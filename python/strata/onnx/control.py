@@ -1,10 +1,12 @@
-"""Operators with graphs of their own: branches and loops are followed when a call is made, by what is known then or is computed for it."""
+"""Operators with graphs of their own: branches and loops are followed when a call is made, by what is known then or is
+computed for it.
+"""
 
 import numpy
 
 from .. import _strata
 from .._strata import Tensor, Unsupported
-from .values import as_array, array_type, to_tensor
+from .values import array_type, as_array, to_tensor
 
 MOST_PARTS = 1 << 16  # of one tensor, each a tensor of its own
 
@@ -73,7 +75,14 @@ def scan(step, inputs, scope):
     body, count, name = given["body"], given["num_scan_inputs"], f"Scan '{step.name}'"
     if step.attributes["version"] < 9:
         return _scan_of_batches(step, inputs, scope, body, count, name)
-    return _scanned(body, inputs, count, scope, name, *(given.get(f"scan_{way}_{what}") for what in ("axes", "directions") for way in ("input", "output")))
+    return _scanned(
+        body,
+        inputs,
+        count,
+        scope,
+        name,
+        *(given.get(f"scan_{way}_{what}") for what in ("axes", "directions") for way in ("input", "output")),
+    )
 
 
 def _scanned(body, inputs, count, scope, name, in_axes=None, out_axes=None, backward=None, out_backward=None):
@@ -86,7 +95,9 @@ def _scanned(body, inputs, count, scope, name, in_axes=None, out_axes=None, back
     collected = [[] for _ in body.outputs[len(states) :]]
     for turn in range(turns):
         at = [turns - 1 - turn if back else turn for back in backward or [0] * count]
-        out, _ = _called(body, [*states, *(x[(slice(None),) * axis + (i,)] for x, axis, i in zip(rows, axes, at))], scope, name)
+        out, _ = _called(
+            body, [*states, *(x[(slice(None),) * axis + (i,)] for x, axis, i in zip(rows, axes, at))], scope, name
+        )
         states = out[: len(states)]
         for row, value in zip(collected, out[len(states) :]):
             row.append(value)
@@ -102,14 +113,19 @@ def _scan_of_batches(step, inputs, scope, body, count, name):
     if inputs[0] is not None:
         raise Unsupported(f"[onnx] {name} of version 8 with lengths of sequences")
     inputs, backward = inputs[1:], step.attributes.get("directions")
-    parts = [_scanned(body, [x[i] for x in inputs], count, scope, name, backward=backward) for i in range(inputs[0].shape[0])]
+    parts = [
+        _scanned(body, [x[i] for x in inputs], count, scope, name, backward=backward) for i in range(inputs[0].shape[0])
+    ]
     return tuple(joined(list(column), 0) for column in zip(*parts))
 
 
 def sequence_map(step, inputs, scope):
     body, name = step.attributes["body"], f"SequenceMap '{step.name}'"
     columns = [x if isinstance(x, list) else None for x in inputs]
-    out = [_called(body, [x if row is None else row[i] for x, row in zip(inputs, columns)], scope, name)[0] for i in range(len(inputs[0]))]
+    out = [
+        _called(body, [x if row is None else row[i] for x, row in zip(inputs, columns)], scope, name)[0]
+        for i in range(len(inputs[0]))
+    ]
     return tuple(map(list, zip(*out))) if out else tuple([] for _ in body.outputs)
 
 
@@ -170,6 +186,9 @@ def sequence_length(row):
 
 
 SEQUENCES = {
-    "ConcatFromSequence": concat_from_sequence, "Optional": lambda x=None, *, type=None: x, "OptionalGetElement": optional_get_element, "OptionalHasElement": optional_has_element, "SequenceAt": sequence_at, "SequenceConstruct": lambda *x: list(x),
-    "SequenceEmpty": lambda *, dtype=1: [], "SequenceErase": sequence_erase, "SequenceInsert": sequence_insert, "SequenceLength": sequence_length, "SplitToSequence": split_to_sequence,
+    "ConcatFromSequence": concat_from_sequence, "Optional": lambda x=None, *, type=None: x,
+    "OptionalGetElement": optional_get_element, "OptionalHasElement": optional_has_element, "SequenceAt": sequence_at,
+    "SequenceConstruct": lambda *x: list(x),
+    "SequenceEmpty": lambda *, dtype=1: [], "SequenceErase": sequence_erase, "SequenceInsert": sequence_insert,
+    "SequenceLength": sequence_length, "SplitToSequence": split_to_sequence,
 }  # fmt: skip

@@ -45,9 +45,14 @@ def inlined(model):
     try:
         count, size = _sizes(model)
     except RecursionError:
-        raise UsageError("[onnx] the model's own functions cannot be put in place: they call each other more than 900 deep") from None
+        raise UsageError(
+            "[onnx] the model's own functions cannot be put in place: they call each other more than 900 deep"
+        ) from None
     if count > MOST_NODES or size > MOST_BYTES:
-        raise Unsupported(f"[onnx] the model's own functions come to {count} nodes of {size} bytes where each call is replaced: {MOST_NODES} and {MOST_BYTES} are the most")
+        raise Unsupported(
+            f"[onnx] the model's own functions come to {count} nodes of {size} bytes where each call is replaced: "
+            f"{MOST_NODES} and {MOST_BYTES} are the most"
+        )
     try:
         from onnx import inliner
 

@@ -29,16 +29,22 @@ def kind_of(node):
 
 
 def weight(proto, device):
-    """(the weight, its array). Floats are tensors; integers, of which shapes are made, stay on the host until they meet one."""
+    """(the weight, its array). Floats are tensors; integers, of which shapes are made, stay on the host until they meet
+    one.
+    """
     if proto.data_location == proto.EXTERNAL:
-        raise UsageError(f"[onnx] the weight '{proto.name}' is in a file beside the model: load the model by its file's name")
+        raise UsageError(
+            f"[onnx] the weight '{proto.name}' is in a file beside the model: load the model by its file's name"
+        )
     try:
         if min(proto.dims, default=0) < 0:
             raise ValueError(f"its shape is {tuple(proto.dims)}")
         array = package().numpy_helper.to_array(proto)
         return array if array.dtype.kind in "iub" or array.dtype.name in NARROW else to_tensor(array, device), array
     except Exception as e:  # sizes that are not those of the bytes, types that are not there
-        raise UsageError(f"[onnx] the weight '{proto.name}' cannot be read: {type(e).__name__}: {str(e)[:300]}") from None
+        raise UsageError(
+            f"[onnx] the weight '{proto.name}' cannot be read: {type(e).__name__}: {str(e)[:300]}"
+        ) from None
 
 
 class Step(NamedTuple):
@@ -60,7 +66,9 @@ def _parameters(row):
         given = inspect.signature(row).parameters.values()
     except (TypeError, ValueError):
         return (), ()
-    return tuple(p.name for p in given if p.kind == p.POSITIONAL_OR_KEYWORD), tuple(p.name for p in given if p.kind == p.KEYWORD_ONLY)
+    return tuple(p.name for p in given if p.kind == p.POSITIONAL_OR_KEYWORD), tuple(
+        p.name for p in given if p.kind == p.KEYWORD_ONLY
+    )
 
 
 def _plain(attribute):
@@ -87,8 +95,14 @@ def _step(node, version, device, parts):
     row = OPERATORS[kind]
     names, asked = PARAMETERS[kind]
     known = tuple(i < len(names) and names[i] in KNOWN for i in range(len(node.input)))
-    attributes = {a.name: _plain(a) for a in node.attribute if a.name not in parts and a.name not in WITHOUT_MEANING} | parts
-    attributes |= {name: value for name, value in {"version": version, "count": len(outputs), "device": device}.items() if name in asked}
+    attributes = {
+        a.name: _plain(a) for a in node.attribute if a.name not in parts and a.name not in WITHOUT_MEANING
+    } | parts
+    attributes |= {
+        name: value
+        for name, value in {"version": version, "count": len(outputs), "device": device}.items()
+        if name in asked
+    }
     return Step(kind, node.name, tuple(node.input), tuple(outputs), row, attributes, known, node.SerializeToString())
 
 
@@ -122,9 +136,17 @@ class Graph:
             raise UsageError(f"[onnx] {node.op_type} '{node.name}' has names that are not in UTF-8")
         missing = next((name for name in node.input if name not in seen), None)
         if missing is not None:
-            raise UsageError(f"[onnx] {node.op_type} '{node.name}' takes '{missing}', which nothing before it gives: nodes stand in the order in which they are computed")
+            raise UsageError(
+                f"[onnx] {node.op_type} '{node.name}' takes '{missing}', which nothing before it gives: "
+                f"nodes stand in the order in which they are computed"
+            )
         parts = {a.name: Graph(a.g, self.version, self.device, seen) for a in node.attribute if a.HasField("g")}
-        wanted = {"If": ("then_branch", "else_branch"), "Loop": ("body",), "Scan": ("body",), "SequenceMap": ("body",)}.get(node.op_type, ())
+        wanted = {
+            "If": ("then_branch", "else_branch"),
+            "Loop": ("body",),
+            "Scan": ("body",),
+            "SequenceMap": ("body",),
+        }.get(node.op_type, ())
         if not parts.keys() >= {*wanted}:
             raise UsageError(f"[onnx] {node.op_type} '{node.name}' has no {' and '.join(wanted)}")
         if twice := next((name for name in node.output if name and name in seen), None):
@@ -151,7 +173,10 @@ class Graph:
             except Exception as e:  # of what rows take for granted
                 if isinstance(e, Error) and not isinstance(e, ArgumentError | ShapeError | DTypeError):
                     raise
-                raise Unsupported(f"[onnx] {step.kind} '{step.name}' with {len(inputs)} inputs and {', '.join(step.attributes) or 'no attributes'}: {e}") from e
+                raise Unsupported(
+                    f"[onnx] {step.kind} '{step.name}' with {len(inputs)} inputs and "
+                    f"{', '.join(step.attributes) or 'no attributes'}: {e}"
+                ) from e
             results = result if isinstance(result, tuple) else (result,)
             for name, value in zip(step.outputs, results):
                 if name:
@@ -161,7 +186,9 @@ class Graph:
         return [found(scope, name) for name in self.outputs]
 
     def _now(self, name):
-        """A weight as the host knows it: while a function is captured, which reads no tensor, as it was when it was loaded."""
+        """A weight as the host knows it: while a function is captured, which reads no tensor, as it was when it was
+        loaded.
+        """
         weight = self.weights[name]
         return self.values[name] if _capturing() and hash(weight.uop) == self.small[name] else as_array(weight)
 
@@ -182,20 +209,34 @@ class Graph:
             return step.row(*given, **step.attributes)
         if step.kind not in MOVES:
             raise Unsupported(f"[onnx] {step.kind} '{step.name}' of {narrow[0]}: Cast and DequantizeLinear take it")
-        return Narrow(step.row(*(x.tensor if isinstance(x, Narrow) else x for x in given), **step.attributes), narrow[0])
+        return Narrow(
+            step.row(*(x.tensor if isinstance(x, Narrow) else x for x in given), **step.attributes), narrow[0]
+        )
 
     def _remember(self, step, inputs, scope):
         """What is computed of small weights is known to the host as well, where a shape is made of it."""
         if len(step.outputs) != 1 or not isinstance(scope.get(step.outputs[0]), Tensor):
             return
         if step.kind == "CastLike" and scope.is_known(step.inputs[0]):  # the other is known by its type
-            made, kind = scope.known.get(step.inputs[0], functools.partial(scope.get, step.inputs[0])), array_type_of(scope[step.outputs[0]])
+            made, kind = (
+                scope.known.get(step.inputs[0], functools.partial(scope.get, step.inputs[0])),
+                array_type_of(scope[step.outputs[0]]),
+            )
             scope.known[step.outputs[0]] = functools.cache(lambda: made().astype(kind))
             return
-        if step.kind not in host.BOUNDED or not inputs or not all(x is None or scope.is_known(name) and x.size <= host.LARGEST_KNOWN for name, x in zip(step.inputs, inputs)):
+        if (
+            step.kind not in host.BOUNDED
+            or not inputs
+            or not all(
+                x is None or scope.is_known(name) and x.size <= host.LARGEST_KNOWN
+                for name, x in zip(step.inputs, inputs)
+            )
+        ):
             return
         made = [scope.known.get(name, functools.partial(scope.get, name)) for name in step.inputs]
-        scope.known[step.outputs[0]] = functools.cache(lambda: host.evaluated(step, [f() for f in made], self.version)[0])
+        scope.known[step.outputs[0]] = functools.cache(
+            lambda: host.evaluated(step, [f() for f in made], self.version)[0]
+        )
 
 
 def found(scope, name):

@@ -1,4 +1,6 @@
-"""What the values of a model are: tensors, arrays that the host knows, and lists of tensors, which ONNX calls sequences."""
+"""What the values of a model are: tensors, arrays that the host knows, and lists of tensors, which ONNX calls
+sequences.
+"""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -7,12 +9,26 @@ import numpy
 
 from .._strata import Tensor, Unsupported
 
-OTHER_NAMES = {"float8_e4m3fn": "fp8e4m3", "float8_e5m2": "fp8e5m2", "float8_e4m3fnuz": "fp8e4m3fnuz", "float8_e5m2fnuz": "fp8e5m2fnuz"}
-OF_ML_DTYPES = {"bfloat16": "bfloat16"} | {mine: theirs for theirs, mine in OTHER_NAMES.items()}  # which NumPy has from elsewhere
+OTHER_NAMES = {
+    "float8_e4m3fn": "fp8e4m3",
+    "float8_e5m2": "fp8e5m2",
+    "float8_e4m3fnuz": "fp8e4m3fnuz",
+    "float8_e5m2fnuz": "fp8e5m2fnuz",
+}
+OF_ML_DTYPES = {"bfloat16": "bfloat16"} | {
+    mine: theirs for theirs, mine in OTHER_NAMES.items()
+}  # which NumPy has from elsewhere
 
 # Types that tensors do not have: what holds their values; of powers of two the exponent's bits.
 POWERS = "float8_e8m0fnu"
-NARROW = {"int4": "int8", "uint4": "uint8", "int2": "int8", "uint2": "uint8", "float4_e2m1fn": "float16", POWERS: "uint8"}
+NARROW = {
+    "int4": "int8",
+    "uint4": "uint8",
+    "int2": "int8",
+    "uint2": "uint8",
+    "float4_e2m1fn": "float16",
+    POWERS: "uint8",
+}
 NARROW_RANGE = {"int4": (-8, 7), "uint4": (0, 15), "int2": (-2, 1), "uint2": (0, 3)}
 
 
@@ -75,7 +91,9 @@ def to_tensor(value, device):
     if value.dtype.kind in "OUST" or name.startswith("float6_"):
         raise Unsupported(f"[onnx] values of type {'string' if value.dtype.kind in 'OUST' else name} are not there")
     if name in NARROW:
-        return Narrow(Tensor(value.view("uint8") if name == POWERS else value.astype(NARROW[name]), device=device), name)
+        return Narrow(
+            Tensor(value.view("uint8") if name == POWERS else value.astype(NARROW[name]), device=device), name
+        )
     if name in OF_ML_DTYPES:
         return Tensor(value.view(f"u{value.dtype.itemsize}"), device=device).bitcast(name)
     return Tensor(value, device=device)
@@ -104,7 +122,9 @@ MOST_STEPS = 1 << 18  # nodes that the loops of a call compute
 
 
 class Scope(dict):
-    """The values of a call by name. `known`: functions that give arrays of those tensors which the host can compute as well."""
+    """The values of a call by name. `known`: functions that give arrays of those tensors which the host can compute as
+    well.
+    """
 
     def __init__(self, values=(), known=(), budget=None):
         super().__init__(values)

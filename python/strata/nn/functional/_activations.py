@@ -5,8 +5,10 @@ from .. import activations as _own
 from ._shared import rounded_once, stored
 
 __all__ = [
-    "celu", "celu_", "elu", "elu_", "gelu", "glu", "gumbel_softmax", "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "hardtanh_", "leaky_relu", "leaky_relu_", "log_softmax", "logsigmoid",
-    "mish", "prelu", "relu", "relu6", "relu_", "rrelu", "rrelu_", "selu", "selu_", "sigmoid", "silu", "softmax", "softmin", "softplus", "softshrink", "softsign", "tanh", "tanhshrink", "threshold", "threshold_",
+    "celu", "celu_", "elu", "elu_", "gelu", "glu", "gumbel_softmax", "hardshrink", "hardsigmoid", "hardswish",
+    "hardtanh", "hardtanh_", "leaky_relu", "leaky_relu_", "log_softmax", "logsigmoid",
+    "mish", "prelu", "relu", "relu6", "relu_", "rrelu", "rrelu_", "selu", "selu_", "sigmoid", "silu", "softmax",
+    "softmin", "softplus", "softshrink", "softsign", "tanh", "tanhshrink", "threshold", "threshold_",
 ]  # fmt: skip
 
 
@@ -106,7 +108,9 @@ def _in_place(function):
     return stores
 
 
-relu_, hardtanh_, leaky_relu_, elu_, selu_, celu_, rrelu_, threshold_ = map(_in_place, (relu, hardtanh, leaky_relu, elu, selu, celu, rrelu, threshold))
+relu_, hardtanh_, leaky_relu_, elu_, selu_, celu_, rrelu_, threshold_ = map(
+    _in_place, (relu, hardtanh, leaky_relu, elu, selu, celu, rrelu, threshold)
+)
 
 
 def sigmoid(input):
@@ -176,7 +180,9 @@ def hardshrink(input, lambd=0.5):
 def prelu(input, weight):
     """x, or weight * x below 0: weight of one element, or one for each channel, which is axis 1."""
     if weight.size != 1 and (weight.ndim != 1 or input.ndim < 2 or weight.size != input.shape[1]):
-        raise UsageError(f"[prelu] weight of shape {weight.shape} for shape {input.shape}: one element, or one for each of axis 1")
+        raise UsageError(
+            f"[prelu] weight of shape {weight.shape} for shape {input.shape}: one element, or one for each of axis 1"
+        )
     slope = weight.reshape(1, -1, *[1] * (input.ndim - 2)) if weight.size != 1 else weight.reshape(())
     return (input > 0).where(input, input * slope)
 
@@ -187,7 +193,9 @@ def _axis(x, dim):
 
 
 def softmax(input, dim=None, _stacklevel=3, dtype=None):
-    """exp(x) / sum(exp(x)) along an axis, of input cast to dtype first. No dim: 0 of at most one or of three axes, else 1."""
+    """exp(x) / sum(exp(x)) along an axis, of input cast to dtype first. No dim: 0 of at most one or of three axes, else
+    1.
+    """
     x = input if dtype is None else input.cast(dtype)
     return x.softmax(_axis(x, dim))
 
@@ -205,7 +213,9 @@ def log_softmax(input, dim=None, _stacklevel=3, dtype=None):
 
 @rounded_once
 def gumbel_softmax(logits, tau=1, hard=False, eps=1e-10, dim=-1):
-    """softmax((logits + Gumbel noise) / tau); hard: 1 at the largest and 0 elsewhere, with the gradient of the soft one. eps is not used."""
+    """softmax((logits + Gumbel noise) / tau); hard: 1 at the largest and 0 elsewhere, with the gradient of the soft
+    one. eps is not used.
+    """
     noise = -(-Tensor.rand(logits.shape, device=logits.device).log()).log()
     soft = ((logits + noise.cast(logits.dtype)) / tau).softmax(dim)
     if not hard:

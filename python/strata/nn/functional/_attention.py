@@ -3,26 +3,32 @@
 import math
 
 from ..._strata import ShapeError, Tensor, UsageError, cat
-from ...functional import linear
-from ...functional import scaled_dot_product_attention as _own
-from ._shared import rounded_once
+from ...functional import linear, scaled_dot_product_attention as _own
 from ._dropouts import dropout
+from ._shared import rounded_once
 
 __all__ = ["multi_head_attention_forward", "scaled_dot_product_attention"]
 
 _NEVER = -math.inf
 
 
-def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False):
-    """softmax(query @ key^T * scale + attn_mask) @ value: query (..., n, d), key (..., m, d), value (..., m, e) -> (..., n, e).
+def scaled_dot_product_attention(
+    query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False
+):
+    """softmax(query @ key^T * scale + attn_mask) @ value: query (..., n, d), key (..., m, d), value (..., m, e) ->
+    (..., n, e).
 
-    attn_mask broadcasts to (..., n, m): bool (true: may attend), or a float that is added. dropout_p: each weight is left out
-    with that probability. is_causal: query i sees key j where j <= i, and there is no attn_mask. scale: 1 / sqrt(d) by default.
-    enable_gqa: the heads of key and value, axis -3, are fewer, and each serves a group of query's. A query that may see no key
-    gives 0.
+    attn_mask broadcasts to (..., n, m): bool (true: may attend), or a float that is added. dropout_p: each weight is
+    left out
+    with that probability. is_causal: query i sees key j where j <= i, and there is no attn_mask. scale: 1 / sqrt(d) by
+    default.
+    enable_gqa: the heads of key and value, axis -3, are fewer, and each serves a group of query's. A query that may see
+    no key gives 0.
     """
     if is_causal and attn_mask is not None:
-        raise UsageError("[scaled_dot_product_attention] is_causal=True goes without attn_mask: put the causal part into the mask")
+        raise UsageError(
+            "[scaled_dot_product_attention] is_causal=True goes without attn_mask: put the causal part into the mask"
+        )
     if enable_gqa:
         key, value = (_for_each(query, x) for x in (key, value))
     if not dropout_p:
@@ -33,7 +39,10 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
 def _for_each(query, x):
     """Heads of keys or values, repeated for those of the queries."""
     if query.ndim < 3 or x.ndim < 3 or query.shape[-3] % max(x.shape[-3], 1):
-        raise ShapeError(f"[scaled_dot_product_attention] shapes {query.shape} and {x.shape}: query's heads, axis -3, are not a multiple of theirs")
+        raise ShapeError(
+            f"[scaled_dot_product_attention] shapes {query.shape} and {x.shape}: query's heads, axis -3, "
+            f"are not a multiple of theirs"
+        )
     times = query.shape[-3] // x.shape[-3]
     return x.repeat(times, -3) if times > 1 else x
 
@@ -68,13 +77,37 @@ def _added(mask, more):
 
 @rounded_once
 def multi_head_attention_forward(
-    query, key, value, embed_dim_to_check, num_heads, in_proj_weight, in_proj_bias, bias_k, bias_v, add_zero_attn, dropout_p, out_proj_weight, out_proj_bias, training=True, key_padding_mask=None,
-    need_weights=True, attn_mask=None, use_separate_proj_weight=False, q_proj_weight=None, k_proj_weight=None, v_proj_weight=None, static_k=None, static_v=None, average_attn_weights=True, is_causal=False,
-):  # fmt: skip
+    query,
+    key,
+    value,
+    embed_dim_to_check,
+    num_heads,
+    in_proj_weight,
+    in_proj_bias,
+    bias_k,
+    bias_v,
+    add_zero_attn,
+    dropout_p,
+    out_proj_weight,
+    out_proj_bias,
+    training=True,
+    key_padding_mask=None,
+    need_weights=True,
+    attn_mask=None,
+    use_separate_proj_weight=False,
+    q_proj_weight=None,
+    k_proj_weight=None,
+    v_proj_weight=None,
+    static_k=None,
+    static_v=None,
+    average_attn_weights=True,
+    is_causal=False,
+):
     """Attention of several heads: query (n, batch, width), key and value (m, batch, width), or all without batch.
 
-    Masks are bool (true: may NOT attend) or added: key_padding_mask (batch, m), attn_mask (n, m) or (batch * heads, n, m).
-    Gives the result and, where need_weights, the weights (batch, n, m), the mean over heads, or (batch, heads, n, m).
+    Masks are bool (true: may NOT attend) or added: key_padding_mask (batch, m), attn_mask (n, m) or (batch * heads, n,
+    m). Gives the result and, where need_weights, the weights (batch, n, m), the mean over heads, or (batch, heads, n,
+    m).
     """
     single = query.ndim == 2
     if single:
@@ -82,21 +115,36 @@ def multi_head_attention_forward(
         key_padding_mask = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)
     n, batch, width = query.shape
     if width != embed_dim_to_check or width % num_heads:
-        raise ShapeError(f"[multi_head_attention_forward] width {width}: it must be {embed_dim_to_check}, and a multiple of {num_heads} heads")
+        raise ShapeError(
+            f"[multi_head_attention_forward] width {width}: it must be {embed_dim_to_check}, "
+            f"and a multiple of {num_heads} heads"
+        )
     if is_causal and attn_mask is None:
         raise UsageError("[multi_head_attention_forward] is_causal says that attn_mask is causal: give the mask too")
-    q, k, v = _projections(query, key, value, in_proj_weight, in_proj_bias, (q_proj_weight, k_proj_weight, v_proj_weight) if use_separate_proj_weight else None)
+    q, k, v = _projections(
+        query,
+        key,
+        value,
+        in_proj_weight,
+        in_proj_bias,
+        (q_proj_weight, k_proj_weight, v_proj_weight) if use_separate_proj_weight else None,
+    )
     if bias_k is not None and bias_v is not None:
         k, v = (cat([x, bias.expand(1, batch, width)]) for x, bias in ((k, bias_k), (v, bias_v)))
     q, k, v = (x.reshape(x.shape[0], batch, num_heads, x.shape[2] // num_heads).permute(1, 2, 0, 3) for x in (q, k, v))
-    k, v = (own if given is None else given.reshape(batch, num_heads, *given.shape[1:]) for own, given in ((k, static_k), (v, static_v)))
+    k, v = (
+        own if given is None else given.reshape(batch, num_heads, *given.shape[1:])
+        for own, given in ((k, static_k), (v, static_v))
+    )
     more = (bias_k is not None) + bool(add_zero_attn)
     if add_zero_attn:
         k, v = (x.pad([(0, 0), (0, 0), (0, 1), (0, 0)]) for x in (k, v))
     if attn_mask is not None:
         attn_mask = attn_mask.reshape(batch, num_heads, *attn_mask.shape[1:]) if attn_mask.ndim == 3 else attn_mask
         attn_mask = attn_mask.pad([*[(0, 0)] * (attn_mask.ndim - 1), (0, more)])
-    padding = None if key_padding_mask is None else key_padding_mask.reshape(batch, 1, 1, -1).pad([*[(0, 0)] * 3, (0, more)])
+    padding = (
+        None if key_padding_mask is None else key_padding_mask.reshape(batch, 1, 1, -1).pad([*[(0, 0)] * 3, (0, more)])
+    )
     out, weights = _weighted(q, k, v, _added(attn_mask, padding), dropout_p if training else 0.0, False, None)
     out = linear(out.permute(2, 0, 1, 3).reshape(n, batch, width), out_proj_weight, out_proj_bias)
     weights = None if not need_weights else weights.mean(1) if average_attn_weights else weights

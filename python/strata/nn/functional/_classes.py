@@ -3,13 +3,20 @@
 import math
 
 from ..._strata import DTypeError, ShapeError, Tensor, UsageError
-from ...functional import cross_entropy as _picked
-from ...functional import linear
+from ...functional import cross_entropy as _picked, linear
 from .. import losses as _own
-from ._shared import reduced, rounded_once
 from ._activations import logsigmoid
+from ._shared import reduced, rounded_once
 
-__all__ = ["cross_entropy", "ctc_loss", "linear_cross_entropy", "multi_margin_loss", "multilabel_margin_loss", "multilabel_soft_margin_loss", "nll_loss"]
+__all__ = [
+    "cross_entropy",
+    "ctc_loss",
+    "linear_cross_entropy",
+    "multi_margin_loss",
+    "multilabel_margin_loss",
+    "multilabel_soft_margin_loss",
+    "nll_loss",
+]
 
 
 def _reduction(reduction, size_average, reduce):
@@ -39,10 +46,14 @@ def _mean_of(losses, counted, weights, reduction):
 
 
 @rounded_once
-def cross_entropy(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean", label_smoothing=0.0):
-    """-log_softmax(input) at the target: input (n, classes, ...) or (classes,), target integers (n, ...) or (), or probabilities of input's shape.
+def cross_entropy(
+    input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean", label_smoothing=0.0
+):
+    """-log_softmax(input) at the target: input (n, classes, ...) or (classes,), target integers (n, ...) or (), or
+    probabilities of input's shape.
 
-    weight (classes,): of each class; the mean of integer targets is by weight. ignore_index: a target that counts for nothing.
+    weight (classes,): of each class; the mean of integer targets is by weight. ignore_index: a target that counts for
+    nothing.
     label_smoothing: so much of a target is spread evenly over all classes.
     """
     axis, reduction = _class_axis(input), _reduction(reduction, size_average, reduce)
@@ -75,22 +86,45 @@ def _of_probabilities(x, target, axis, along, reduction, label_smoothing):
 
 
 @rounded_once
-def linear_cross_entropy(input, linear_weight, target, *, linear_bias=None, weight=None, reduction="mean", ignore_index=None, label_smoothing=0.0, options=None):
+def linear_cross_entropy(
+    input,
+    linear_weight,
+    target,
+    *,
+    linear_bias=None,
+    weight=None,
+    reduction="mean",
+    ignore_index=None,
+    label_smoothing=0.0,
+    options=None,
+):
     """cross_entropy(linear(input, linear_weight, linear_bias), target): input (n, in) or (in,). options: None."""
     if options is not None:
         raise UsageError("[linear_cross_entropy] options: the schedule decides here; leave it out")
     ignored = -100 if ignore_index is None else ignore_index
-    return cross_entropy(linear(input, linear_weight, linear_bias), target, weight, ignore_index=ignored, reduction=reduction, label_smoothing=label_smoothing)
+    return cross_entropy(
+        linear(input, linear_weight, linear_bias),
+        target,
+        weight,
+        ignore_index=ignored,
+        reduction=reduction,
+        label_smoothing=label_smoothing,
+    )
 
 
 @rounded_once
 def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"):
-    """-input at the target, times the weight of its class: input (n, classes, ...) or (classes,), target integers (n, ...) or (). The mean is by weight."""
+    """-input at the target, times the weight of its class: input (n, classes, ...) or (classes,), target integers (n,
+    ...) or (). The mean is by weight.
+    """
     axis, reduction = _class_axis(input), _reduction(reduction, size_average, reduce)
     _checked_weight("nll_loss", weight, input.shape[axis])
     if target.dtype.is_float or target.shape != (*input.shape[:axis], *input.shape[axis + 1 :]):
         kind = DTypeError if target.dtype.is_float else ShapeError
-        raise kind(f"[nll_loss] input {input.shape} and target {target.shape} of {target.dtype.name}: integers (n, ...) for (n, classes, ...)")
+        raise kind(
+            f"[nll_loss] input {input.shape} and target {target.shape} of {target.dtype.name}: integers (n, "
+            f"...) for (n, classes, ...)"
+        )
     counted = target != ignore_index
     target = counted.where(target, 0)
     weights = None if weight is None else weight.take(target)
@@ -104,10 +138,11 @@ def _lengths(given):
 
 @rounded_once
 def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reduction="mean", zero_infinity=False):
-    """Connectionist temporal classification: log_probs (steps, n, classes) or (steps, classes), targets (n, most labels) or all labels behind one another.
+    """Connectionist temporal classification: log_probs (steps, n, classes) or (steps, classes), targets (n, most
+    labels) or all labels behind one another.
 
-    Lengths are n integers. mean divides each loss by its number of labels first. An alignment that is impossible gives inf, or 0
-    and no gradient where zero_infinity.
+    Lengths are n integers. mean divides each loss by its number of labels first. An alignment that is impossible gives
+    inf, or 0 and no gradient where zero_infinity.
     """
     single = log_probs.ndim == 2
     lengths = _lengths([target_lengths] if isinstance(target_lengths, int) else target_lengths)
@@ -119,7 +154,11 @@ def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reducti
         starts = [sum(lengths[:i]) for i in range(len(lengths))]
         most = max([1, *lengths])
         padded = targets.pad([(0, most)])
-        targets = padded.take(Tensor([[start + i for i in range(most)] for start in starts], "int64", targets.device).reshape(len(lengths), most))
+        targets = padded.take(
+            Tensor([[start + i for i in range(most)] for start in starts], "int64", targets.device).reshape(
+                len(lengths), most
+            )
+        )
     losses = _own.ctc(rows, targets, steps, lengths, blank, "none")
     losses = (losses < 1e29).where(losses, 0 if zero_infinity else math.inf)
     if reduction == "mean":
@@ -129,7 +168,9 @@ def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reducti
 
 @rounded_once
 def multi_margin_loss(input, target, p=1, margin=1.0, weight=None, size_average=None, reduce=None, reduction="mean"):
-    """The mean over other classes of max(0, margin - x[target] + x)^p, times the weight of the target's class: input (n, classes) or (classes,)."""
+    """The mean over other classes of max(0, margin - x[target] + x)^p, times the weight of the target's class: input
+    (n, classes) or (classes,).
+    """
     if p not in (1, 2):
         raise UsageError(f"[multi_margin_loss] p {p}: use 1 or 2")
     axis = _class_axis(input)
@@ -144,9 +185,13 @@ def multi_margin_loss(input, target, p=1, margin=1.0, weight=None, size_average=
 
 @rounded_once
 def multilabel_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
-    """sum(max(0, 1 - (x[right] - x[other]))) / classes over all right and other classes; a row of target lists the right ones, up to a -1."""
+    """sum(max(0, 1 - (x[right] - x[other]))) / classes over all right and other classes; a row of target lists the
+    right ones, up to a -1.
+    """
     if target.shape != input.shape or input.ndim not in (1, 2):
-        raise ShapeError(f"[multilabel_margin_loss] shapes {input.shape} and {target.shape}: (n, classes) or (classes,), both alike")
+        raise ShapeError(
+            f"[multilabel_margin_loss] shapes {input.shape} and {target.shape}: (n, classes) or (classes,), both alike"
+        )
     classes = input.shape[-1]
     listed = (target < 0).cast("int64").cumsum(-1) == 0
     place = listed.where(target, 0)

@@ -1,7 +1,7 @@
 """Convolutions by torch's arguments: (n, channels, sizes) of one to three sizes, or one of them without n."""
 
-from ..._strata import ShapeError, UsageError
 from ... import functional as _own
+from ..._strata import ShapeError, UsageError
 from ._shared import each, rounded_once
 
 __all__ = [f"{kind}{n}d" for kind in ("conv", "conv_transpose") for n in (1, 2, 3)] + ["conv_tbc"]
@@ -21,7 +21,9 @@ def _same(name, x, weight, stride, dilation):
     """(x, padding) of as many places as x has elements: where the zeros are odd, the last one stands behind."""
     axes = x.ndim - 2
     if set(each(name, "stride", stride, axes)) != {1}:
-        raise UsageError(f"[{name}] padding='same' with stride {stride}: places are as many as elements for stride 1 alone")
+        raise UsageError(
+            f"[{name}] padding='same' with stride {stride}: places are as many as elements for stride 1 alone"
+        )
     totals = [d * (k - 1) for d, k in zip(each(name, "dilation", dilation, axes), weight.shape[2:])]
     if any(total % 2 for total in totals):
         x = x.pad([(0, 0), (0, 0), *[(0, total % 2) for total in totals]])
@@ -42,7 +44,8 @@ def _conv(axes):
         return batched(name, axes, of, input)
 
     conv.__name__ = conv.__qualname__ = name
-    conv.__doc__ = f"""Cross-correlation of (n, in, {axes} sizes), or of one without n, with weight (out, in / groups, window), plus bias (out,).
+    conv.__doc__ = f"""Cross-correlation of (n, in, {axes} sizes), or of one without n, with weight (out, in / groups,
+    window), plus bias (out,).
 
     padding: zeros on both sides; 'same' for as many places as there are elements, 'valid' for none."""
     return conv
@@ -50,13 +53,25 @@ def _conv(axes):
 
 def _transposed(name, x, weight, bias, stride, padding, output_padding, groups, dilation):
     axes = x.ndim - 2
-    steps, around, beyond, apart = (each(name, *pair, axes) for pair in (("stride", stride), ("padding", padding), ("output_padding", output_padding), ("dilation", dilation)))
+    steps, around, beyond, apart = (
+        each(name, *pair, axes)
+        for pair in (
+            ("stride", stride),
+            ("padding", padding),
+            ("output_padding", output_padding),
+            ("dilation", dilation),
+        )
+    )
     if any(more >= max(s, d) for more, s, d in zip(beyond, steps, apart)):
-        raise UsageError(f"[{name}] output_padding {output_padding}: below the stride {stride} or the dilation {dilation}")
+        raise UsageError(
+            f"[{name}] output_padding {output_padding}: below the stride {stride} or the dilation {dilation}"
+        )
     reach = [d * (k - 1) for d, k in zip(apart, weight.shape[2:])]
     if all(p <= r for p, r in zip(around, reach)) and all(more < s for more, s in zip(beyond, steps)):
         return _own.conv_transpose(x, weight, bias, stride, padding, output_padding, dilation, groups)
-    whole = _own.conv_transpose(x, weight, None, stride, 0, 0, dilation, groups).pad([(0, 0), (0, 0), *[(0, more) for more in beyond]])
+    whole = _own.conv_transpose(x, weight, None, stride, 0, 0, dilation, groups).pad(
+        [(0, 0), (0, 0), *[(0, more) for more in beyond]]
+    )
     if any(n <= 2 * p for n, p in zip(whole.shape[2:], around)):
         raise ShapeError(f"[{name}] padding {padding} leaves nothing of {whole.shape[2:]}")
     y = whole.shrink([(0, n) for n in whole.shape[:2]] + [(p, n - p) for n, p in zip(whole.shape[2:], around)])
@@ -67,11 +82,17 @@ def _conv_transpose(axes):
     name = f"conv_transpose{axes}d"
 
     def conv_transpose(input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
-        return batched(name, axes, lambda x: _transposed(name, x, weight, bias, stride, padding, output_padding, groups, dilation), input)
+        return batched(
+            name,
+            axes,
+            lambda x: _transposed(name, x, weight, bias, stride, padding, output_padding, groups, dilation),
+            input,
+        )
 
     conv_transpose.__name__ = conv_transpose.__qualname__ = name
-    conv_transpose.__doc__ = f"""The gradient of conv{axes}d by its input: (n, in, {axes} sizes), or one without n, weight (in, out / groups, window)
-    -> (n, out, (sizes - 1) * stride + dilation * (window - 1) + 1 - 2 * padding + output_padding)."""
+    conv_transpose.__doc__ = f"""The gradient of conv{axes}d by its input: (n, in, {axes} sizes), or one without n,
+    weight (in, out / groups, window) -> (n, out, (sizes - 1) * stride + dilation * (window - 1) + 1 - 2 * padding +
+    output_padding)."""
     return conv_transpose
 
 

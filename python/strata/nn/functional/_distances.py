@@ -34,7 +34,11 @@ def pdist(input, p=2):
     if input.ndim != 2:
         raise ShapeError(f"[pdist] shape {input.shape}: it takes (n, width)")
     pairs = itertools.combinations(range(input.shape[0]), 2)
-    first, second = (Tensor(rows, "int64", input.device) for rows in zip(*pairs)) if input.shape[0] > 1 else [Tensor.zeros(0, dtype="int64")] * 2
+    first, second = (
+        (Tensor(rows, "int64", input.device) for rows in zip(*pairs))
+        if input.shape[0] > 1
+        else [Tensor.zeros(0, dtype="int64")] * 2
+    )
     return _norm(input.take(first, 0) - input.take(second, 0), p, -1)
 
 

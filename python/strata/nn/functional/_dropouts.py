@@ -34,12 +34,20 @@ def _of_channels(axes):
         # Of three axes dropout2d takes (n, channels, size), as torch does.
         batched = input.ndim == axes + 2 or (axes == 2 and input.ndim == 3)
         if not batched and input.ndim != axes + 1:
-            raise ShapeError(f"[{name}] shape {input.shape}: it takes (n, channels, {axes} sizes), or one of them without n")
+            raise ShapeError(
+                f"[{name}] shape {input.shape}: it takes (n, channels, {axes} sizes), or one of them without n"
+            )
         kept = 2 if batched else 1
-        return stored(input, _dropped(input, p, (*input.shape[:kept], *[1] * (input.ndim - kept))), inplace) if training and p else input
+        return (
+            stored(input, _dropped(input, p, (*input.shape[:kept], *[1] * (input.ndim - kept))), inplace)
+            if training and p
+            else input
+        )
 
     channels.__name__ = channels.__qualname__ = f"dropout{axes}d"
-    channels.__doc__ = f"Each channel of (n, channels, {axes} sizes), or without n, 0 with probability p, the others divided by 1 - p."
+    channels.__doc__ = (
+        f"Each channel of (n, channels, {axes} sizes), or without n, 0 with probability p, the others divided by 1 - p."
+    )
     return channels
 
 
@@ -56,7 +64,9 @@ def _self_normalised(x, p, shape):
 
 
 def alpha_dropout(input, p=0.5, training=False, inplace=False):
-    """Each element what selu tends to with probability p, then all scaled and moved so that mean 0 and variance 1 stay."""
+    """Each element what selu tends to with probability p, then all scaled and moved so that mean 0 and variance 1
+    stay.
+    """
     _checked("alpha_dropout", p)
     return stored(input, _self_normalised(input, p, input.shape), inplace) if training and p else input
 

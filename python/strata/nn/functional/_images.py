@@ -4,15 +4,27 @@ import math
 
 from ... import functional as _own
 from ..._strata import ShapeError, Tensor, UsageError, stack
-from ._shared import each, listed, rounded_once, taken
 from ._convolutions import batched
 from ._resize import _CUBIC
+from ._shared import each, listed, rounded_once, taken
 
-__all__ = ["affine_grid", "channel_shuffle", "fold", "grid_sample", "native_channel_shuffle", "pad", "pixel_shuffle", "pixel_unshuffle", "unfold"]
+__all__ = [
+    "affine_grid",
+    "channel_shuffle",
+    "fold",
+    "grid_sample",
+    "native_channel_shuffle",
+    "pad",
+    "pixel_shuffle",
+    "pixel_unshuffle",
+    "unfold",
+]
 
 
 def pad(input, pad, mode="constant", value=None):
-    """By pairs (before, after) for the last axes, the last one first; numbers below 0 take away. mode: constant, filled with value (0), reflect, replicate or circular."""
+    """By pairs (before, after) for the last axes, the last one first; numbers below 0 take away. mode: constant, filled
+    with value (0), reflect, replicate or circular.
+    """
     if len(pad) % 2 or len(pad) > 2 * input.ndim:
         raise UsageError(f"[pad] {len(pad)} numbers for {input.ndim} axes: a pair an axis, from the last one on")
     pairs = [(0, 0)] * (input.ndim - len(pad) // 2) + [(pad[i], pad[i + 1]) for i in range(len(pad) - 2, -2, -2)]
@@ -24,7 +36,9 @@ def pad(input, pad, mode="constant", value=None):
         raise UsageError(f"[pad] {tuple(pad)} goes more than once around the sizes of shape {input.shape}")
     from ... import _namespace
 
-    grown = _namespace.pad(input, [tuple(max(n, 0) for n in pair) for pair in pairs], mode, 0 if value is None else value)
+    grown = _namespace.pad(
+        input, [tuple(max(n, 0) for n in pair) for pair in pairs], mode, 0 if value is None else value
+    )
     if all(n >= 0 for n in pad):
         return grown
     bounds = [(max(-a, 0), n - max(-b, 0)) for n, (a, b) in zip(grown.shape, pairs)]
@@ -37,7 +51,9 @@ def pixel_shuffle(input, upscale_factor):
     """(..., channels * r^2, height, width) -> (..., channels, height * r, width * r)."""
     r, *rest = upscale_factor, *input.shape
     if len(rest) < 3 or r < 1 or rest[-3] % (r * r):
-        raise ShapeError(f"[pixel_shuffle] shape {input.shape} by {r}: the channels, axis -3, are no multiple of {r * r}")
+        raise ShapeError(
+            f"[pixel_shuffle] shape {input.shape} by {r}: the channels, axis -3, are no multiple of {r * r}"
+        )
     *lead, channels, height, width = rest
     x = input.reshape(math.prod(lead), channels // (r * r), r, r, height, width)
     return x.permute(0, 1, 4, 2, 5, 3).reshape(*lead, channels // (r * r), height * r, width * r)
@@ -47,7 +63,9 @@ def pixel_unshuffle(input, downscale_factor):
     """(..., channels, height * r, width * r) -> (..., channels * r^2, height, width)."""
     r, *rest = downscale_factor, *input.shape
     if len(rest) < 3 or r < 1 or rest[-1] % r or rest[-2] % r:
-        raise ShapeError(f"[pixel_unshuffle] shape {input.shape} by {r}: height and width, the last axes, are no multiples of it")
+        raise ShapeError(
+            f"[pixel_unshuffle] shape {input.shape} by {r}: height and width, the last axes, are no multiples of it"
+        )
     *lead, channels, height, width = rest
     x = input.reshape(math.prod(lead), channels, height // r, r, width // r, r)
     return x.permute(0, 1, 3, 5, 2, 4).reshape(*lead, channels * r * r, height // r, width // r)
@@ -56,7 +74,10 @@ def pixel_unshuffle(input, downscale_factor):
 def channel_shuffle(input, groups):
     """(n, channels, sizes): the first channels of all groups, then the second ones, ..."""
     if input.ndim < 3 or groups < 1 or input.shape[1] % groups:
-        raise ShapeError(f"[channel_shuffle] shape {input.shape} in {groups} groups: (n, channels, sizes), channels a multiple of them")
+        raise ShapeError(
+            f"[channel_shuffle] shape {input.shape} in {groups} groups: (n, channels, sizes), "
+            f"channels a multiple of them"
+        )
     n, channels, *sizes = input.shape
     return input.reshape(n, groups, channels // groups, *sizes).transpose(1, 2).reshape(input.shape)
 
@@ -68,40 +89,76 @@ def native_channel_shuffle(input, groups):
 
 def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
     """Patches of (n, channels, height, width), or of one without n, as columns: (n, channels * window, places)."""
-    window, apart, around, steps = (each("unfold", *pair, 2) for pair in (("kernel_size", kernel_size), ("dilation", dilation), ("padding", padding), ("stride", stride)))
+    window, apart, around, steps = (
+        each("unfold", *pair, 2)
+        for pair in (("kernel_size", kernel_size), ("dilation", dilation), ("padding", padding), ("stride", stride))
+    )
 
     def of(x):
         x = x.pad([(0, 0), (0, 0), *[(p, p) for p in around]])
         found = _own.windows(x, window, steps, apart)
-        return found.permute(0, 1, 4, 5, 2, 3).reshape(x.shape[0], x.shape[1] * math.prod(window), math.prod(found.shape[2:4]))
+        return found.permute(0, 1, 4, 5, 2, 3).reshape(
+            x.shape[0], x.shape[1] * math.prod(window), math.prod(found.shape[2:4])
+        )
 
     return batched("unfold", 2, of, input)
 
 
 @rounded_once
 def fold(input, output_size, kernel_size, dilation=1, padding=0, stride=1):
-    """Columns (n, channels * window, places), or those of one, added up where unfold takes them from: (n, channels, *output_size)."""
-    sizes, window, apart, around, steps = (each("fold", *pair, 2) for pair in (("output_size", output_size), ("kernel_size", kernel_size), ("dilation", dilation), ("padding", padding), ("stride", stride)))
+    """Columns (n, channels * window, places), or those of one, added up where unfold takes them from: (n, channels,
+    *output_size).
+    """
+    sizes, window, apart, around, steps = (
+        each("fold", *pair, 2)
+        for pair in (
+            ("output_size", output_size),
+            ("kernel_size", kernel_size),
+            ("dilation", dilation),
+            ("padding", padding),
+            ("stride", stride),
+        )
+    )
     x = input if input.ndim == 3 else input.unsqueeze(0)
     places = [(n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, d, p, s in zip(sizes, window, apart, around, steps)]
     if x.ndim != 3 or x.shape[1] % math.prod(window) or x.shape[2] != math.prod(places):
-        raise ShapeError(f"[fold] shape {input.shape} for kernel_size {window} and output_size {sizes}: it takes (n, channels * {math.prod(window)}, {math.prod(places)})")
-    x = x.reshape(x.shape[0], x.shape[1] // math.prod(window), *window, *places).movedim(4, 3)  # an axis of places behind that of the window
+        raise ShapeError(
+            f"[fold] shape {input.shape} for kernel_size {window} and output_size {sizes}: it takes (n, "
+            f"channels * {math.prod(window)}, {math.prod(places)})"
+        )
+    x = x.reshape(x.shape[0], x.shape[1] // math.prod(window), *window, *places).movedim(
+        4, 3
+    )  # an axis of places behind that of the window
     for n, k, d, p, s, m in zip(sizes, window, apart, around, steps, places):
-        to = [[j * m + (y + p - j * d) // s for j in listed("fold", k) if (y + p - j * d) % s == 0 and 0 <= (y + p - j * d) // s < m] for y in listed("fold", n)]
+        to = [
+            [
+                j * m + (y + p - j * d) // s
+                for j in listed("fold", k)
+                if (y + p - j * d) % s == 0 and 0 <= (y + p - j * d) // s < m
+            ]
+            for y in listed("fold", n)
+        ]
         x = taken(x.flatten(2, 3), 2, to).sum(-1).movedim(2, -1)
     return x if input.ndim == 3 else x.squeeze(0)
 
 
 def affine_grid(theta, size, align_corners=None):
-    """Places for grid_sample that affine maps theta (n, 2, 3) or (n, 3, 4) give: size (n, channels, sizes) -> (n, sizes, 2 or 3)."""
+    """Places for grid_sample that affine maps theta (n, 2, 3) or (n, 3, 4) give: size (n, channels, sizes) -> (n,
+    sizes, 2 or 3).
+    """
     axes = len(size) - 2
     if axes not in (2, 3) or theta.shape != (size[0], axes, axes + 1):
-        raise ShapeError(f"[affine_grid] theta {theta.shape} for size {tuple(size)}: (n, 2, 3) for two sizes, (n, 3, 4) for three")
+        raise ShapeError(
+            f"[affine_grid] theta {theta.shape} for size {tuple(size)}: (n, 2, 3) for two sizes, (n, 3, 4) for three"
+        )
 
     def line(n):
         all = listed("affine_grid", n)
-        places = [2 * i / (n - 1) - 1 if n > 1 else 0.0 for i in all] if align_corners else [(2 * i + 1) / n - 1 for i in all]
+        places = (
+            [2 * i / (n - 1) - 1 if n > 1 else 0.0 for i in all]
+            if align_corners
+            else [(2 * i + 1) / n - 1 for i in all]
+        )
         return Tensor(places, wide, theta.device)
 
     wide = theta.dtype if theta.dtype.itemsize >= 4 else "float32"
@@ -177,7 +234,10 @@ def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corner
     """
     axes = input.ndim - 2
     if axes not in (2, 3) or grid.ndim != axes + 2 or grid.shape[0] != input.shape[0] or grid.shape[-1] != axes:
-        raise ShapeError(f"[grid_sample] shapes {input.shape} and {grid.shape}: (n, channels, height, width) and (n, ..., 2), or three sizes and 3")
+        raise ShapeError(
+            f"[grid_sample] shapes {input.shape} and {grid.shape}: (n, channels, height, width) and (n, ..., 2), "
+            f"or three sizes and 3"
+        )
     if mode not in ("bilinear", "nearest", "bicubic") or (mode == "bicubic" and axes == 3):
         raise UsageError(f"[grid_sample] mode '{mode}': use bilinear or nearest, for two sizes also bicubic")
     if padding_mode not in ("zeros", "border", "reflection"):

@@ -1,17 +1,21 @@
-"""Losses of values by torch's names; those over classes are in _classes.py. size_average and reduce, where given, stand for reduction."""
+"""Losses of values by torch's names; those over classes are in _classes.py. size_average and reduce, where given, stand
+for reduction.
+"""
 
 import math
 
 from ..._checks import called, shown
 from ..._strata import ShapeError, Tensor, UsageError
 from .. import losses as _own
-from ._shared import reduced, rounded_once
 from ._activations import logsigmoid
 from ._distances import cosine_similarity, pairwise_distance
+from ._shared import reduced, rounded_once
 
 __all__ = [
-    "binary_cross_entropy", "binary_cross_entropy_with_logits", "cosine_embedding_loss", "gaussian_nll_loss", "hinge_embedding_loss", "huber_loss", "kl_div", "l1_loss", "margin_ranking_loss",
-    "mse_loss", "poisson_nll_loss", "smooth_l1_loss", "soft_margin_loss", "triplet_margin_loss", "triplet_margin_with_distance_loss",
+    "binary_cross_entropy", "binary_cross_entropy_with_logits", "cosine_embedding_loss", "gaussian_nll_loss",
+    "hinge_embedding_loss", "huber_loss", "kl_div", "l1_loss", "margin_ranking_loss",
+    "mse_loss", "poisson_nll_loss", "smooth_l1_loss", "soft_margin_loss", "triplet_margin_loss",
+    "triplet_margin_with_distance_loss",
 ]  # fmt: skip
 
 
@@ -59,14 +63,20 @@ def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
 
 @rounded_once
 def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
-    """-(target log x + (1 - target) log(1 - x)) of probabilities x, times weight, which broadcasts; logarithms not below -100."""
+    """-(target log x + (1 - target) log(1 - x)) of probabilities x, times weight, which broadcasts; logarithms not
+    below -100.
+    """
     loss = _own.binary_cross_entropy(input, target, "none")
     return reduced(loss if weight is None else loss * weight, reduction, size_average, reduce)
 
 
 @rounded_once
-def binary_cross_entropy_with_logits(input, target, weight=None, size_average=None, reduce=None, reduction="mean", pos_weight=None):
-    """binary_cross_entropy of sigmoid(x), without overflow. pos_weight broadcasts, and multiplies the part of target."""
+def binary_cross_entropy_with_logits(
+    input, target, weight=None, size_average=None, reduce=None, reduction="mean", pos_weight=None
+):
+    """binary_cross_entropy of sigmoid(x), without overflow. pos_weight broadcasts, and multiplies the part of
+    target.
+    """
     loss = _own.binary_cross_entropy_with_logits(input, target, "none")
     if pos_weight is not None:
         loss = loss + (1 - pos_weight) * target * logsigmoid(input)
@@ -75,7 +85,8 @@ def binary_cross_entropy_with_logits(input, target, weight=None, size_average=No
 
 @rounded_once
 def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_target=False):
-    """target * (log target - input) of logarithms `input` and probabilities `target`, or of their logarithms where log_target.
+    """target * (log target - input) of logarithms `input` and probabilities `target`, or of their logarithms where
+    log_target.
 
     reduction 'batchmean': the sum over the size of axis 0.
     """
@@ -86,8 +97,12 @@ def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_
 
 
 @rounded_once
-def poisson_nll_loss(input, target, log_input=True, full=False, size_average=None, eps=1e-8, reduce=None, reduction="mean"):
-    """exp(x) - target * x of logarithms of rates, or x - target * log(x + eps) of rates. full: with Stirling's term for targets above 1."""
+def poisson_nll_loss(
+    input, target, log_input=True, full=False, size_average=None, eps=1e-8, reduce=None, reduction="mean"
+):
+    """exp(x) - target * x of logarithms of rates, or x - target * log(x + eps) of rates. full: with Stirling's term for
+    targets above 1.
+    """
     loss = input.exp() - target * input if log_input else input - target * (input + eps).log()
     if full:
         above = (target > 1).where(target, 1)
@@ -97,7 +112,9 @@ def poisson_nll_loss(input, target, log_input=True, full=False, size_average=Non
 
 @rounded_once
 def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"):
-    """(log v + (x - target)^2 / v) / 2 with v the variance, not below eps: a number, of x's shape, or one for each row. full: with log(2 pi) / 2."""
+    """(log v + (x - target)^2 / v) / 2 with v the variance, not below eps: a number, of x's shape, or one for each row.
+    full: with log(2 pi) / 2.
+    """
     v = var if isinstance(var, Tensor) else input.full_like(var)
     if v.shape == input.shape[:-1] and v.shape != input.shape:
         v = v.unsqueeze(-1)
@@ -111,7 +128,12 @@ def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"
 @rounded_once
 def hinge_embedding_loss(input, target, margin=1.0, size_average=None, reduce=None, reduction="mean"):
     """x where target is 1, max(0, margin - x) where it is -1."""
-    return reduced((target != 1).where((margin - input).relu(), 0) + (target != -1).where(input, 0), reduction, size_average, reduce)
+    return reduced(
+        (target != 1).where((margin - input).relu(), 0) + (target != -1).where(input, 0),
+        reduction,
+        size_average,
+        reduce,
+    )
 
 
 @rounded_once
@@ -124,23 +146,34 @@ def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="m
 def margin_ranking_loss(input1, input2, target, margin=0, size_average=None, reduce=None, reduction="mean"):
     """max(0, margin - target * (input1 - input2)): target 1 wants input1 above, -1 below. The three broadcast."""
     if not input1.ndim == input2.ndim == target.ndim:
-        raise ShapeError(f"[margin_ranking_loss] shapes {input1.shape}, {input2.shape} and {target.shape}: they need as many axes")
+        raise ShapeError(
+            f"[margin_ranking_loss] shapes {input1.shape}, {input2.shape} and {target.shape}: they need as many axes"
+        )
     return reduced((margin - target * (input1 - input2)).relu(), reduction, size_average, reduce)
 
 
 @rounded_once
 def cosine_embedding_loss(input1, input2, target, margin=0, size_average=None, reduce=None, reduction="mean"):
-    """1 - cosine of rows of (n, width) where target (n,) is 1, max(0, cosine - margin) where it is -1; or of one row, target ()."""
+    """1 - cosine of rows of (n, width) where target (n,) is 1, max(0, cosine - margin) where it is -1; or of one row,
+    target ().
+    """
     if target.ndim + 1 != input1.ndim or input1.ndim not in (1, 2) or input2.ndim != input1.ndim:
-        raise ShapeError(f"[cosine_embedding_loss] shapes {input1.shape}, {input2.shape} and {target.shape}: rows (n, width) and (n,), or (width,) and ()")
+        raise ShapeError(
+            f"[cosine_embedding_loss] shapes {input1.shape}, {input2.shape} and {target.shape}: rows (n, "
+            f"width) and (n,), or (width,) and ()"
+        )
     cosine = cosine_similarity(input1, input2, -1)
     loss = (target == 1).where(1 - cosine, 0) + (target == -1).where((cosine - margin).relu(), 0)
     return reduced(loss, reduction, size_average, reduce)
 
 
 @rounded_once
-def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2, eps=1e-6, swap=False, size_average=None, reduce=None, reduction="mean"):
-    """max(0, |anchor - positive| - |anchor - negative| + margin) of rows. swap: the nearer of anchor and positive to negative counts."""
+def triplet_margin_loss(
+    anchor, positive, negative, margin=1.0, p=2, eps=1e-6, swap=False, size_average=None, reduce=None, reduction="mean"
+):
+    """max(0, |anchor - positive| - |anchor - negative| + margin) of rows. swap: the nearer of anchor and positive to
+    negative counts.
+    """
     far = pairwise_distance(anchor, negative, p, eps)
     far = far.minimum(pairwise_distance(positive, negative, p, eps)) if swap else far
     return reduced((pairwise_distance(anchor, positive, p, eps) - far + margin).relu(), reduction, size_average, reduce)
@@ -157,8 +190,11 @@ def _distance_of(function, a, b):
 
 
 @rounded_once
-def triplet_margin_with_distance_loss(anchor, positive, negative, *, distance_function=None, margin=1.0, swap=False, reduction="mean"):
+def triplet_margin_with_distance_loss(
+    anchor, positive, negative, *, distance_function=None, margin=1.0, swap=False, reduction="mean"
+):
     """triplet_margin_loss by a distance of one's own: distance_function(rows, rows); pairwise_distance by default."""
+
     def distance(a, b):
         return pairwise_distance(a, b) if distance_function is None else _distance_of(distance_function, a, b)
 

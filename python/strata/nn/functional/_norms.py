@@ -4,8 +4,8 @@ import math
 
 from ... import functional as _own
 from ..._strata import ShapeError, UsageError
-from ._shared import rounded, widened
 from ._pools import avg_pool1d
+from ._shared import rounded, widened
 
 __all__ = ["batch_norm", "group_norm", "instance_norm", "layer_norm", "local_response_norm", "rms_norm"]
 
@@ -38,7 +38,8 @@ def _statistics(wide, axes):
 def batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
     """Over all axes but the channels of (n, channels, ...), then * weight + bias (channels,).
 
-    training: by the batch's mean and variance, which are mixed into the running ones with weight momentum; else by the running ones.
+    training: by the batch's mean and variance, which are mixed into the running ones with weight momentum; else by the
+    running ones.
     """
     _channels("batch_norm", input, ())
     axes, wide = (0, *range(2, input.ndim)), widened(input)
@@ -55,10 +56,13 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
     return rounded(_scaled((wide - mean) * (var + eps).rsqrt(), weight, bias), input.dtype)
 
 
-def instance_norm(input, running_mean=None, running_var=None, weight=None, bias=None, use_input_stats=True, momentum=0.1, eps=1e-5):
+def instance_norm(
+    input, running_mean=None, running_var=None, weight=None, bias=None, use_input_stats=True, momentum=0.1, eps=1e-5
+):
     """Over each channel of each sample of (n, channels, sizes), then * weight + bias (channels,).
 
-    use_input_stats: by the sample's mean and variance, whose means over n are mixed into the running ones; else by the running ones.
+    use_input_stats: by the sample's mean and variance, whose means over n are mixed into the running ones; else by the
+    running ones.
     """
     if not use_input_stats:
         return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
@@ -101,7 +105,9 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
 
 
 def rms_norm(input, normalized_shape, weight=None, eps=None):
-    """x / sqrt(mean(x^2) + eps) over the last axes, whose sizes are normalized_shape, then * weight. eps: that of input's type by default."""
+    """x / sqrt(mean(x^2) + eps) over the last axes, whose sizes are normalized_shape, then * weight. eps: that of
+    input's type by default.
+    """
     axes = _last_axes("rms_norm", input, normalized_shape, weight)
     wide = widened(input)
     if eps is None:
@@ -111,7 +117,9 @@ def rms_norm(input, normalized_shape, weight=None, eps=None):
 
 
 def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):
-    """x / (k + alpha * mean(x^2 of `size` neighbouring channels))^beta of (n, channels, sizes), zeros beside the channels."""
+    """x / (k + alpha * mean(x^2 of `size` neighbouring channels))^beta of (n, channels, sizes), zeros beside the
+    channels.
+    """
     if input.ndim < 3:
         raise ShapeError(f"[local_response_norm] shape {input.shape}: it takes (n, channels, sizes)")
     wide = widened(input)

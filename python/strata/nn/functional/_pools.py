@@ -5,11 +5,15 @@ import math
 from ... import functional as _own
 from ..._checks import shown
 from ..._strata import Tensor, UsageError, _root_of
-from ._shared import MOST_LISTED, each, listed, rounded_once, taken
 from ._convolutions import batched
+from ._shared import MOST_LISTED, each, listed, rounded_once, taken
 
 _SIZES = (1, 2, 3)
-__all__ = [f"{kind}{n}d" for kind in ("adaptive_avg_pool", "adaptive_max_pool", "avg_pool", "lp_pool", "max_pool", "max_unpool") for n in _SIZES]
+__all__ = [
+    f"{kind}{n}d"
+    for kind in ("adaptive_avg_pool", "adaptive_max_pool", "avg_pool", "lp_pool", "max_pool", "max_unpool")
+    for n in _SIZES
+]
 __all__ += [f"{kind}{n}d_with_indices" for kind in ("adaptive_max_pool", "max_pool") for n in _SIZES]
 __all__ += [f"fractional_max_pool{n}d{more}" for n in (2, 3) for more in ("", "_with_indices")]
 
@@ -38,7 +42,10 @@ class _Windows:
             places = (-(-left // s) if ceil_mode else left // s) + 1
             places -= ceil_mode and (places - 1) * s >= n + p  # a window begins in the tensor, or in what is before it
             if places < 1:
-                raise UsageError(f"[{name}] kernel_size {window}, {dilation} apart, does not fit sizes {tuple(sizes)} with padding {padding}")
+                raise UsageError(
+                    f"[{name}] kernel_size {window}, {dilation} apart, does not fit sizes {tuple(sizes)} with padding "
+                    f"{padding}"
+                )
             self.places.append(places)
             self.behind.append(max((places - 1) * s + d * (k - 1) + 1 - n - p, p))
 
@@ -60,7 +67,9 @@ def _lowest(x):
 
 
 def _with_places(under, places):
-    """(the largest of each row of the last axis, the place of the first of them); places: of elements in the tensor, beyond it -1."""
+    """(the largest of each row of the last axis, the place of the first of them); places: of elements in the tensor,
+    beyond it -1.
+    """
     best = under.max(-1, keepdims=True)
     is_best = (under == best) | under.isnan() if under.dtype.is_float else under == best
     found = ((places >= 0) & is_best).where(places, 1 << 62).min(-1)
@@ -82,7 +91,9 @@ def _max_pool(axes):
         def of(x):
             at = _Windows(f"max_pool{axes}d", x.shape[2:], kernel_size, stride, padding, dilation, ceil_mode)
             places = Tensor.arange(math.prod(at.sizes)).to(x.device).reshape(at.sizes)
-            found = _with_places(_flat(at.of(x.detach(), _lowest(x)), axes), _flat(at.of(places, -1), axes))[1].contiguous()
+            found = _with_places(_flat(at.of(x.detach(), _lowest(x)), axes), _flat(at.of(places, -1), axes))[
+                1
+            ].contiguous()
             return _picked(x, found, axes), found
 
         return batched(f"max_pool{axes}d", axes, of, input)
@@ -99,9 +110,11 @@ def _max_pool(axes):
 
         return batched(f"max_pool{axes}d", axes, of, input)
 
-    meaning = f"""The largest under each place of a window over the last axes of (n, channels, {axes} sizes). stride: kernel_size by default.
+    meaning = f"""The largest under each place of a window over the last axes of (n, channels, {axes} sizes). stride:
+    kernel_size by default.
 
-    ceil_mode: windows that reach beyond the end count too. With indices: also the int64 place of each in the last axes as one."""
+    ceil_mode: windows that reach beyond the end count too. With indices: also the int64 place of each in the last axes
+    as one."""
     return _named(f"max_pool{axes}d", max_pool, meaning), _named(f"max_pool{axes}d_with_indices", with_indices, meaning)
 
 
@@ -120,7 +133,9 @@ def _counts(at, count_include_pad, device):
 def _averaged(x, at, count_include_pad, divisor):
     if divisor is None and at.even:
         return _own.avg_pool(x, at.window, at.stride, at.padding, count_include_pad)
-    return at.of(x, 0).sum(tuple(range(-len(at.sizes), 0))) / (_counts(at, count_include_pad, x.device) if divisor is None else divisor)
+    return at.of(x, 0).sum(tuple(range(-len(at.sizes), 0))) / (
+        _counts(at, count_include_pad, x.device) if divisor is None else divisor
+    )
 
 
 def _avg_pool(axes):
@@ -128,7 +143,9 @@ def _avg_pool(axes):
         if divisor_override == 0:
             raise UsageError(f"[avg_pool{axes}d] divisor_override is 0")
         placed = lambda x: _Windows(f"avg_pool{axes}d", x.shape[2:], kernel_size, stride, padding, 1, ceil_mode)  # noqa: E731
-        return batched(f"avg_pool{axes}d", axes, lambda x: _averaged(x, placed(x), count_include_pad, divisor_override), input)
+        return batched(
+            f"avg_pool{axes}d", axes, lambda x: _averaged(x, placed(x), count_include_pad, divisor_override), input
+        )
 
     if axes == 1:
 
@@ -137,12 +154,16 @@ def _avg_pool(axes):
 
     else:
 
-        def avg_pool(input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None):
+        def avg_pool(
+            input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None
+        ):
             return of(input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
 
-    meaning = f"""The mean under each place of a window over the last axes of (n, channels, {axes} sizes). stride: kernel_size by default.
+    meaning = f"""The mean under each place of a window over the last axes of (n, channels, {axes} sizes). stride:
+    kernel_size by default.
 
-    ceil_mode: windows that reach beyond the end count too. Padding counts as zeros, or not at all without count_include_pad."""
+    ceil_mode: windows that reach beyond the end count too. Padding counts as zeros, or not at all without
+    count_include_pad."""
     return _named(f"avg_pool{axes}d", avg_pool, meaning)
 
 
@@ -155,9 +176,19 @@ def _of_powers(x, at, p):
 def _lp_pool(axes):
     def lp_pool(input, norm_type, kernel_size, stride=None, ceil_mode=False):
         name, order = f"lp_pool{axes}d", float(norm_type)
-        return batched(name, axes, lambda x: _of_powers(x, _Windows(name, x.shape[2:], kernel_size, stride, 0, 1, ceil_mode), order), input)
+        return batched(
+            name,
+            axes,
+            lambda x: _of_powers(x, _Windows(name, x.shape[2:], kernel_size, stride, 0, 1, ceil_mode), order),
+            input,
+        )
 
-    return _named(f"lp_pool{axes}d", lp_pool, f"sum(x^norm_type)^(1 / norm_type) under each place of a window over the last axes of (n, channels, {axes} sizes).")
+    return _named(
+        f"lp_pool{axes}d",
+        lp_pool,
+        f"sum(x^norm_type)^(1 / norm_type) under each place of a window over the last axes of (n, channels, "
+        f"{axes} sizes).",
+    )
 
 
 def _wanted(name, sizes, output_size):
@@ -182,7 +213,9 @@ def _evenly_averaged(x, name, output_size):
             x = x.unflatten(axis, (to, n // to)).mean(axis + 1)
         else:
             rows = _shares(n, to)
-            x = taken(x, axis, rows).sum(-1) / Tensor([float(len(row)) for row in rows], device=x.device).reshape(to, *[1] * (x.ndim - 1 - axis))
+            x = taken(x, axis, rows).sum(-1) / Tensor([float(len(row)) for row in rows], device=x.device).reshape(
+                to, *[1] * (x.ndim - 1 - axis)
+            )
     return x
 
 
@@ -192,7 +225,12 @@ def _adaptive_avg_pool(axes):
     def pool(input, output_size):
         return batched(name, axes, lambda x: _evenly_averaged(x, name, output_size), input)
 
-    return _named(name, pool, f"Means of so many windows of nearly equal size as output_size says: (n, channels, {axes} sizes), one number or one an axis, None to leave an axis.")
+    return _named(
+        name,
+        pool,
+        f"Means of so many windows of nearly equal size as output_size says: (n, channels, {axes} sizes), "
+        f"one number or one an axis, None to leave an axis.",
+    )
 
 
 def _adaptive_max_pool(axes):
@@ -213,7 +251,8 @@ def _adaptive_max_pool(axes):
         found = with_indices(input, output_size)
         return found if return_indices else found[0]
 
-    meaning = f"""The largest of so many windows of nearly equal size as output_size says: (n, channels, {axes} sizes), one number or one an axis, None to leave an axis.
+    meaning = f"""The largest of so many windows of nearly equal size as output_size says: (n, channels,
+    {axes} sizes), one number or one an axis, None to leave an axis.
 
     With indices: also the int64 place of each in the last axes as one."""
     return _named(name, pool, meaning), _named(f"{name}_with_indices", with_indices, meaning)
@@ -225,7 +264,10 @@ def _max_unpool(axes):
     def unpool(input, indices, kernel_size, stride=None, padding=0, output_size=None):
         window = each(name, "kernel_size", kernel_size, axes)
         steps = window if stride is None else each(name, "stride", stride, axes)
-        usual = [(n - 1) * s + k - 2 * p for n, s, k, p in zip(input.shape[-axes:], steps, window, each(name, "padding", padding, axes))]
+        usual = [
+            (n - 1) * s + k - 2 * p
+            for n, s, k, p in zip(input.shape[-axes:], steps, window, each(name, "padding", padding, axes))
+        ]
         sizes = usual if output_size is None else [*output_size][-axes:]
         if len(sizes) != axes or any(abs(n - most) >= s for n, most, s in zip(sizes, usual, steps)):
             raise UsageError(f"[{name}] output_size {output_size}: within the stride {steps} of {tuple(usual)}")
@@ -234,7 +276,12 @@ def _max_unpool(axes):
         none = Tensor.zeros(*input.shape[:-axes], math.prod(sizes), dtype=input.dtype, device=input.device)
         return none.scatter(-1, _flat(indices, axes), _flat(input, axes)).reshape(*input.shape[:-axes], *sizes)
 
-    return _named(name, unpool, f"What max_pool{axes}d chose, at the places that it gave, and 0 elsewhere. output_size: where several sizes give this one.")
+    return _named(
+        name,
+        unpool,
+        f"What max_pool{axes}d chose, at the places that it gave, and 0 elsewhere. output_size: "
+        f"where several sizes give this one.",
+    )
 
 
 def _starts(n, k, to, u):
@@ -251,7 +298,13 @@ def _fractional_max_pool(axes):
 
     def of(x, kernel_size, output_size, output_ratio, samples):
         window, sizes = each(name, "kernel_size", kernel_size, axes), x.shape[2:]
-        ratio = None if output_ratio is None else (output_ratio,) * axes if isinstance(output_ratio, float) else tuple(output_ratio)
+        ratio = (
+            None
+            if output_ratio is None
+            else (output_ratio,) * axes
+            if isinstance(output_ratio, float)
+            else tuple(output_ratio)
+        )
         wanted = [int(n * r) for n, r in zip(sizes, ratio)] if ratio else each(name, "output_size", output_size, axes)
         if any(to < 1 or to + k - 1 > n for to, k, n in zip(wanted, window, sizes)):
             raise UsageError(f"[{name}] {wanted} windows of {window} do not fit sizes {sizes}")
@@ -259,7 +312,9 @@ def _fractional_max_pool(axes):
         under, places = x.detach(), None
         for axis, (n, k, to) in enumerate(zip(sizes, window, wanted)):
             u = samples[..., axis if axes == 3 else 1 - axis].unsqueeze(-1)
-            at = (_starts(n, k, to, u).unsqueeze(-1) + Tensor.arange(k)).reshape(*x.shape[:2], *[1] * axis, to * k, *[1] * (axes - 1 - axis))
+            at = (_starts(n, k, to, u).unsqueeze(-1) + Tensor.arange(k)).reshape(
+                *x.shape[:2], *[1] * axis, to * k, *[1] * (axes - 1 - axis)
+            )
             under, places = under.gather(axis + 2, at), at if places is None else places * n + at
         order = [0, 1, *(2 + 2 * i for i in range(axes)), *(3 + 2 * i for i in range(axes))]
         split = [n for pair in zip(wanted, window) for n in pair]
@@ -267,7 +322,9 @@ def _fractional_max_pool(axes):
         found = _with_places(under, places)[1].contiguous()
         return _picked(x, found, axes), found
 
-    def with_indices(input, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None):
+    def with_indices(
+        input, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None
+    ):
         if (output_size is None) == (output_ratio is None):
             raise UsageError(f"[{name}] give either output_size or output_ratio")
         return batched(name, axes, lambda x: of(x, kernel_size, output_size, output_ratio, _random_samples), input)
@@ -276,14 +333,20 @@ def _fractional_max_pool(axes):
         found = with_indices(input, kernel_size, output_size, output_ratio, False, _random_samples)
         return found if return_indices else found[0]
 
-    meaning = f"""The largest of so many windows at random places as output_size says, or output_ratio of the sizes: (n, channels, {axes} sizes).
+    meaning = f"""The largest of so many windows at random places as output_size says, or output_ratio
+    of the sizes: (n, channels, {axes} sizes).
 
-    _random_samples (n, channels, {axes}) in [0, 1): where they stand (Graham 2014). With indices: also the int64 place of each in the last axes as one."""
+    _random_samples (n, channels, {axes}) in [0, 1): where they stand (Graham 2014). With indices: also the int64
+    place of each in the last axes as one."""
     return _named(name, pool, meaning), _named(f"{name}_with_indices", with_indices, meaning)
 
 
 for _n in _SIZES:
-    for _made in (_max_pool(_n), _adaptive_max_pool(_n), (_avg_pool(_n), _adaptive_avg_pool(_n), _lp_pool(_n), _max_unpool(_n))):
+    for _made in (
+        _max_pool(_n),
+        _adaptive_max_pool(_n),
+        (_avg_pool(_n), _adaptive_avg_pool(_n), _lp_pool(_n), _max_unpool(_n)),
+    ):
         globals().update({_function.__name__: _function for _function in _made})
 for _function in (*_fractional_max_pool(2), *_fractional_max_pool(3)):
     globals()[_function.__name__] = _function

@@ -1,12 +1,14 @@
-"""Resizing by torch's arguments. Along each axis an element of the result is a weighted sum of few elements; the host works out which."""
+"""Resizing by torch's arguments. Along each axis an element of the result is a weighted sum of few elements; the host
+works out which.
+"""
 
 import functools
 import math
 
 from ..._checks import shown
 from ..._strata import DTypeError, ShapeError, Tensor, UsageError
-from ._shared import MOST_LISTED, rounded_once, taken
 from ._pools import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
+from ._shared import MOST_LISTED, rounded_once, taken
 
 __all__ = ["interpolate", "upsample", "upsample_bilinear", "upsample_nearest"]
 
@@ -67,10 +69,21 @@ def _summed(x, axis, rows):
         return x.take(Tensor([row[0][0] for row in rows], "int64", x.device), axis)
     most = max(map(len, rows))
     if most == 2 == min(map(len, rows)):  # both in one kernel, for all axes
-        parts = [(x.take(Tensor([row[i][0] for row in rows], "int64", x.device), axis), Tensor([row[i][1] for row in rows], x.dtype, x.device)) for i in range(2)]
-        return functools.reduce(Tensor.add, (part * weight.reshape(-1, *[1] * (x.ndim - 1 - axis)) for part, weight in parts))
+        parts = [
+            (
+                x.take(Tensor([row[i][0] for row in rows], "int64", x.device), axis),
+                Tensor([row[i][1] for row in rows], x.dtype, x.device),
+            )
+            for i in range(2)
+        ]
+        return functools.reduce(
+            Tensor.add, (part * weight.reshape(-1, *[1] * (x.ndim - 1 - axis)) for part, weight in parts)
+        )
     weights = Tensor([[*(w for _, w in row), *[0.0] * (most - len(row))] for row in rows], x.dtype, x.device)
-    return (taken(x, axis, [[place for place, _ in row] for row in rows]) * weights.reshape(len(rows), *[1] * (x.ndim - 1 - axis), most)).sum(-1)
+    return (
+        taken(x, axis, [[place for place, _ in row] for row in rows])
+        * weights.reshape(len(rows), *[1] * (x.ndim - 1 - axis), most)
+    ).sum(-1)
 
 
 @rounded_once
@@ -80,7 +93,15 @@ def _resized(x, sizes, scales, mode, align_corners, antialias):
     return x
 
 
-_AXES = {"linear": (1,), "bilinear": (2,), "bicubic": (2,), "trilinear": (3,), "nearest": (1, 2, 3), "nearest-exact": (1, 2, 3), "area": (1, 2, 3)}
+_AXES = {
+    "linear": (1,),
+    "bilinear": (2,),
+    "bicubic": (2,),
+    "trilinear": (3,),
+    "nearest": (1, 2, 3),
+    "nearest-exact": (1, 2, 3),
+    "area": (1, 2, 3),
+}
 
 
 def _sizes(x, size, scale_factor, recompute):
@@ -103,19 +124,34 @@ def _sizes(x, size, scale_factor, recompute):
     return sizes, [n / to if exact else 1 / f for n, to, f in zip(x.shape[2:], sizes, numbers)]
 
 
-def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corners=None, recompute_scale_factor=None, antialias=False):
+def interpolate(
+    input,
+    size=None,
+    scale_factor=None,
+    mode="nearest",
+    align_corners=None,
+    recompute_scale_factor=None,
+    antialias=False,
+):
     """(n, channels, sizes) resized, to size or by scale_factor: one number or one a size.
 
-    mode: nearest, nearest-exact and area for one to three sizes, linear for one, bilinear and bicubic for two, trilinear for three.
-    align_corners: the first and last elements stay where they are, in linear and cubic modes. antialias: for bilinear and bicubic.
+    mode: nearest, nearest-exact and area for one to three sizes, linear for one, bilinear and bicubic for two,
+    trilinear for three.
+    align_corners: the first and last elements stay where they are, in linear and cubic modes. antialias: for bilinear
+    and bicubic.
     recompute_scale_factor: scales follow from the sizes, not from scale_factor.
     """
     if mode not in _AXES:
         raise UsageError(f"[interpolate] mode '{mode}': use {', '.join(_AXES)}")
     if input.ndim - 2 not in _AXES[mode]:
-        raise ShapeError(f"[interpolate] mode '{mode}' of shape {input.shape}: it takes (n, channels, sizes) of {' to '.join(map(str, {*_AXES[mode][:1], *_AXES[mode][-1:]}))} sizes")
+        raise ShapeError(
+            f"[interpolate] mode '{mode}' of shape {input.shape}: it takes (n, channels, "
+            f"sizes) of {' to '.join(map(str, {*_AXES[mode][:1], *_AXES[mode][-1:]}))} sizes"
+        )
     if align_corners is not None and not mode.endswith(("linear", "cubic")):
-        raise UsageError(f"[interpolate] align_corners goes with linear, bilinear, bicubic and trilinear, not with '{mode}'")
+        raise UsageError(
+            f"[interpolate] align_corners goes with linear, bilinear, bicubic and trilinear, not with '{mode}'"
+        )
     if antialias and mode not in ("bilinear", "bicubic"):
         raise UsageError(f"[interpolate] antialias goes with bilinear and bicubic, not with '{mode}'")
     sizes, scales = _sizes(input, size, scale_factor, recompute_scale_factor)

@@ -20,9 +20,18 @@ def linear(input, weight, bias=None):
 
 @rounded_once
 def bilinear(input1, input2, weight, bias=None):
-    """input1 (..., in1), weight (out, in1, in2), input2 (..., in2) -> (..., out): x1 @ weight[i] @ x2 for each i, plus bias (out,)."""
-    if weight.ndim != 3 or input1.shape[:-1] != input2.shape[:-1] or weight.shape[1:] != (input1.shape[-1], input2.shape[-1]):
-        raise ShapeError(f"[bilinear] shapes {input1.shape}, {input2.shape} and weight {weight.shape}: (..., in1), (..., in2) and (out, in1, in2)")
+    """input1 (..., in1), weight (out, in1, in2), input2 (..., in2) -> (..., out): x1 @ weight[i] @ x2 for each i, plus
+    bias (out,).
+    """
+    if (
+        weight.ndim != 3
+        or input1.shape[:-1] != input2.shape[:-1]
+        or weight.shape[1:] != (input1.shape[-1], input2.shape[-1])
+    ):
+        raise ShapeError(
+            f"[bilinear] shapes {input1.shape}, {input2.shape} and weight {weight.shape}: (..., in1), (..., "
+            f"in2) and (out, in1, in2)"
+        )
     first, second = (x.reshape(-1, x.shape[-1]) for x in (input1, input2))
     out, wide, deep = weight.shape
     mixed = (first @ weight.permute(1, 0, 2).reshape(wide, out * deep)).reshape(-1, out, deep)
@@ -31,10 +40,11 @@ def bilinear(input1, input2, weight, bias=None):
 
 
 def grouped_mm(mat_a, mat_b, *, offs=None, bias=None, out_dtype=None):
-    """Products of groups: (groups, n, k) @ (groups, k, m), or groups that offs (groups,), where each ends, makes of an axis.
+    """Products of groups: (groups, n, k) @ (groups, k, m), or groups that offs (groups,), where each ends, makes of an
+    axis.
 
-    (n, k) @ (groups, k, m): of rows, (n, m); (groups, n, k) @ (k, m): of columns, (n, m); (n, k) @ (k, m): of k, (groups, n, m). offs is
-    read on the host. bias is None.
+    (n, k) @ (groups, k, m): of rows, (n, m); (groups, n, k) @ (k, m): of columns, (n, m); (n, k) @ (k, m): of k,
+    (groups, n, m). offs is read on the host. bias is None.
     """
     if bias is not None:
         raise UsageError("[grouped_mm] bias: add it to the result")
@@ -43,17 +53,28 @@ def grouped_mm(mat_a, mat_b, *, offs=None, bias=None, out_dtype=None):
     elif {mat_a.ndim, mat_b.ndim} <= {2, 3} and offs is not None and offs.ndim == 1:
         ends = offs.tolist()
         groups = [slice(start, end) for start, end in zip([0, *ends], ends)]
-        rows = [mat_a[i] if mat_a.ndim == 3 else mat_a[at] if mat_b.ndim == 3 else mat_a[:, at] for i, at in enumerate(groups)]
-        columns = [mat_b[i] if mat_b.ndim == 3 else mat_b[:, at] if mat_a.ndim == 3 else mat_b[at] for i, at in enumerate(groups)]
+        rows = [
+            mat_a[i] if mat_a.ndim == 3 else mat_a[at] if mat_b.ndim == 3 else mat_a[:, at]
+            for i, at in enumerate(groups)
+        ]
+        columns = [
+            mat_b[i] if mat_b.ndim == 3 else mat_b[:, at] if mat_a.ndim == 3 else mat_b[at]
+            for i, at in enumerate(groups)
+        ]
         parts = [a @ b for a, b in zip(rows, columns)]
         out = stack(parts) if mat_a.ndim == mat_b.ndim else cat(parts, 0 if mat_b.ndim == 3 else 1)
     else:
-        raise ShapeError(f"[grouped_mm] shapes {mat_a.shape} and {mat_b.shape}: matrices or stacks of them, with offs (groups,) unless both are stacks")
+        raise ShapeError(
+            f"[grouped_mm] shapes {mat_a.shape} and {mat_b.shape}: matrices or stacks of them, "
+            f"with offs (groups,) unless both are stacks"
+        )
     return out if out_dtype is None else out.cast(out_dtype)
 
 
 def one_hot(tensor, num_classes=-1):
-    """Integers of any shape -> shape + (num_classes,): 1 at the index, 0 elsewhere. -1: one class more than the largest, which computes."""
+    """Integers of any shape -> shape + (num_classes,): 1 at the index, 0 elsewhere. -1: one class more than the
+    largest, which computes.
+    """
     if num_classes != -1:
         return tensor.one_hot(num_classes)
     if tensor.size == 0:
@@ -73,7 +94,12 @@ def _shortened(ids, weight, max_norm, norm_type):
 
     rows = weight.detach()
     norms = vector_norm(rows.cast("float32") if rows.dtype.itemsize < 4 else rows, axis=1, keepdims=True, ord=norm_type)
-    used = Tensor.zeros(weight.shape[0], dtype="int64").scatter_add(0, ids.reshape(-1).cast("int64"), ids.reshape(-1).ones_like("int64")) > 0
+    used = (
+        Tensor.zeros(weight.shape[0], dtype="int64").scatter_add(
+            0, ids.reshape(-1).cast("int64"), ids.reshape(-1).ones_like("int64")
+        )
+        > 0
+    )
     long = used.unsqueeze(1) & (norms > max_norm)
     return weight.assign(long.where(rows * (max_norm / (norms + 1e-7)), rows).cast(weight.dtype))
 
@@ -95,8 +121,10 @@ def _looked_up(name, ids, weight, padding_idx, max_norm, norm_type, scale_grad_b
 def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False):
     """Rows of weight (entries, width) by integer ids: shape + (width,).
 
-    padding_idx: no gradient arrives at this row. max_norm: rows that are used and of a larger norm are shortened, in weight itself.
-    scale_grad_by_freq: what arrives at a row is divided by how often it is used. Gradients are dense, also where sparse.
+    padding_idx: no gradient arrives at this row. max_norm: rows that are used and of a larger norm are shortened, in
+    weight itself.
+    scale_grad_by_freq: what arrives at a row is divided by how often it is used. Gradients are dense, also where
+    sparse.
     """
     return _looked_up("embedding", input, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq)
 
@@ -109,15 +137,31 @@ def _bags(ids, offsets, include_last_offset):
         return ids.reshape(-1), Tensor.arange(ids.shape[0]).unsqueeze(1).expand(ids.shape).reshape(-1), ids.shape[0]
     if ids.ndim != 1 or offsets is None or offsets.ndim != 1:
         raise ShapeError(f"[embedding_bag] ids of shape {ids.shape}: (bags, n), or (n,) with offsets (bags,)")
-    return ids, offsets.cast("int64").searchsorted(Tensor.arange(ids.size), True) - 1, offsets.size - bool(include_last_offset)
+    return (
+        ids,
+        offsets.cast("int64").searchsorted(Tensor.arange(ids.size), True) - 1,
+        offsets.size - bool(include_last_offset),
+    )
 
 
 def embedding_bag(
-    input, weight, offsets=None, max_norm=None, norm_type=2, scale_grad_by_freq=False, mode="mean", sparse=False, per_sample_weights=None, include_last_offset=False, padding_idx=None
-):  # fmt: skip
-    """The sum, mean or largest elements of rows of weight, a bag each: ids (bags, n), or (n,) with offsets (bags,) where each begins.
+    input,
+    weight,
+    offsets=None,
+    max_norm=None,
+    norm_type=2,
+    scale_grad_by_freq=False,
+    mode="mean",
+    sparse=False,
+    per_sample_weights=None,
+    include_last_offset=False,
+    padding_idx=None,
+):
+    """The sum, mean or largest elements of rows of weight, a bag each: ids (bags, n), or (n,) with offsets (bags,)
+    where each begins.
 
-    per_sample_weights, of input's shape, multiply the rows of a sum. Ids that are padding_idx are left out. A bag of none gives 0.
+    per_sample_weights, of input's shape, multiply the rows of a sum. Ids that are padding_idx are left out. A bag of
+    none gives 0.
     include_last_offset: the last offset is the end of the last bag. max_norm, scale_grad_by_freq, sparse: as embedding.
     """
     if mode not in ("sum", "mean", "max"):
@@ -128,7 +172,9 @@ def embedding_bag(
     rows = _looked_up("embedding_bag", ids, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq)
     place = _place("embedding_bag", padding_idx, weight.shape[0])
     counted = ids.ones_like("bool") if place is None else ids != place
-    return _of_bags(rows, counted, bag, bags, mode, None if per_sample_weights is None else per_sample_weights.reshape(-1))
+    return _of_bags(
+        rows, counted, bag, bags, mode, None if per_sample_weights is None else per_sample_weights.reshape(-1)
+    )
 
 
 @rounded_once

@@ -14,7 +14,9 @@ def rounded(x, dtype):
 
 
 def stored(input, result, inplace):
-    """The result; where `inplace`, it is input's value from now on, and input is given back. Views of input keep their value."""
+    """The result; where `inplace`, it is input's value from now on, and input is given back. Views of input keep their
+    value.
+    """
     return input.assign(result) if inplace else result
 
 
@@ -49,7 +51,9 @@ def listed(name, n):
 def taken(x, axis, rows, fill=0.0):
     """x with an axis of len(rows) and a new last one: the elements at the places that each row lists, then `fill`."""
     most = max((len(row) for row in rows), default=0)
-    places = Tensor([[*row, *[0] * (most - len(row))] for row in rows], dtype="int64", device=x.device).reshape(len(rows), most)
+    places = Tensor([[*row, *[0] * (most - len(row))] for row in rows], dtype="int64", device=x.device).reshape(
+        len(rows), most
+    )
     out = x.movedim(axis, -1).take(places, -1)
     if any(len(row) < most for row in rows):
         out = Tensor([[i < len(row) for i in range(most)] for row in rows], device=x.device).where(out, fill)

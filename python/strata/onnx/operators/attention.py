@@ -34,11 +34,15 @@ def _allowed(q, k, is_causal, offset, left, right):
 
 
 def _bias(like, q, k, mask, past, lengths, is_causal, left, right):
-    """What is added to the scores of q queries and k keys: 0, a mask's numbers, or -inf for keys that are not seen; None for nothing."""
+    """What is added to the scores of q queries and k keys: 0, a mask's numbers, or -inf for keys that are not seen;
+    None for nothing.
+    """
     out = None
     if mask is not None:
         if mask.shape[-1] < k:
-            mask = mask.pad([(0, 0)] * (mask.ndim - 1) + [(0, k - mask.shape[-1])], False if mask.dtype.is_bool else -math.inf)
+            mask = mask.pad(
+                [(0, 0)] * (mask.ndim - 1) + [(0, k - mask.shape[-1])], False if mask.dtype.is_bool else -math.inf
+            )
         out = _strata.where(mask, 0.0, -math.inf).cast(like.dtype) if mask.dtype.is_bool else mask.cast(like.dtype)
     offset = Tensor(numpy.array(past, numpy.int64), device=like.device)
     if lengths is not None:
@@ -62,11 +66,33 @@ def _softmax(x, bias):
     return out if bias is None else _strata.where(bias.max(-1, True) == -math.inf, 0, out)
 
 
-def attention(query, key, value, mask=None, past_key=None, past_value=None, lengths=None, *, is_causal=0, scale=None, softcap=0.0, q_num_heads=0, kv_num_heads=0,
-              qk_matmul_output_mode=0, softmax_precision=1, left_window_size=-1, right_window_size=-1, count=1):  # fmt: skip
+def attention(
+    query,
+    key,
+    value,
+    mask=None,
+    past_key=None,
+    past_value=None,
+    lengths=None,
+    *,
+    is_causal=0,
+    scale=None,
+    softcap=0.0,
+    q_num_heads=0,
+    kv_num_heads=0,
+    qk_matmul_output_mode=0,
+    softmax_precision=1,
+    left_window_size=-1,
+    right_window_size=-1,
+    count=1,
+):
     """(output, keys and values with those of earlier calls in front, the scores that the mode says)."""
     kind, three = query.dtype, query.ndim == 3
-    q, k, v = heads_of(query, q_num_heads, "queries"), heads_of(key, kv_num_heads, "keys"), heads_of(value, kv_num_heads, "values")
+    q, k, v = (
+        heads_of(query, q_num_heads, "queries"),
+        heads_of(key, kv_num_heads, "keys"),
+        heads_of(value, kv_num_heads, "values"),
+    )
     past = 0 if past_key is None else past_key.shape[2]
     if past_key is not None:
         k, v = _strata.cat([past_key, k], 2), _strata.cat([past_value, v], 2)
@@ -75,7 +101,11 @@ def attention(query, key, value, mask=None, past_key=None, past_value=None, leng
     k, v = (repeated(x, groups) for x in (k, v))
     q, k, v = map(wide, (q, k, v))
     placed = mask is not None or past or lengths is not None or left_window_size >= 0 or right_window_size >= 0
-    bias = _bias(q, q.shape[2], k.shape[2], mask, past, lengths, is_causal, left_window_size, right_window_size) if placed or count > 1 or softcap else None
+    bias = (
+        _bias(q, q.shape[2], k.shape[2], mask, past, lengths, is_causal, left_window_size, right_window_size)
+        if placed or count > 1 or softcap
+        else None
+    )
     if count == 1 and not softcap:
         out = functional.scaled_dot_product_attention(q, k, v, bias, bool(is_causal) and not placed, scale)
         out = out if bias is None else _strata.where(bias.max(-1, True) == -math.inf, 0, out)
@@ -108,7 +138,11 @@ def rotary(x, cos, sin, places=None, *, interleaved=0, num_heads=0, rotary_embed
     first, second = (turned[..., 0::2], turned[..., 1::2]) if interleaved else turned.chunk(2, -1)
     first, second, cos, sin = map(wide, (first, second, cos, sin))
     real, imaginary = (cos * first - sin * second).cast(kind), (sin * first + cos * second).cast(kind)
-    out = _strata.stack([real, imaginary], -1).reshape(turned.shape) if interleaved else _strata.cat([real, imaginary], -1)
+    out = (
+        _strata.stack([real, imaginary], -1).reshape(turned.shape)
+        if interleaved
+        else _strata.cat([real, imaginary], -1)
+    )
     out = _strata.cat([out, rest], -1) if rest.shape[-1] else out
     return out.transpose(1, 2) if len(shape) == 4 else out.reshape(shape)
 
@@ -120,11 +154,20 @@ def flex_attention(step, inputs, scope):
     groups = q.shape[1] // k.shape[1]
     k, v = (repeated(x, groups) for x in (k, v))
     root = math.sqrt(how.get("scale", 1 / math.sqrt(q.shape[-1])))
-    precision = type_name(how["softmax_precision"]) if how.get("softmax_precision") else "float64" if kind == _strata.dtypes.float64 else "float32"
+    precision = (
+        type_name(how["softmax_precision"])
+        if how.get("softmax_precision")
+        else "float64"
+        if kind == _strata.dtypes.float64
+        else "float32"
+    )
     compute = precision if precision in ("float32", "float64") else "float32"
     q, k, v = (x.cast(compute) for x in (q, k, v))
     scores = ((q * root) @ (k.transpose(-1, -2) * root)).cast(precision)
-    for name, after in (("score_mod", lambda x: _softmax(x.cast(compute), None).cast(precision)), ("prob_mod", lambda x: x)):
+    for name, after in (
+        ("score_mod", lambda x: _softmax(x.cast(compute), None).cast(precision)),
+        ("prob_mod", lambda x: x),
+    ):
         body = how.get(name)
         if body is not None:
             inner = scope.inner()
@@ -136,20 +179,54 @@ def flex_attention(step, inputs, scope):
 
 def repeated(x, groups):
     """Each head so many times, one behind the other."""
-    return x if groups == 1 else x.unsqueeze(2).expand(*x.shape[:2], groups, *x.shape[2:]).reshape(x.shape[0], -1, *x.shape[2:])
+    return (
+        x
+        if groups == 1
+        else x.unsqueeze(2).expand(*x.shape[:2], groups, *x.shape[2:]).reshape(x.shape[0], -1, *x.shape[2:])
+    )
 
 
-def linear_attention(query, key, value, past_state=None, decay=None, beta=None, *, kv_num_heads, q_num_heads, chunk_size=64, scale=0.0, update_rule="gated_delta", count=1):
-    """A state (n, heads, width of keys, width of values) that each position decays, corrects and reads. Positions are unrolled."""
-    if update_rule not in ("linear", "gated", "delta", "gated_delta") or ("gated" in update_rule) != (decay is not None) or ("delta" in update_rule) != (beta is not None):
-        raise Unsupported(f"[onnx] LinearAttention with update_rule {update_rule}, {'a' if decay is not None else 'no'} decay and {'a' if beta is not None else 'no'} beta")
+def linear_attention(
+    query,
+    key,
+    value,
+    past_state=None,
+    decay=None,
+    beta=None,
+    *,
+    kv_num_heads,
+    q_num_heads,
+    chunk_size=64,
+    scale=0.0,
+    update_rule="gated_delta",
+    count=1,
+):
+    """A state (n, heads, width of keys, width of values) that each position decays, corrects and reads. Positions are
+    unrolled.
+    """
+    if (
+        update_rule not in ("linear", "gated", "delta", "gated_delta")
+        or ("gated" in update_rule) != (decay is not None)
+        or ("delta" in update_rule) != (beta is not None)
+    ):
+        raise Unsupported(
+            f"[onnx] LinearAttention with update_rule {update_rule}, {'a' if decay is not None else 'no'} decay and "
+            f"{'a' if beta is not None else 'no'} beta"
+        )
     if query.shape[1] > LONGEST:
         raise Unsupported(f"[onnx] LinearAttention of {query.shape[1]} positions: {LONGEST} are the most")
     kind, groups = query.dtype, q_num_heads // kv_num_heads
-    q, k, v = (heads_of(x, n, "inputs").cast("float32") for x, n in ((query, q_num_heads), (key, kv_num_heads), (value, kv_num_heads)))
+    q, k, v = (
+        heads_of(x, n, "inputs").cast("float32")
+        for x, n in ((query, q_num_heads), (key, kv_num_heads), (value, kv_num_heads))
+    )
     decay = None if decay is None else heads_of(decay, kv_num_heads, "decays").cast("float32").exp()
     beta = None if beta is None else beta.transpose(1, 2).unsqueeze(-1).cast("float32")
-    state = Tensor.zeros(q.shape[0], kv_num_heads, k.shape[-1], v.shape[-1], device=q.device) if past_state is None else past_state.cast("float32")
+    state = (
+        Tensor.zeros(q.shape[0], kv_num_heads, k.shape[-1], v.shape[-1], device=q.device)
+        if past_state is None
+        else past_state.cast("float32")
+    )
     outputs = []
     for t in range(q.shape[2]):
         new = v[:, :, t]
@@ -174,4 +251,9 @@ def causal_conv(x, weight, bias=None, past_state=None, *, activation="none", cou
     return y if count == 1 else (y, whole[:, :, whole.shape[2] - before :])
 
 
-ROWS = {"Attention": attention, "CausalConvWithState": causal_conv, "LinearAttention": linear_attention, "RotaryEmbedding": rotary}
+ROWS = {
+    "Attention": attention,
+    "CausalConvWithState": causal_conv,
+    "LinearAttention": linear_attention,
+    "RotaryEmbedding": rotary,
+}

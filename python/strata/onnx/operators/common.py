@@ -47,7 +47,9 @@ def in_float32(f):
         out = f(wide(x), *map(wide, more), **attributes)
         kind = x.dtype
         if isinstance(out, tuple):
-            return tuple(y.cast(kind) if is_narrow(x) and isinstance(y, Tensor) and y.dtype.is_float else y for y in out)
+            return tuple(
+                y.cast(kind) if is_narrow(x) and isinstance(y, Tensor) and y.dtype.is_float else y for y in out
+            )
         return out.cast(kind) if is_narrow(x) else out
 
     return row
@@ -73,5 +75,7 @@ def product(sizes):
 def within_host(count, what):
     """Refuses what the host would compute so many numbers for."""
     if count > LARGEST_ON_HOST:
-        raise Unsupported(f"[onnx] {what}: it takes {count} numbers that the host computes, {LARGEST_ON_HOST} are the most")
+        raise Unsupported(
+            f"[onnx] {what}: it takes {count} numbers that the host computes, {LARGEST_ON_HOST} are the most"
+        )
     return count

@@ -8,22 +8,43 @@ from ... import _strata
 from .common import positions, wide
 
 
-def roi_align(x, rois, batch_indices, *, coordinate_transformation_mode="half_pixel", mode="avg", output_height=1, output_width=1, sampling_ratio=0, spatial_scale=1.0):
-    """(regions, c, height, width): what lies under a grid over each region. Where the grid's density follows from the regions, they are
-    computed for it."""
+def roi_align(
+    x,
+    rois,
+    batch_indices,
+    *,
+    coordinate_transformation_mode="half_pixel",
+    mode="avg",
+    output_height=1,
+    output_width=1,
+    sampling_ratio=0,
+    spatial_scale=1.0,
+):
+    """(regions, c, height, width): what lies under a grid over each region. Where the grid's density follows from the
+    regions, they are computed for it."""
     half = 0.5 if coordinate_transformation_mode == "half_pixel" else 0.0
     boxes = wide(rois) * spatial_scale - half
     spans = [boxes[:, 3] - boxes[:, 1], boxes[:, 2] - boxes[:, 0]]
     spans = spans if half else [s.maximum(1.0) for s in spans]
     if sampling_ratio > 0:
-        return _roi_grid(x, boxes, batch_indices, spans, (output_height, output_width), (sampling_ratio, sampling_ratio), mode)
+        return _roi_grid(
+            x, boxes, batch_indices, spans, (output_height, output_width), (sampling_ratio, sampling_ratio), mode
+        )
     parts = []
     heights, widths = (s.numpy() for s in spans)
     for i in range(rois.shape[0]):
         counts = max(math.ceil(heights[i] / output_height), 1), max(math.ceil(widths[i] / output_width), 1)
         one = slice(i, i + 1)
-        parts.append(_roi_grid(x, boxes[one], batch_indices[one], [s[one] for s in spans], (output_height, output_width), counts, mode))
-    return _strata.cat(parts, 0) if parts else x[:0].shrink([(0, 0), (0, x.shape[1]), (0, output_height), (0, output_width)])
+        parts.append(
+            _roi_grid(
+                x, boxes[one], batch_indices[one], [s[one] for s in spans], (output_height, output_width), counts, mode
+            )
+        )
+    return (
+        _strata.cat(parts, 0)
+        if parts
+        else x[:0].shrink([(0, 0), (0, x.shape[1]), (0, output_height), (0, output_width)])
+    )
 
 
 def _roi_grid(x, boxes, batches, spans, outer, counts, mode):
@@ -43,7 +64,9 @@ def _roi_grid(x, boxes, batches, spans, outer, counts, mode):
         for column, dx in ((x0, 1 - fx), (x1, fx)):
             at = (row.unsqueeze(2) * w + column.unsqueeze(1)).cast("int64")
             shape = at.shape
-            found = flat.gather(2, at.reshape(shape[0], 1, -1).expand(shape[0], x.shape[1], shape[1] * shape[2])).reshape(shape[0], x.shape[1], *shape[1:])
+            found = flat.gather(
+                2, at.reshape(shape[0], 1, -1).expand(shape[0], x.shape[1], shape[1] * shape[2])
+            ).reshape(shape[0], x.shape[1], *shape[1:])
             corners.append(found * (dy.unsqueeze(2) * dx.unsqueeze(1)).unsqueeze(1))
     inside = (iny.unsqueeze(2) & inx.unsqueeze(1)).unsqueeze(1)
     shape = boxes.shape[0], x.shape[1], outer[0], counts[0], outer[1], counts[1]
@@ -63,9 +86,14 @@ def _corners(boxes, center_point_box):
     return *numpy.minimum(a, b).T, *numpy.maximum(a, b).T
 
 
-def non_max_suppression(boxes, scores, max_output_boxes_per_class=None, iou_threshold=None, score_threshold=None, *, center_point_box=0):
+def non_max_suppression(
+    boxes, scores, max_output_boxes_per_class=None, iou_threshold=None, score_threshold=None, *, center_point_box=0
+):
     """(k, 3) of batch, class and box, by falling scores: the host chooses them."""
-    most, overlap, least = (None if v is None or not v.size else v.reshape(-1)[0].item() for v in (max_output_boxes_per_class, iou_threshold, score_threshold))
+    most, overlap, least = (
+        None if v is None or not v.size else v.reshape(-1)[0].item()
+        for v in (max_output_boxes_per_class, iou_threshold, score_threshold)
+    )
     out = []
     for batch, (all_boxes, all_scores) in enumerate(zip(boxes.astype(numpy.float32), scores)):
         low_y, low_x, high_y, high_x = _corners(all_boxes, center_point_box)

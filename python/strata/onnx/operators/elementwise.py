@@ -28,7 +28,9 @@ def _exponents(x, saturate, round_mode):
     exponent, rest = (bits >> 23) & 255, bits & 0x7FFFFF
     if round_mode not in ("up", "down", "nearest"):
         raise Unsupported(f"[onnx] Cast with round_mode {round_mode}: up, down and nearest are there")
-    more = {"up": rest > 0, "down": rest < 0, "nearest": (rest > 0x400000) | (rest == 0x400000) & (exponent > 0)}[round_mode]
+    more = {"up": rest > 0, "down": rest < 0, "nearest": (rest > 0x400000) | (rest == 0x400000) & (exponent > 0)}[
+        round_mode
+    ]
     more = more & (exponent < (254 if saturate else 255))
     return Narrow((exponent + more.cast("int32")).cast("uint8"), POWERS)
 
@@ -222,9 +224,14 @@ def where(chosen, x, y):
 def dropout(x, ratio=None, training_mode=None, *, seed=0, count=1, version=13, is_test=0):
     """Of inference: x itself, and a mask that keeps all."""
     if version < 7 and not is_test:
-        raise Unsupported("[onnx] Dropout of versions before 7 without is_test=1: what a model says of training is not done")
+        raise Unsupported(
+            "[onnx] Dropout of versions before 7 without is_test=1: what a model says of training is not done"
+        )
     if training_mode is not None and bool(numpy.asarray(training_mode).reshape(-1)[0]):
-        if ratio is None or float(numpy.asarray(ratio.numpy() if isinstance(ratio, Tensor) else ratio).reshape(-1)[0]) != 0:
+        if (
+            ratio is None
+            or float(numpy.asarray(ratio.numpy() if isinstance(ratio, Tensor) else ratio).reshape(-1)[0]) != 0
+        ):
             raise Unsupported("[onnx] Dropout with training_mode: what a model says of training is not done")
     if count == 1:
         return x
@@ -232,12 +239,26 @@ def dropout(x, ratio=None, training_mode=None, *, seed=0, count=1, version=13, i
 
 
 ROWS = {
-    "Abs": Tensor.abs, "Acos": Tensor.acos, "Acosh": Tensor.acosh, "Add": binary(Tensor.add), "And": binary(Tensor.logical_and), "Asin": Tensor.asin, "Asinh": Tensor.asinh, "Atan": Tensor.atan, "Atanh": Tensor.atanh,
-    "BitCast": bit_cast, "BitShift": bit_shift, "BitwiseAnd": Tensor.bitwise_and, "BitwiseNot": Tensor.bitwise_invert, "BitwiseOr": Tensor.bitwise_or, "BitwiseXor": Tensor.bitwise_xor,
-    "Cast": cast, "CastLike": cast_like, "Ceil": Tensor.ceil, "Celu": celu, "Clip": clip, "Cos": Tensor.cos, "Cosh": Tensor.cosh, "Div": binary(divided), "Dropout": dropout, "Elu": elu, "Equal": binary(Tensor.eq), "Erf": Tensor.erf,
-    "Exp": Tensor.exp, "Floor": Tensor.floor, "Gelu": gelu, "Greater": binary(Tensor.gt), "GreaterOrEqual": Tensor.ge, "HardSigmoid": hard_sigmoid, "HardSwish": hard_swish, "Identity": lambda x: x, "IsInf": infinite, "IsNaN": Tensor.isnan,
-    "LeakyRelu": leaky_relu, "Less": binary(Tensor.lt), "LessOrEqual": Tensor.le, "Log": Tensor.log, "Max": of_all(Tensor.maximum), "Mean": mean, "Min": of_all(Tensor.minimum), "Mish": mish, "Mod": remainder, "Mul": binary(Tensor.mul),
-    "Neg": Tensor.neg, "Not": Tensor.logical_not, "Or": binary(Tensor.logical_or), "PRelu": prelu, "Pow": binary(power), "Reciprocal": Tensor.reciprocal, "Relu": Tensor.relu, "Round": Tensor.round, "Selu": selu, "Shrink": shrink,
-    "Sigmoid": Tensor.sigmoid, "Sign": Tensor.sign, "Sin": Tensor.sin, "Sinh": Tensor.sinh, "Softplus": softplus, "Softsign": softsign, "Sqrt": Tensor.sqrt, "Sub": binary(Tensor.sub), "Sum": summed, "SwiGLU": swiglu, "Swish": swish,
-    "Tan": Tensor.tan, "Tanh": Tensor.tanh, "ThresholdedRelu": thresholded_relu, "Where": where, "Xor": binary(Tensor.logical_xor), "ai.onnx.ml.Binarizer": lambda x, *, threshold=0.0: (x > threshold).cast(x.dtype),
+    "Abs": Tensor.abs, "Acos": Tensor.acos, "Acosh": Tensor.acosh, "Add": binary(Tensor.add),
+    "And": binary(Tensor.logical_and), "Asin": Tensor.asin, "Asinh": Tensor.asinh, "Atan": Tensor.atan,
+    "Atanh": Tensor.atanh,
+    "BitCast": bit_cast, "BitShift": bit_shift, "BitwiseAnd": Tensor.bitwise_and, "BitwiseNot": Tensor.bitwise_invert,
+    "BitwiseOr": Tensor.bitwise_or, "BitwiseXor": Tensor.bitwise_xor,
+    "Cast": cast, "CastLike": cast_like, "Ceil": Tensor.ceil, "Celu": celu, "Clip": clip, "Cos": Tensor.cos,
+    "Cosh": Tensor.cosh, "Div": binary(divided), "Dropout": dropout, "Elu": elu, "Equal": binary(Tensor.eq),
+    "Erf": Tensor.erf,
+    "Exp": Tensor.exp, "Floor": Tensor.floor, "Gelu": gelu, "Greater": binary(Tensor.gt), "GreaterOrEqual": Tensor.ge,
+    "HardSigmoid": hard_sigmoid, "HardSwish": hard_swish, "Identity": lambda x: x, "IsInf": infinite,
+    "IsNaN": Tensor.isnan,
+    "LeakyRelu": leaky_relu, "Less": binary(Tensor.lt), "LessOrEqual": Tensor.le, "Log": Tensor.log,
+    "Max": of_all(Tensor.maximum), "Mean": mean, "Min": of_all(Tensor.minimum), "Mish": mish, "Mod": remainder,
+    "Mul": binary(Tensor.mul),
+    "Neg": Tensor.neg, "Not": Tensor.logical_not, "Or": binary(Tensor.logical_or), "PRelu": prelu, "Pow": binary(power),
+    "Reciprocal": Tensor.reciprocal, "Relu": Tensor.relu, "Round": Tensor.round, "Selu": selu, "Shrink": shrink,
+    "Sigmoid": Tensor.sigmoid, "Sign": Tensor.sign, "Sin": Tensor.sin, "Sinh": Tensor.sinh, "Softplus": softplus,
+    "Softsign": softsign, "Sqrt": Tensor.sqrt, "Sub": binary(Tensor.sub), "Sum": summed, "SwiGLU": swiglu,
+    "Swish": swish,
+    "Tan": Tensor.tan, "Tanh": Tensor.tanh, "ThresholdedRelu": thresholded_relu, "Where": where,
+    "Xor": binary(Tensor.logical_xor), "ai.onnx.ml.Binarizer": lambda x, *,
+    threshold=0.0: (x > threshold).cast(x.dtype),
 }  # fmt: skip

@@ -5,19 +5,26 @@ from ..._strata import Unsupported
 from .common import along, axis_of, in_float32, over_places, wide
 
 
-def batch_norm(x, scale, bias, mean, var, *, epsilon=1e-5, momentum=0.9, training_mode=0, spatial=1, is_test=0, version=14, count=1):
+def batch_norm(
+    x, scale, bias, mean, var, *, epsilon=1e-5, momentum=0.9, training_mode=0, spatial=1, is_test=0, version=14, count=1
+):
     """In training by the batch's mean and variance, with the running ones as further results."""
     kind, running = x.dtype, (mean.dtype, var.dtype)
     x, scale, bias, mean, var = map(wide, (x, scale, bias, mean, var))
     if version < 7 and not is_test:
-        raise Unsupported("[onnx] BatchNormalization of versions before 7 without is_test=1: what a model says of training is not done")
+        raise Unsupported(
+            "[onnx] BatchNormalization of versions before 7 without is_test=1: "
+            "what a model says of training is not done"
+        )
     if not spatial:
         raise Unsupported("[onnx] BatchNormalization with spatial=0")
     more = ()
     if training_mode:
         axes = (0, *over_places(x))
         now = x.mean(axes), x.var(axes)
-        more = tuple((old * momentum + new * (1 - momentum)).cast(to) for old, new, to in zip((mean, var), now, running))
+        more = tuple(
+            (old * momentum + new * (1 - momentum)).cast(to) for old, new, to in zip((mean, var), now, running)
+        )
         mean, var = now
     elif count > 1:
         raise Unsupported("[onnx] BatchNormalization with further results: with training_mode=1 they are there")
@@ -103,6 +110,8 @@ def softmax_cross_entropy(x, target, weight=None, *, reduction="mean", ignore_in
 
 
 ROWS = {
-    "BatchNormalization": batch_norm, "GroupNormalization": group_norm, "InstanceNormalization": instance_norm, "LRN": local_response_norm, "LayerNormalization": layer_norm, "MeanVarianceNormalization": mean_variance_norm,
-    "NegativeLogLikelihoodLoss": nll_loss, "RMSNormalization": rms_norm, "SoftmaxCrossEntropyLoss": softmax_cross_entropy,
+    "BatchNormalization": batch_norm, "GroupNormalization": group_norm, "InstanceNormalization": instance_norm,
+    "LRN": local_response_norm, "LayerNormalization": layer_norm, "MeanVarianceNormalization": mean_variance_norm,
+    "NegativeLogLikelihoodLoss": nll_loss, "RMSNormalization": rms_norm,
+    "SoftmaxCrossEntropyLoss": softmax_cross_entropy,
 }  # fmt: skip

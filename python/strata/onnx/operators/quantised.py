@@ -15,7 +15,9 @@ def _kind(x):
 
 
 def spread(v, x, axis, block_size):
-    """A scale or zero point in a shape that broadcasts with x: one number, one an index of the axis, or one a block of it."""
+    """A scale or zero point in a shape that broadcasts with x: one number, one an index of the axis, or one a block of
+    it.
+    """
     if v is None or v.ndim == 0 or v.shape == (1,):
         return None if v is None else v.reshape(())
     axis = axis_of(axis, x.ndim)
@@ -23,7 +25,11 @@ def spread(v, x, axis, block_size):
         if v.ndim != 1 or v.shape[0] != x.shape[axis]:
             raise ValueError(f"a scale of shape {v.shape} for axis {axis} of {x.shape}")
         return v.reshape([-1 if i == axis else 1 for i in range(x.ndim)])
-    if v.ndim != x.ndim or v.shape[axis] != -(-x.shape[axis] // block_size) or any(m != n for i, (m, n) in enumerate(zip(v.shape, x.shape)) if i != axis):
+    if (
+        v.ndim != x.ndim
+        or v.shape[axis] != -(-x.shape[axis] // block_size)
+        or any(m != n for i, (m, n) in enumerate(zip(v.shape, x.shape)) if i != axis)
+    ):
         raise ValueError(f"a scale of shape {v.shape} for blocks of {block_size} along axis {axis} of {x.shape}")
     return v.repeat(block_size, axis)[(slice(None),) * axis + (slice(x.shape[axis]),)]
 
@@ -44,7 +50,10 @@ def quantize_linear(x, scale, zero_point=None, *, axis=1, saturate=1, block_size
     if kind not in RANGES and not kind.startswith("fp8") and kind != "float4_e2m1fn":
         raise Unsupported(f"[onnx] QuantizeLinear to {kind}")
     scale = held(scale)
-    by, zero = spread(scale, x, axis, block_size), spread(None if zero_point is None else held(zero_point), x, axis, block_size)
+    by, zero = (
+        spread(scale, x, axis, block_size),
+        spread(None if zero_point is None else held(zero_point), x, axis, block_size),
+    )
     x = x.cast("float32") if x.dtype.is_integer else x
     if precision:
         x, by = x.cast(type_name(precision)), by.cast(type_name(precision))
@@ -53,7 +62,10 @@ def quantize_linear(x, scale, zero_point=None, *, axis=1, saturate=1, block_size
 
 def dequantize_linear(x, scale, zero_point=None, *, axis=1, block_size=0, output_dtype=0):
     values, scale = held(x), held(scale)
-    by, zero = spread(scale, values, axis, block_size), spread(None if zero_point is None else held(zero_point), values, axis, block_size)
+    by, zero = (
+        spread(scale, values, axis, block_size),
+        spread(None if zero_point is None else held(zero_point), values, axis, block_size),
+    )
     if zero is not None and not values.dtype.is_float:
         values = values.cast("int32") - zero.cast("int32")
     out = values.cast("float32") * wide(by).cast("float32")
@@ -102,18 +114,68 @@ def qlinear_matmul(a, a_scale, a_zero_point, b, b_scale, b_zero_point, y_scale, 
     return _requantised(whole, wide(rows) * wide(b_scale) / wide(y_scale), y_zero_point, y_zero_point.dtype.name)
 
 
-def qlinear_conv(x, x_scale, x_zero_point, w, w_scale, w_zero_point, y_scale, y_zero_point, bias=None, *, kernel_shape=None, strides=None, pads=None, dilations=None, group=1, auto_pad="NOTSET"):
+def qlinear_conv(
+    x,
+    x_scale,
+    x_zero_point,
+    w,
+    w_scale,
+    w_zero_point,
+    y_scale,
+    y_zero_point,
+    bias=None,
+    *,
+    kernel_shape=None,
+    strides=None,
+    pads=None,
+    dilations=None,
+    group=1,
+    auto_pad="NOTSET",
+):
     n = w.ndim - 2
-    whole = conv_integer(x, w, x_zero_point, w_zero_point, strides=strides, pads=pads, dilations=dilations, group=group, auto_pad=auto_pad)
+    whole = conv_integer(
+        x,
+        w,
+        x_zero_point,
+        w_zero_point,
+        strides=strides,
+        pads=pads,
+        dilations=dilations,
+        group=group,
+        auto_pad=auto_pad,
+    )
     whole = whole if bias is None else whole + bias.reshape([-1, *[1] * n])
     return _requantised(whole, x_scale * _channels(w_scale, n) / y_scale, y_zero_point, y_zero_point.dtype.name)
 
 
-def conv_integer_row(x, w, x_zero_point=None, w_zero_point=None, *, kernel_shape=None, strides=None, pads=None, dilations=None, group=1, auto_pad="NOTSET"):
-    return conv_integer(x, w, x_zero_point, w_zero_point, strides=strides, pads=pads, dilations=dilations, group=group, auto_pad=auto_pad)
+def conv_integer_row(
+    x,
+    w,
+    x_zero_point=None,
+    w_zero_point=None,
+    *,
+    kernel_shape=None,
+    strides=None,
+    pads=None,
+    dilations=None,
+    group=1,
+    auto_pad="NOTSET",
+):
+    return conv_integer(
+        x,
+        w,
+        x_zero_point,
+        w_zero_point,
+        strides=strides,
+        pads=pads,
+        dilations=dilations,
+        group=group,
+        auto_pad=auto_pad,
+    )
 
 
 ROWS = {
-    "ConvInteger": conv_integer_row, "DequantizeLinear": dequantize_linear, "DynamicQuantizeLinear": dynamic_quantize_linear, "MatMulInteger": matmul_integer,
+    "ConvInteger": conv_integer_row, "DequantizeLinear": dequantize_linear,
+    "DynamicQuantizeLinear": dynamic_quantize_linear, "MatMulInteger": matmul_integer,
     "QLinearConv": qlinear_conv, "QLinearMatMul": qlinear_matmul, "QuantizeLinear": quantize_linear,
 }  # fmt: skip

@@ -9,9 +9,12 @@ from .shapes import reverse_sequence
 
 # name -> (function of x, alpha, beta; usual alpha, usual beta). None: it takes none.
 ACTIVATIONS = {
-    "affine": (lambda x, a, b: x * a + b, 1.0, 0.0), "elu": (lambda x, a, b: elementwise.elu(x, alpha=a), 1.0, None), "hardsigmoid": (lambda x, a, b: (x * a + b).clip(0, 1), 0.2, 0.5),
-    "leakyrelu": (lambda x, a, b: elementwise.leaky_relu(x, alpha=a), 0.01, None), "relu": (lambda x, a, b: x.relu(), None, None), "scaledtanh": (lambda x, a, b: (x * b).tanh() * a, 1.0, 1.0),
-    "sigmoid": (lambda x, a, b: x.sigmoid(), None, None), "softplus": (lambda x, a, b: x.logaddexp(0), None, None), "softsign": (lambda x, a, b: x / (1 + abs(x)), None, None), "tanh": (lambda x, a, b: x.tanh(), None, None),
+    "affine": (lambda x, a, b: x * a + b, 1.0, 0.0), "elu": (lambda x, a, b: elementwise.elu(x, alpha=a), 1.0, None),
+    "hardsigmoid": (lambda x, a, b: (x * a + b).clip(0, 1), 0.2, 0.5),
+    "leakyrelu": (lambda x, a, b: elementwise.leaky_relu(x, alpha=a), 0.01, None),
+    "relu": (lambda x, a, b: x.relu(), None, None), "scaledtanh": (lambda x, a, b: (x * b).tanh() * a, 1.0, 1.0),
+    "sigmoid": (lambda x, a, b: x.sigmoid(), None, None), "softplus": (lambda x, a, b: x.logaddexp(0), None, None),
+    "softsign": (lambda x, a, b: x / (1 + abs(x)), None, None), "tanh": (lambda x, a, b: x.tanh(), None, None),
     "thresholdedrelu": (lambda x, a, b: _strata.where(x >= a, x, 0), 1.0, None),
 }  # fmt: skip
 
@@ -20,7 +23,10 @@ def _activations(names, usual, directions, alphas, betas, clip):
     """Functions of x, for each direction in their order; numbers go to those that take them, in order."""
     names = [name.lower() for name in names or usual * directions]
     if len(names) != len(usual) * directions or any(name not in ACTIVATIONS for name in names):
-        raise Unsupported(f"[onnx] a recurrent layer with activations {', '.join(names)}: {len(usual) * directions} of {', '.join(ACTIVATIONS)}")
+        raise Unsupported(
+            f"[onnx] a recurrent layer with activations {', '.join(names)}: "
+            f"{len(usual) * directions} of {', '.join(ACTIVATIONS)}"
+        )
     alphas, betas = iter(alphas or ()), iter(betas or ())
     out = []
     for name in names:
@@ -38,7 +44,9 @@ def _gru(inputs, states, weight, bias, f, extra, options):
     (h,), width = states, states[0].shape[-1]
     z, r = f[0](inputs[:, : 2 * width] + h @ weight[:, : 2 * width] + bias[: 2 * width]).chunk(2, -1)
     given, weight, bias = inputs[:, 2 * width :], weight[:, 2 * width :], bias[2 * width :]
-    new = f[1](given + r * (h @ weight + bias) if options.get("linear_before_reset") else given + (r * h) @ weight + bias)
+    new = f[1](
+        given + r * (h @ weight + bias) if options.get("linear_before_reset") else given + (r * h) @ weight + bias
+    )
     return (new + z * (h - new),)
 
 
@@ -58,7 +66,9 @@ def _one_direction(step, x, w, r, b, states, lengths, backward, f, extra, option
     turn = (lambda v: v.flip(0)) if lengths is None else lambda v: reverse_sequence(v, lengths)
     x = turn(x) if backward else x
     gates = w.shape[0]
-    from_input, from_state = (b[:gates], b[gates:]) if b is not None else (None, Tensor.zeros(gates, dtype=x.dtype, device=x.device))
+    from_input, from_state = (
+        (b[:gates], b[gates:]) if b is not None else (None, Tensor.zeros(gates, dtype=x.dtype, device=x.device))
+    )
     inputs = x @ w.T if from_input is None else x @ w.T + from_input
     weight, outputs = r.T, []
     for t in range(x.shape[0]):
@@ -75,8 +85,28 @@ def _one_direction(step, x, w, r, b, states, lengths, backward, f, extra, option
 
 
 def layer(step, usual, count_of_states):
-    def row(x, w, r, b=None, lengths=None, initial_h=None, initial_c=None, p=None, *, activation_alpha=None, activation_beta=None, activations=None, clip=None, direction="forward", hidden_size=None,
-            layout=0, output_sequence=0, linear_before_reset=0, input_forget=0, count=1):  # fmt: skip
+    def row(
+        x,
+        w,
+        r,
+        b=None,
+        lengths=None,
+        initial_h=None,
+        initial_c=None,
+        p=None,
+        *,
+        activation_alpha=None,
+        activation_beta=None,
+        activations=None,
+        clip=None,
+        direction="forward",
+        hidden_size=None,
+        layout=0,
+        output_sequence=0,
+        linear_before_reset=0,
+        input_forget=0,
+        count=1,
+    ):
         if direction not in ("forward", "reverse", "bidirectional"):
             raise Unsupported(f"[onnx] a recurrent layer with direction {direction}")
         kind, directions = x.dtype, w.shape[0]
@@ -93,7 +123,9 @@ def layer(step, usual, count_of_states):
         found = []
         for d in range(directions):
             states = [zero if v is None else v[d] for v in given[:count_of_states]]
-            found.append(_one_direction(step, x, w[d], r[d], None if b is None else b[d], states, lengths, direction == "reverse" or d == 1, f[d], None if p is None else p[d], options))
+            bias, peephole = (None if v is None else v[d] for v in (b, p))
+            backward = direction == "reverse" or d == 1
+            found.append(_one_direction(step, x, w[d], r[d], bias, states, lengths, backward, f[d], peephole, options))
         y = _strata.stack([outputs for outputs, _ in found], 1)
         last = [_strata.stack([states[i] for _, states in found], 0) for i in range(count_of_states)]
         if layout:
@@ -113,14 +145,42 @@ def _quantised(inputs, states, *more):
     return _lstm(inputs, (near(states[0]), states[1]), *more)
 
 
-def quantised_lstm(x, w, r, b=None, lengths=None, initial_h=None, initial_c=None, p=None, w_scale=None, w_zero_point=None, r_scale=None, r_zero_point=None, *, count=1, **how):
-    """ONNX Runtime's: weights of 8 bits (directions, inputs, gates), inputs and states rounded to 8 bits before each product."""
+def quantised_lstm(
+    x,
+    w,
+    r,
+    b=None,
+    lengths=None,
+    initial_h=None,
+    initial_c=None,
+    p=None,
+    w_scale=None,
+    w_zero_point=None,
+    r_scale=None,
+    r_zero_point=None,
+    *,
+    count=1,
+    **how,
+):
+    """ONNX Runtime's: weights of 8 bits (directions, inputs, gates), inputs and states rounded to 8 bits before each
+    product.
+    """
 
     def by(v):
         return v.reshape(v.shape[0], 1, -1)
 
-    weights = [((v.cast("int32") - by(zero).cast("int32")).cast("float32") * by(scale)).transpose(1, 2) for v, zero, scale in ((w, w_zero_point, w_scale), (r, r_zero_point, r_scale))]
-    return layer(_quantised, ["Sigmoid", "Tanh", "Tanh"], 2)(near(x), *weights, b, lengths, initial_h, initial_c, p, count=count, **how)
+    weights = [
+        ((v.cast("int32") - by(zero).cast("int32")).cast("float32") * by(scale)).transpose(1, 2)
+        for v, zero, scale in ((w, w_zero_point, w_scale), (r, r_zero_point, r_scale))
+    ]
+    return layer(_quantised, ["Sigmoid", "Tanh", "Tanh"], 2)(
+        near(x), *weights, b, lengths, initial_h, initial_c, p, count=count, **how
+    )
 
 
-ROWS = {"GRU": layer(_gru, ["Sigmoid", "Tanh"], 1), "LSTM": layer(_lstm, ["Sigmoid", "Tanh", "Tanh"], 2), "RNN": layer(_rnn, ["Tanh"], 1), "com.microsoft.DynamicQuantizeLSTM": quantised_lstm}
+ROWS = {
+    "GRU": layer(_gru, ["Sigmoid", "Tanh"], 1),
+    "LSTM": layer(_lstm, ["Sigmoid", "Tanh", "Tanh"], 2),
+    "RNN": layer(_rnn, ["Tanh"], 1),
+    "com.microsoft.DynamicQuantizeLSTM": quantised_lstm,
+}

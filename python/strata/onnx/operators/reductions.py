@@ -2,8 +2,7 @@
 
 import math
 
-from ... import _namespace as namespace
-from ... import _strata
+from ... import _namespace as namespace, _strata
 from ..._strata import Tensor, Unsupported
 from .common import axis_of, in_float32, numbers, positions, wide
 
@@ -121,9 +120,18 @@ def array_feature(x, indices):
 
 
 ROWS = {
-    "ArgMax": extreme_place(Tensor.argmax), "ArgMin": extreme_place(Tensor.argmin), "CumProd": running(Tensor.cumprod, 1), "CumSum": running(Tensor.cumsum, 0), "Det": det, "Einsum": einsum, "Gemm": gemm, "GlobalLpPool": global_lp_pool,
-    "Hardmax": hardmax, "LogSoftmax": softmax_by(Tensor.log_softmax), "LpNormalization": lp_norm, "MatMul": Tensor.matmul, "ReduceL1": reduction(lambda x, axes, keep: abs(x).sum(axes, keep)), "ReduceL2": reduction(lambda x, axes, keep: x.square().sum(axes, keep).sqrt()),
-    "ReduceLogSum": reduction(_log_sum, lambda kind: -math.inf if kind.is_float else 0), "ReduceLogSumExp": reduction(lambda x, axes, keep: x.logsumexp(axes, keep), lambda kind: -math.inf if kind.is_float else 0),
-    "ReduceMax": reduction(Tensor.max, _least), "ReduceMean": reduction(Tensor.mean), "ReduceMin": reduction(Tensor.min, _largest), "ReduceProd": reduction(Tensor.prod), "ReduceSum": reduction(lambda x, axes, keep: x.sum(axes, keep, x.dtype)),
-    "ReduceSumSquare": reduction(lambda x, axes, keep: x.square().sum(axes, keep)), "Softmax": softmax_by(Tensor.softmax), "ai.onnx.ml.ArrayFeatureExtractor": array_feature,
+    "ArgMax": extreme_place(Tensor.argmax), "ArgMin": extreme_place(Tensor.argmin),
+    "CumProd": running(Tensor.cumprod, 1), "CumSum": running(Tensor.cumsum, 0), "Det": det, "Einsum": einsum,
+    "Gemm": gemm, "GlobalLpPool": global_lp_pool,
+    "Hardmax": hardmax, "LogSoftmax": softmax_by(Tensor.log_softmax), "LpNormalization": lp_norm,
+    "MatMul": Tensor.matmul, "ReduceL1": reduction(lambda x, axes, keep: abs(x).sum(axes, keep)),
+    "ReduceL2": reduction(lambda x, axes, keep: x.square().sum(axes, keep).sqrt()),
+    "ReduceLogSum": reduction(_log_sum, lambda kind: -math.inf if kind.is_float else 0),
+    "ReduceLogSumExp": reduction(lambda x, axes, keep: x.logsumexp(axes, keep),
+                                 lambda kind: -math.inf if kind.is_float else 0),
+    "ReduceMax": reduction(Tensor.max, _least), "ReduceMean": reduction(Tensor.mean),
+    "ReduceMin": reduction(Tensor.min, _largest), "ReduceProd": reduction(Tensor.prod),
+    "ReduceSum": reduction(lambda x, axes, keep: x.sum(axes, keep, x.dtype)),
+    "ReduceSumSquare": reduction(lambda x, axes, keep: x.square().sum(axes, keep)),
+    "Softmax": softmax_by(Tensor.softmax), "ai.onnx.ml.ArrayFeatureExtractor": array_feature,
 }  # fmt: skip

@@ -9,7 +9,12 @@ from ..._strata import Unsupported
 from .common import axis_of, filled, on_device, product, wide, within_host
 
 LONGEST_AXIS = 1 << 22  # that is resized: its places are made on the host
-ROUNDED = {"round_prefer_floor": lambda p: numpy.ceil(p - 0.5), "round_prefer_ceil": lambda p: numpy.floor(p + 0.5), "floor": numpy.floor, "ceil": numpy.ceil}
+ROUNDED = {
+    "round_prefer_floor": lambda p: numpy.ceil(p - 0.5),
+    "round_prefer_ceil": lambda p: numpy.floor(p + 0.5),
+    "floor": numpy.floor,
+    "ceil": numpy.ceil,
+}
 
 
 def places(size, n, factor, how, region):
@@ -25,7 +30,11 @@ def places(size, n, factor, how, region):
         return (i + 0.5) / factor
     if how == "tf_crop_and_resize":
         first, last = region
-        return i * ((last - first) * (n - 1) / (to - 1)) + first * (n - 1) if to != 1 else i * 0 + (first + last) * (n - 1) / 2
+        return (
+            i * ((last - first) * (n - 1) / (to - 1)) + first * (n - 1)
+            if to != 1
+            else i * 0 + (first + last) * (n - 1) / 2
+        )
     if how != "asymmetric":
         raise Unsupported(f"[onnx] Resize with coordinate_transformation_mode {how}")
     return i / factor
@@ -73,13 +82,17 @@ def _targets(x, scales, sizes, axes, policy):
     return [(axis, factor, math.floor(factor * x.shape[axis] + 0.5)) for axis in axes]
 
 
-def resize(x, roi=None, scales=None, sizes=None, *, mode="nearest", coordinate_transformation_mode="half_pixel", nearest_mode="round_prefer_floor", axes=None, antialias=0,
-           keep_aspect_ratio_policy="stretch", exclude_outside=0, extrapolation_value=0.0, cubic_coeff_a=-0.75, version=11):  # fmt: skip
+def resize(x, roi=None, scales=None, sizes=None, *, mode="nearest", coordinate_transformation_mode="half_pixel",
+           nearest_mode="round_prefer_floor", axes=None, antialias=0,
+           keep_aspect_ratio_policy="stretch", exclude_outside=0, extrapolation_value=0.0, cubic_coeff_a=-0.75,
+           version=11):  # fmt: skip
     if version < 11:  # (x, scales)
         scales, roi, coordinate_transformation_mode, nearest_mode = roi, None, "asymmetric", "floor"
     if mode not in ("nearest", *FILTERS):
         raise Unsupported(f"[onnx] Resize with mode {mode}: nearest, linear and cubic are there")
-    roi, scales, sizes = ([float(n) for n in numpy.asarray(v).reshape(-1)] if v is not None else [] for v in (roi, scales, sizes))
+    roi, scales, sizes = (
+        [float(n) for n in numpy.asarray(v).reshape(-1)] if v is not None else [] for v in (roi, scales, sizes)
+    )
     axes = [axis_of(axis, x.ndim) for axis in axes] if axes else [*range(x.ndim)]
     kind, outside = x.dtype, None
     for i, (axis, factor, to) in enumerate(_targets(x, scales, sizes, axes, keep_aspect_ratio_policy)):
@@ -116,7 +129,9 @@ def _weighted(x, axis, index, weights):
         return (x.movedim(axis, -1) @ on_device(matrix.astype(numpy.float32), x).cast(x.dtype)).movedim(-1, axis)
     out = None
     for column in range(index.shape[1]):
-        part = x.take(on_device(index[:, column], x), axis) * on_device(weights[:, column].astype(numpy.float32), x).cast(x.dtype).reshape(by)
+        part = x.take(on_device(index[:, column], x), axis) * on_device(
+            weights[:, column].astype(numpy.float32), x
+        ).cast(x.dtype).reshape(by)
         out = part if out is None else out + part
     return out
 
@@ -177,7 +192,10 @@ def grid_sample(x, grid, *, mode="linear", padding_mode="zeros", align_corners=0
     places_of = [(p + 1) / 2 * (n - 1) if align_corners else ((p + 1) * n - 1) / 2 for p, n in zip(places_of, sizes)]
     if mode != "cubic" and padding_mode != "zeros":
         ends = [(0, n - 1) if align_corners else (-0.5, n - 0.5) for n in sizes]
-        places_of = [(_reflected(p, *e) if padding_mode == "reflection" else p).clip(0, n - 1) for p, n, e in zip(places_of, sizes, ends)]
+        places_of = [
+            (_reflected(p, *e) if padding_mode == "reflection" else p).clip(0, n - 1)
+            for p, n, e in zip(places_of, sizes, ends)
+        ]
     if mode == "nearest":
         choices = [[(p.round(), None)] for p in places_of]
     elif mode == "linear":
@@ -192,7 +210,10 @@ def _sampled(values, choices, sizes, padding_mode, align_corners):
     """The sum over all combinations of one choice an axis, each (index, weight)."""
     n, c = values.shape[:2]
     out = filled((), 0, values)
-    indices = [[(*_inside(at, size, padding_mode, align_corners), weight) for at, weight in row] for row, size in zip(choices, sizes)]
+    indices = [
+        [(*_inside(at, size, padding_mode, align_corners), weight) for at, weight in row]
+        for row, size in zip(choices, sizes)
+    ]
     for number in range(product(len(row) for row in indices)):
         place, weight, counts = None, None, None
         for row, size in zip(indices, sizes):

@@ -4,8 +4,7 @@ import math
 
 import numpy
 
-from ... import _namespace as namespace
-from ... import _strata
+from ... import _namespace as namespace, _strata
 from ..._strata import Tensor, Unsupported
 from ..host import LARGEST_ON_HOST
 from ..values import to_tensor, type_name
@@ -134,7 +133,9 @@ def blocks_apart(x, *, blocksize, mode="DCR"):
 def blocks_together(x, *, blocksize, mode="DCR"):
     n, c, h, w = x.shape
     x = x.reshape(n, c, h // blocksize, blocksize, w // blocksize, blocksize)
-    return x.permute(*((0, 3, 5, 1, 2, 4) if mode == "DCR" else (0, 1, 3, 5, 2, 4))).reshape(n, -1, h // blocksize, w // blocksize)
+    return x.permute(*((0, 3, 5, 1, 2, 4) if mode == "DCR" else (0, 1, 3, 5, 2, 4))).reshape(
+        n, -1, h // blocksize, w // blocksize
+    )
 
 
 def center_crop_pad(x, shape, *, axes=None):
@@ -166,11 +167,16 @@ def gather(x, indices, *, axis=0):
 
 def gather_elements(x, indices, *, axis=0):
     axis = axis_of(axis, x.ndim)
-    return x.shrink([(0, n if i == axis else m) for i, (n, m) in enumerate(zip(x.shape, indices.shape))]).gather(axis, indices)
+    return x.shrink([(0, n if i == axis else m) for i, (n, m) in enumerate(zip(x.shape, indices.shape))]).gather(
+        axis, indices
+    )
 
 
 def gather_nd(x, indices, *, batch_dims=0):
-    ranges = [positions(n, x).reshape([-1 if i == axis else 1 for i in range(indices.ndim - 1)]) for axis, n in enumerate(x.shape[:batch_dims])]
+    ranges = [
+        positions(n, x).reshape([-1 if i == axis else 1 for i in range(indices.ndim - 1)])
+        for axis, n in enumerate(x.shape[:batch_dims])
+    ]
     return x[(*ranges, *(indices[..., i] for i in range(indices.shape[-1])))]
 
 
@@ -196,7 +202,10 @@ def _scattered(x, axis, indices, values, how):
     # Of each place the values that go there, in one row: x (..., n, 1) and values (..., 1, m).
     last, at, given = x.movedim(axis, -1), indices.movedim(axis, -1), values.movedim(axis, -1)
     if last.size * max(at.shape[-1], 1) > LARGEST_ON_HOST * 64:
-        raise Unsupported(f"[onnx] scattering {at.shape[-1]} values to {last.shape[-1]} places by {how}: fewer of them, or reduction add")
+        raise Unsupported(
+            f"[onnx] scattering {at.shape[-1]} values to {last.shape[-1]} places by {how}: fewer of them, "
+            f"or reduction add"
+        )
     hit = at.unsqueeze(-2) == positions(last.shape[-1], x).reshape(-1, 1)
     if how == "mul":
         found = last * _strata.where(hit, given.unsqueeze(-2), 1).prod(-1, dtype=x.dtype)
@@ -265,13 +274,20 @@ def compress(x, condition, *, axis=None):
 
 def unique(x, *, axis=None, sorted=1):
     array = x.numpy() if x.dtype != _strata.dtypes.bfloat16 else x.cast("float32").numpy()
-    _, first, inverse, counts = numpy.unique(array, return_index=True, return_inverse=True, return_counts=True, axis=axis)
+    _, first, inverse, counts = numpy.unique(
+        array, return_index=True, return_inverse=True, return_counts=True, axis=axis
+    )
     order = numpy.arange(len(first)) if sorted else numpy.argsort(first)
     rank = numpy.empty_like(order)
     rank[order] = numpy.arange(len(order))
     first, inverse, counts = first[order], rank[inverse.reshape(-1)], counts[order]
     flat = x.reshape(-1) if axis is None else x
-    return flat.take(on_device(first.astype(numpy.int64), x), axis or 0), first.astype(numpy.int64), inverse.astype(numpy.int64), counts.astype(numpy.int64)
+    return (
+        flat.take(on_device(first.astype(numpy.int64), x), axis or 0),
+        first.astype(numpy.int64),
+        inverse.astype(numpy.int64),
+        counts.astype(numpy.int64),
+    )
 
 
 def topk(x, k, *, axis=-1, largest=1, sorted=1):
@@ -279,8 +295,13 @@ def topk(x, k, *, axis=-1, largest=1, sorted=1):
 
 
 ROWS = {
-    "CenterCropPad": center_crop_pad, "Compress": compress, "Concat": concat, "ConstantOfShape": constant_of_shape, "DepthToSpace": blocks_apart, "Expand": expand, "EyeLike": eye_like, "Flatten": flatten, "Gather": gather,
-    "GatherElements": gather_elements, "GatherND": gather_nd, "NonZero": nonzero, "OneHot": one_hot, "Pad": pad, "Range": arange, "Reshape": reshape, "ReverseSequence": reverse_sequence, "Scatter": scatter_elements,
-    "ScatterElements": scatter_elements, "ScatterND": scatter_nd, "Shape": shape_of, "Size": lambda x: numpy.array(math.prod(x.shape), numpy.int64), "Slice": slices, "SpaceToDepth": blocks_together, "Split": split, "Squeeze": squeeze,
-    "TensorScatter": tensor_scatter, "Tile": tile, "TopK": topk, "Transpose": transpose, "Trilu": trilu, "Unique": unique, "Unsqueeze": unsqueeze,
+    "CenterCropPad": center_crop_pad, "Compress": compress, "Concat": concat, "ConstantOfShape": constant_of_shape,
+    "DepthToSpace": blocks_apart, "Expand": expand, "EyeLike": eye_like, "Flatten": flatten, "Gather": gather,
+    "GatherElements": gather_elements, "GatherND": gather_nd, "NonZero": nonzero, "OneHot": one_hot, "Pad": pad,
+    "Range": arange, "Reshape": reshape, "ReverseSequence": reverse_sequence, "Scatter": scatter_elements,
+    "ScatterElements": scatter_elements, "ScatterND": scatter_nd, "Shape": shape_of,
+    "Size": lambda x: numpy.array(math.prod(x.shape), numpy.int64), "Slice": slices, "SpaceToDepth": blocks_together,
+    "Split": split, "Squeeze": squeeze,
+    "TensorScatter": tensor_scatter, "Tile": tile, "TopK": topk, "Transpose": transpose, "Trilu": trilu,
+    "Unique": unique, "Unsqueeze": unsqueeze,
 }  # fmt: skip

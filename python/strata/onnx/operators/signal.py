@@ -76,4 +76,11 @@ def mel_weights(num_mel_bins, dft_length, sample_rate, lower_edge_hertz, upper_e
     return numpy.where(at == middle, 1, out).astype(array_type(output_datatype))
 
 
-ROWS = {"BlackmanWindow": window_of(0.42, -0.5, 0.08), "DFT": dft, "HammingWindow": window_of(25 / 46, -21 / 46), "HannWindow": window_of(0.5, -0.5), "MelWeightMatrix": mel_weights, "STFT": stft}
+ROWS = {
+    "BlackmanWindow": window_of(0.42, -0.5, 0.08),
+    "DFT": dft,
+    "HammingWindow": window_of(25 / 46, -21 / 46),
+    "HannWindow": window_of(0.5, -0.5),
+    "MelWeightMatrix": mel_weights,
+    "STFT": stft,
+}

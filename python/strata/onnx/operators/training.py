@@ -2,8 +2,7 @@
 
 import numpy
 
-from ... import _namespace as namespace
-from ... import _strata
+from ... import _namespace as namespace, _strata
 from ..._strata import Tensor, Unsupported
 from ..values import type_name
 
@@ -16,7 +15,11 @@ def _step(count_of_states):
             n = len(given) // (2 + count_of_states)
             groups = [given[i * n : (i + 1) * n] for i in range(2 + count_of_states)]
             out = [f(rate, turn.cast("float32"), *one, **how) for one in zip(*groups)]
-            return tuple(value.cast(kind.dtype) for column, kinds in zip(zip(*out), (groups[0], *groups[2:])) for value, kind in zip(column, kinds))
+            return tuple(
+                value.cast(kind.dtype)
+                for column, kinds in zip(zip(*out), (groups[0], *groups[2:]))
+                for value, kind in zip(column, kinds)
+            )
 
         return row
 
@@ -38,10 +41,25 @@ def momentum(rate, turn, x, gradient, v, *, alpha, beta, mode="standard", norm_c
 
 
 @_step(2)
-def adam(rate, turn, x, gradient, v, h, *, alpha=0.9, beta=0.999, epsilon=0.0, norm_coefficient=0.0, norm_coefficient_post=0.0):
+def adam(
+    rate,
+    turn,
+    x,
+    gradient,
+    v,
+    h,
+    *,
+    alpha=0.9,
+    beta=0.999,
+    epsilon=0.0,
+    norm_coefficient=0.0,
+    norm_coefficient_post=0.0,
+):
     g = gradient + x * norm_coefficient
     v, h = v * alpha + g * (1 - alpha), h * beta + g.square() * (1 - beta)
-    first, second = ((turn * float(numpy.log(b))).expm1() * -1 if b > 0 else 1.0 for b in (alpha, beta))  # 1 - b ** turn
+    first, second = (
+        (turn * float(numpy.log(b))).expm1() * -1 if b > 0 else 1.0 for b in (alpha, beta)
+    )  # 1 - b ** turn
     rate = _strata.where(turn > 0, (second**0.5) / first, 1.0) * rate
     return (x - v / (h.sqrt() + epsilon) * rate) * (1 - norm_coefficient_post), v, h
 
@@ -78,6 +96,7 @@ def multinomial(x, *, dtype=6, sample_size=1, seed=0.0):
 
 _TRAINING = "ai.onnx.preview.training."
 ROWS = {
-    f"{_TRAINING}Adagrad": adagrad, f"{_TRAINING}Adam": adam, f"{_TRAINING}Momentum": momentum, "Bernoulli": bernoulli, "Multinomial": multinomial, "RandomNormal": _shaped(normal),
+    f"{_TRAINING}Adagrad": adagrad, f"{_TRAINING}Adam": adam, f"{_TRAINING}Momentum": momentum, "Bernoulli": bernoulli,
+    "Multinomial": multinomial, "RandomNormal": _shaped(normal),
     "RandomNormalLike": _like(normal), "RandomUniform": _shaped(uniform), "RandomUniformLike": _like(uniform),
 }  # fmt: skip

@@ -5,8 +5,7 @@ import math
 
 import numpy
 
-from ... import _namespace as namespace
-from ... import _strata, functional
+from ... import _namespace as namespace, _strata, functional
 from ..._strata import Tensor, Unsupported
 from .common import filled, in_float32, is_narrow, numbers, on_device, over_places, positions, wide, within_host
 
@@ -39,7 +38,9 @@ def each(given, window, usual=1):
     return list(given or [usual] * len(window))
 
 
-def conv(x, weight, bias=None, *, kernel_shape=None, strides=None, pads=None, dilations=None, group=1, auto_pad="NOTSET"):
+def conv(
+    x, weight, bias=None, *, kernel_shape=None, strides=None, pads=None, dilations=None, group=1, auto_pad="NOTSET"
+):
     """In float32 behind the padding: matrix instructions take narrow elements that a padding gives."""
     window, kind = weight.shape[2:], x.dtype
     strides, dilations = each(strides, window), each(dilations, window)
@@ -49,18 +50,37 @@ def conv(x, weight, bias=None, *, kernel_shape=None, strides=None, pads=None, di
 
 
 @in_float32
-def conv_transpose(x, weight, bias=None, *, kernel_shape=None, strides=None, pads=None, dilations=None, group=1, output_padding=None, output_shape=None, auto_pad="NOTSET"):
+def conv_transpose(
+    x,
+    weight,
+    bias=None,
+    *,
+    kernel_shape=None,
+    strides=None,
+    pads=None,
+    dilations=None,
+    group=1,
+    output_padding=None,
+    output_shape=None,
+    auto_pad="NOTSET",
+):
     window = weight.shape[2:]
     n = len(window)
     strides, dilations, more = each(strides, window), each(dilations, window), each(output_padding, window, 0)
     pads = list(pads or [0] * (2 * n))
-    whole = [(size - 1) * s + d * (k - 1) + 1 + o for size, s, d, k, o in zip(x.shape[2:], strides, dilations, window, more)]
+    whole = [
+        (size - 1) * s + d * (k - 1) + 1 + o for size, s, d, k, o in zip(x.shape[2:], strides, dilations, window, more)
+    ]
     if auto_pad.startswith("SAME") or output_shape:
         wanted = output_shape[-n:] if output_shape else [size * s for size, s in zip(x.shape[2:], strides)]
         lost = [a - b for a, b in zip(whole, wanted)]
         less = [i // 2 if auto_pad == "SAME_UPPER" else i - i // 2 for i in lost]
         pads = [*less, *(a - b for a, b in zip(lost, less))]
-    if pads[:n] == pads[n:] and min(pads, default=0) >= 0 and all(o < max(s, d) for o, s, d in zip(more, strides, dilations)):
+    if (
+        pads[:n] == pads[n:]
+        and min(pads, default=0) >= 0
+        and all(o < max(s, d) for o, s, d in zip(more, strides, dilations))
+    ):
         return functional.conv_transpose(x, weight, bias, strides, pads[:n], more, dilations, group)
     y = functional.conv_transpose(x, weight, None, strides, 0, 0, dilations, group)
     y = padded(y, [(-pads[i], more[i] - pads[i + n]) for i in range(n)])
@@ -73,12 +93,16 @@ class Places:
     def __init__(self, x, kernel_shape, strides, pads, dilations, auto_pad, ceil_mode):
         self.window = list(kernel_shape)
         if len(self.window) != x.ndim - 2:
-            raise ValueError(f"a window of {len(self.window)} axes over shape {x.shape}: batch, channels and one size an axis")
+            raise ValueError(
+                f"a window of {len(self.window)} axes over shape {x.shape}: batch, channels and one size an axis"
+            )
         self.strides, self.dilations = each(strides, self.window), each(dilations, self.window)
         self.given = sides(x, self.window, self.strides, self.dilations, pads, auto_pad)
         self.sizes = x.shape[-len(self.window) :]
         self.around, self.counts = [], []
-        for n, (before, after), k, stride, dilation in zip(self.sizes, self.given, self.window, self.strides, self.dilations):
+        for n, (before, after), k, stride, dilation in zip(
+            self.sizes, self.given, self.window, self.strides, self.dilations
+        ):
             reach = dilation * (k - 1) + 1
             over = n + before + after - reach
             count = (-(-over // stride) if ceil_mode else over // stride) + 1
@@ -92,19 +116,39 @@ class Places:
         return functional.windows(padded(x, self.around, value), self.window, self.strides, self.dilations)
 
     def elements(self, with_padding):
-        """How many elements lie under each window, (places) or one number for all: those of x, and of the padding that was asked for."""
-        if all(after <= given[1] and (with_padding or given == (0, 0)) for (_, after), given in zip(self.around, self.given)):
+        """How many elements lie under each window, (places) or one number for all: those of x, and of the padding that
+        was asked for.
+        """
+        if all(
+            after <= given[1] and (with_padding or given == (0, 0))
+            for (_, after), given in zip(self.around, self.given)
+        ):
             return math.prod(self.window)
         rows = []
-        within_host(sum(count * k for count, k in zip(self.counts, self.window)) + math.prod(self.counts), "a pool with padding")
-        for n, (before, after), k, stride, dilation, count in zip(self.sizes, self.given, self.window, self.strides, self.dilations, self.counts):
+        within_host(
+            sum(count * k for count, k in zip(self.counts, self.window)) + math.prod(self.counts), "a pool with padding"
+        )
+        for n, (before, after), k, stride, dilation, count in zip(
+            self.sizes, self.given, self.window, self.strides, self.dilations, self.counts
+        ):
             at = numpy.arange(count)[:, None] * stride + numpy.arange(k) * dilation - before
             low, high = (-before, n + after) if with_padding else (0, n)
             rows.append(((at >= low) & (at < high)).sum(1))
         return math.prod(numpy.ix_(*rows)) if len(rows) > 1 else rows[0]
 
 
-def max_pool(x, *, kernel_shape, strides=None, pads=None, dilations=None, auto_pad="NOTSET", ceil_mode=0, storage_order=0, count=1):
+def max_pool(
+    x,
+    *,
+    kernel_shape,
+    strides=None,
+    pads=None,
+    dilations=None,
+    auto_pad="NOTSET",
+    ceil_mode=0,
+    storage_order=0,
+    count=1,
+):
     places = Places(x, kernel_shape, strides, pads, dilations, auto_pad, ceil_mode)
     least = -math.inf if x.dtype.is_float else namespace.iinfo(x.dtype).min
     if count == 1:
@@ -124,7 +168,10 @@ def max_pool(x, *, kernel_shape, strides=None, pads=None, dilations=None, auto_p
 def max_unpool(x, indices, output_shape=None, *, kernel_shape, strides=None, pads=None):
     strides, n = each(strides, kernel_shape), len(kernel_shape)
     pads = list(pads or [0] * (2 * n))
-    sizes = [(size - 1) * s - pads[i] - pads[i + n] + k for i, (size, s, k) in enumerate(zip(x.shape[2:], strides, kernel_shape))]
+    sizes = [
+        (size - 1) * s - pads[i] - pads[i + n] + k
+        for i, (size, s, k) in enumerate(zip(x.shape[2:], strides, kernel_shape))
+    ]
     flat = Tensor.zeros(math.prod(x.shape[:2]) * math.prod(sizes), dtype=x.dtype, device=x.device)
     y = flat.scatter(0, indices.reshape(-1), x.reshape(-1)).reshape(*x.shape[:2], *sizes)
     if output_shape is not None:
@@ -133,7 +180,9 @@ def max_unpool(x, indices, output_shape=None, *, kernel_shape, strides=None, pad
 
 
 @in_float32
-def average_pool(x, *, kernel_shape, strides=None, pads=None, auto_pad="NOTSET", ceil_mode=0, count_include_pad=0, dilations=None):
+def average_pool(
+    x, *, kernel_shape, strides=None, pads=None, auto_pad="NOTSET", ceil_mode=0, count_include_pad=0, dilations=None
+):
     places = Places(x, kernel_shape, strides, pads, dilations, auto_pad, ceil_mode)
     n = len(places.window)
     counts = places.elements(count_include_pad)
@@ -176,7 +225,20 @@ def col2im(x, image_shape, block_shape, *, strides=None, pads=None, dilations=No
     return padded(y.reshape(x.shape[0], channels, *whole), [(-pads[i], -pads[i + n]) for i in range(n)])
 
 
-def deform_conv(x, weight, offset, bias=None, mask=None, *, dilations=None, group=1, kernel_shape=None, offset_group=1, pads=None, strides=None):
+def deform_conv(
+    x,
+    weight,
+    offset,
+    bias=None,
+    mask=None,
+    *,
+    dilations=None,
+    group=1,
+    kernel_shape=None,
+    offset_group=1,
+    pads=None,
+    strides=None,
+):
     """Of two axes: each element under the window is read, between elements, at its offset."""
     if x.ndim != 4:
         raise Unsupported(f"[onnx] DeformConv of {x.ndim} axes: of 4 it is there")
@@ -186,8 +248,14 @@ def deform_conv(x, weight, offset, bias=None, mask=None, *, dilations=None, grou
     rows, columns = offset.shape[2:]
     offset = offset.reshape(n, offset_group, count, 2, rows, columns)
     taps = list(itertools.product(range(window[0]), range(window[1])))
-    y0 = numpy.array([i * dilations[0] for i, _ in taps])[:, None, None] + (numpy.arange(rows) * strides[0] - pads[0])[None, :, None]
-    x0 = numpy.array([j * dilations[1] for _, j in taps])[:, None, None] + (numpy.arange(columns) * strides[1] - pads[1])[None, None, :]
+    y0 = (
+        numpy.array([i * dilations[0] for i, _ in taps])[:, None, None]
+        + (numpy.arange(rows) * strides[0] - pads[0])[None, :, None]
+    )
+    x0 = (
+        numpy.array([j * dilations[1] for _, j in taps])[:, None, None]
+        + (numpy.arange(columns) * strides[1] - pads[1])[None, None, :]
+    )
     at = [on_device(v.astype(numpy.float32), x) + wide(offset[:, :, :, i]) for i, v in enumerate((y0, x0))]
     found = between(wide(x).reshape(n, offset_group, channels // offset_group, *x.shape[2:]), *at)
     found = found if mask is None else found * wide(mask).reshape(n, offset_group, 1, count, rows, columns)
@@ -206,13 +274,20 @@ def between(x, rows, columns):
         row, column = low_row + i, low_column + j
         part = (1 - abs(rows - row)) * (1 - abs(columns - column))
         inside = (row >= 0) & (row <= h - 1) & (column >= 0) & (column <= w - 1)
-        at = (row.clip(0, h - 1) * w + column.clip(0, w - 1)).cast("int64").reshape(n, g, 1, -1).expand(n, g, c, math.prod(rows.shape[2:]))
+        at = (
+            (row.clip(0, h - 1) * w + column.clip(0, w - 1))
+            .cast("int64")
+            .reshape(n, g, 1, -1)
+            .expand(n, g, c, math.prod(rows.shape[2:]))
+        )
         values = flat.gather(3, at).reshape(n, g, c, *rows.shape[2:])
         out = out + _strata.where(inside, part, 0).unsqueeze(2) * values
     return out
 
 
 ROWS = {
-    "AveragePool": average_pool, "Col2Im": col2im, "Conv": conv, "ConvTranspose": conv_transpose, "DeformConv": deform_conv, "GlobalAveragePool": global_average,
-    "GlobalMaxPool": lambda x: x.max(over_places(x), True), "LpPool": lp_pool, "MaxPool": max_pool, "MaxUnpool": max_unpool,
+    "AveragePool": average_pool, "Col2Im": col2im, "Conv": conv, "ConvTranspose": conv_transpose,
+    "DeformConv": deform_conv, "GlobalAveragePool": global_average,
+    "GlobalMaxPool": lambda x: x.max(over_places(x), True), "LpPool": lp_pool, "MaxPool": max_pool,
+    "MaxUnpool": max_unpool,
 }  # fmt: skip
