@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "strata/codegen/kernel/numbers.h"
+#include "strata/codegen/kernel/scalar_parameters.h"
 #include "strata/core/support/lru.h"
 #include "strata/core/support/mutex.h"
 #include "strata/providers/providers.h"

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <optional>
 
-#include "strata/codegen/kernel/numbers.h"
-#include "strata/codegen/kernel/sizes.h"
+#include "strata/codegen/kernel/dynamic_shapes.h"
+#include "strata/codegen/kernel/scalar_parameters.h"
 #include "strata/core/support/settings.h"
 #include "strata/runtime/context_p.h"
 #include "strata/runtime/realize.h"

@@ -8,8 +8,8 @@
 
 #include "strata/codegen/compile/compile.h"
 #include "strata/codegen/compile/compile_kernel.h"
-#include "strata/codegen/kernel/numbers.h"
-#include "strata/codegen/kernel/structure.h"
+#include "strata/codegen/kernel/scalar_parameters.h"
+#include "strata/codegen/kernel/signature.h"
 #include "strata/core/support/build_id.h"
 #include "strata/core/support/disk_cache.h"
 #include "strata/core/support/hash.h"
@@ -257,7 +257,7 @@ class Realization {
 
     std::vector<Root> run() {
         start_ = Clock::now();
-        structure_ = codegen::structure_of(roots_, [&](UOp u) {
+        structure_ = codegen::signature_of(roots_, [&](UOp u) {
             UOp view = in_memory(u, device_);
             if (view) known_.emplace(u, view);
             return view;
@@ -420,7 +420,7 @@ class Realization {
     std::span<const UOp> roots_;
     Device& device_;
     Clock::time_point start_;
-    std::optional<codegen::Structure> structure_;  ///< none: there are users' kernels
+    std::optional<codegen::Signature> structure_;  ///< none: there are users' kernels
     UOpMap<UOp> known_;                            ///< views of what is in memory already
     std::string graph_;                            ///< hash of the structure, for searches
     std::vector<uint64_t> numbers_;                ///< of the structure

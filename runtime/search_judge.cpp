@@ -9,7 +9,7 @@
 #include <array>
 #include <cstring>
 
-#include "strata/codegen/kernel/finish.h"
+#include "strata/codegen/kernel/last_block.h"
 #include "strata/core/support/hash.h"
 #include "strata/core/support/interrupt.h"
 #include "strata/core/support/parallel.h"

@@ -4,7 +4,7 @@
 #include "kernels_p.h"
 #include "strata/asm/llvm/assemble.h"
 #include "strata/codegen/compile/compile.h"
-#include "strata/codegen/kernel/numbers.h"
+#include "strata/codegen/kernel/scalar_parameters.h"
 #include "strata/core/uop/kernel.h"
 #include "strata/core/uop/walk.h"
 #include "strata/ops/custom.h"

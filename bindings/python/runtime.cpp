@@ -81,7 +81,7 @@ void bind_stats(py::module_& m) {
         .def_readonly("plans_found", &Stats::plans_found,
                       "Graphs whose structure was computed before, over other memory or with other numbers, since "
                       "reset_stats(): they were not scheduled.")
-        .def_readonly("plans", &Stats::plans, "Structures of graphs whose launches are known now.")
+        .def_readonly("plans", &Stats::plans, "Signatures of graphs whose launches are known now.")
         .def_readonly("plan_bytes", &Stats::plan_bytes,
                       "About how much memory of the host they take, without programs: config(plans_mb=...).")
         .def_readonly("graph_nodes", &Stats::graph_nodes, "Nodes of lazy graphs and of kernels that are kept now.")

@@ -203,7 +203,7 @@ void bind_methods_of_their_own(Class& c) {
             return PyIndex_Check(sizes.ptr()) ? t.split(sizes.cast<int64_t>(), axis)
                                               : t.split(sizes.cast<Shape>(), axis);
         },
-        py::arg("sizes"), py::arg("axis") = 0, "Pieces of a size, the last may be smaller, or of the sizes given.");
+        py::arg("sizes"), py::arg("axis") = 0, "TwoStage of a size, the last may be smaller, or of the sizes given.");
     c.def(
         "__getitem__", [](const Tensor& t, Key key) { return indexed(t, key); }, py::arg("key"), py::pos_only(),
         "NumPy's indexing. A mask computes: the size of the result depends on how many of its elements are set.");

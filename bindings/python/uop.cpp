@@ -277,7 +277,7 @@ whole waves. Lane l, element i (// divides downwards):
 std::string names_of(std::span<const codegen::MatrixShape> shapes) {
     std::string names;
     for (const codegen::MatrixShape& shape : shapes)
-        if (std::string name(shape.mnemonic); !shape.by_groups && names.find(name) == names.npos)
+        if (std::string name(shape.mnemonic); !shape.by_warpgroups && names.find(name) == names.npos)
             names += (names.empty() ? "" : ", ") + name;
     return names;
 }
@@ -319,7 +319,7 @@ void bind_waves(Module& u) {
            As<"Sequence[UOp | Scalar]"> c) -> As<"list[UOp]"> {
             const std::span<const codegen::MatrixShape> shapes = codegen::matrix_shapes();
             const auto shape = std::ranges::find(shapes, name, &codegen::MatrixShape::mnemonic);
-            if (shape == shapes.end() || shape->by_groups)
+            if (shape == shapes.end() || shape->by_warpgroups)
                 user_error(ErrorKind::Usage, "unknown matrix instruction '{}'; known: {}", name, names_of(shapes));
             using Shape = codegen::MatrixShape;
             const UOp sum = uop::wmma(name, fragment("A", name, a, shape->operand, &Shape::operand_elements),

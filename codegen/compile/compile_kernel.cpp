@@ -8,7 +8,7 @@
 
 #include "strata/codegen/compile/compile.h"
 #include "strata/codegen/kernel/flops.h"
-#include "strata/codegen/kernel/structure.h"
+#include "strata/codegen/kernel/signature.h"
 #include "strata/codegen/linear/linear.h"
 #include "strata/codegen/linear/verify_in_place.h"
 #include "strata/codegen/optimize/action.h"
@@ -93,7 +93,7 @@ BoundKernel start_kernel(const ScheduleItem& item) {
 }
 
 SharedKernels::Use SharedKernels::start(const ScheduleItem& item) {
-    Structure structure = structure_of_bodies(item.bodies());
+    Signature structure = signature_of_bodies(item.bodies());
     std::vector<UOp> outputs = item.outputs();
     if (!item.finish.empty()) {  // which reads outputs
         structure.form += fmt::format("finish {}", item.finish[0].bodies().size());

@@ -11,10 +11,10 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "strata/codegen/kernel/attention_p.h"
 #include "strata/codegen/kernel/coordinates.h"
-#include "strata/codegen/kernel/finish.h"
-#include "strata/codegen/kernel/online_p.h"
-#include "strata/codegen/schedule/online.h"
+#include "strata/codegen/kernel/last_block.h"
+#include "strata/codegen/schedule/attention.h"
 #include "strata/core/symbolic/symbolic.h"
 #include "strata/core/uop/kernel.h"
 #include "strata/core/uop/verify.h"
@@ -66,10 +66,10 @@ class Builder {
         Coordinates at;
         std::vector<UOp> ranges, stores;
         const std::vector<UOp> order = bodies.size() == 1 ? toposort(item.body) : in_order(bodies);
-        const std::vector<OnlineSum> online = online_sums(order);
-        if (!online.empty()) online_ = online[0];
-        const std::vector<int> row = online.empty() ? row_axes(order, shape) : std::vector<int>();
-        if (online.empty()) join_parts(row_in_parts(order), static_cast<int>(shape.size()));
+        const std::vector<Attention> attention = find_attention(order);
+        if (!attention.empty()) online_ = attention[0];
+        const std::vector<int> row = attention.empty() ? row_axes(order, shape) : std::vector<int>();
+        if (attention.empty()) join_parts(row_in_parts(order), static_cast<int>(shape.size()));
         for (size_t i = 0; i < shape.size(); ++i) {
             const int64_t n = shape[i];
             const bool in_row = std::ranges::find(row, static_cast<int>(i)) != row.end();
@@ -290,8 +290,8 @@ class Builder {
         UOp range;
     };
     Bound bound_;
-    OnlineSum online_;
-    UOp column_, depth_;  ///< of the online sum: where its result is along its columns; the range of its products
+    Attention online_;
+    UOp column_, depth_;  ///< of the attention: where its result is along its columns; the range of its products
     UOp parts_;  ///< a reduction of rows whose axes are no neighbours; its range is the first of reduce_ranges_
     Coordinates place_in_row_;  ///< by axis
     int next_range_ = 0;

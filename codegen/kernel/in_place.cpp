@@ -70,7 +70,7 @@ UOpSet surely_in(UOp value, bool through_reductions) {
     return found;
 }
 
-/// What is made of no reduction on its way to the sink: a load that one has too is another one there (unshare_ranges).
+/// What is made of no reduction on its way to the sink: a load that one has too is another one there (clone_ranges).
 UOpSet outside_of_reductions(UOp sink) {
     UOpSet seen{sink};
     std::vector<UOp> stack{sink};

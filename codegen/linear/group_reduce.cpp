@@ -12,7 +12,7 @@
 #include <bit>
 #include <optional>
 
-#include "strata/codegen/linear/meeting_p.h"
+#include "strata/codegen/linear/block_exchange_p.h"
 #include "strata/core/uop/kernel.h"
 
 namespace strata::codegen {
@@ -71,18 +71,19 @@ class Waves {
         std::vector<UOp> values(partials.begin(), partials.end());
         exchange(values, bits_, next_slot);
         if (all == 1) return values;
-        Meeting meeting(reduction_.loops, next_slot);
-        meeting.wait_for_readers(values);
+        BlockExchange block_exchange(reduction_.loops, next_slot);
+        block_exchange.wait_for_readers(values);
         std::vector<UOp> memory, stores;
         for (UOp value : values) {
-            memory.push_back(meeting.memory(all * outside(), value.dtype()));
-            stores.push_back(uop::store(uop::at(meeting.settled(memory.back()), place(true), first_lane()), value));
+            memory.push_back(block_exchange.memory(all * outside(), value.dtype()));
+            stores.push_back(
+                uop::store(uop::at(block_exchange.settled(memory.back()), place(true), first_lane()), value));
         }
-        meeting.meet(stores);
+        block_exchange.meet(stores);
         UOp mine = place(false);
         if (shared > 1) mine = mine + (shared == lanes() ? lane_number() : lane_number() % shared);
         for (size_t i = 0; i < values.size(); ++i) {
-            const UOp from = meeting.settled(memory[i]);
+            const UOp from = block_exchange.settled(memory[i]);
             values[i] = uop::load(uop::at(from, mine));
             for (int64_t k = shared; k < all; k += shared)
                 values[i] = alu(reduction_.op, {values[i], uop::load(uop::at(from, mine + k))});
@@ -186,10 +187,10 @@ class Waves {
 class Tree {
   public:
     Tree(const GroupReduction& reduction, std::span<const UOp> partials, int& next_slot)
-        : reduction_(reduction), own_(thread_number(reduction.threads, {})), meeting_(reduction.loops, next_slot) {
+        : reduction_(reduction), own_(thread_number(reduction.threads, {})), exchange_(reduction.loops, next_slot) {
         for (UOp r : reduction.threads) threads_ *= range_arg(r).size;
         values_.assign(partials.begin(), partials.end());
-        meeting_.wait_for_readers(values_);
+        exchange_.wait_for_readers(values_);
     }
 
     /// All, in rounds that use the same memory where there are many.
@@ -202,9 +203,9 @@ class Tree {
         for (size_t from = 0; from < values_.size(); from += at_once) {
             const auto values = std::span(values_).subspan(from, std::min(at_once, values_.size() - from));
             if (from == 0)
-                for (UOp value : values) memory_.push_back(meeting_.memory(threads_, value.dtype()));
+                for (UOp value : values) memory_.push_back(exchange_.memory(threads_, value.dtype()));
             else
-                meeting_.meet(results);
+                exchange_.meet(results);
             memory_.resize(values.size());
             const std::vector<UOp> some = together(values);
             results.insert(results.end(), some.begin(), some.end());
@@ -218,8 +219,8 @@ class Tree {
     std::vector<UOp> together(std::span<const UOp> values) {
         std::vector<UOp> first;
         for (size_t i = 0; i < values.size(); ++i)
-            first.push_back(uop::store(uop::at(meeting_.settled(memory_[i]), own_), values[i]));
-        meeting_.meet(first);
+            first.push_back(uop::store(uop::at(exchange_.settled(memory_[i]), own_), values[i]));
+        exchange_.meet(first);
         UOp gate;  // the threads that still take part
         std::vector<UOp> results;
         for (size_t g = 0; g < reduction_.groups.size(); ++g) {
@@ -240,7 +241,7 @@ class Tree {
     void stage(UOp range, int64_t left, int64_t step, UOp gate) {
         std::vector<UOp> stores;
         for (UOp memory : memory_) {
-            UOp at = meeting_.settled(memory), sum = uop::load(uop::at(at, own_, gate));
+            UOp at = exchange_.settled(memory), sum = uop::load(uop::at(at, own_, gate));
             for (int64_t k = step; k < left; k += step) {
                 UOp there = own_ + k * stride_of(reduction_.threads, range);
                 UOp exists = k + step <= left ? gate : uop::both(gate, range < left - k);
@@ -250,14 +251,14 @@ class Tree {
             }
             stores.push_back(uop::store(uop::at(at, own_, gate), sum));
         }
-        meeting_.meet(stores);
+        exchange_.meet(stores);
     }
 
     std::vector<UOp> finish(UOp range, int64_t left) const {
         UOp first = thread_number(reduction_.threads, reduction_.groups);
         std::vector<UOp> results;
         for (UOp memory : memory_) {
-            UOp at = meeting_.settled(memory), sum = uop::load(uop::at(at, first));
+            UOp at = exchange_.settled(memory), sum = uop::load(uop::at(at, first));
             for (int64_t k = 1; k < left; ++k)
                 sum =
                     alu(reduction_.op, {sum, uop::load(uop::at(at, first + k * stride_of(reduction_.threads, range)))});
@@ -268,7 +269,7 @@ class Tree {
 
     const GroupReduction& reduction_;
     UOp own_;
-    Meeting meeting_;
+    BlockExchange exchange_;
     int64_t threads_ = 1;
     std::vector<UOp> values_, memory_;
 };

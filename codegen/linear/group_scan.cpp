@@ -6,7 +6,7 @@
 //         before = lds[0] op ... up to this thread's; total = all of them
 #include <bit>
 
-#include "strata/codegen/linear/meeting_p.h"
+#include "strata/codegen/linear/block_exchange_p.h"
 #include "strata/core/uop/kernel.h"
 
 namespace strata::codegen {
@@ -67,19 +67,19 @@ class GroupScan {
     void over_memory(int64_t fan) {
         std::vector<UOp> totals, memory, stores;
         for (const Running& v : values_) totals.push_back(v.all);
-        Meeting meeting(scan_.loops, next_slot_);
-        meeting.wait_for_readers(totals);
+        BlockExchange block_exchange(scan_.loops, next_slot_);
+        block_exchange.wait_for_readers(totals);
         int64_t elements = fan;
         const UOp mine = digit(fan), first = place_of_first(fan, elements);
         const UOp is_first = done_ > 1 ? range_ % done_ < 1 : UOp();
         for (UOp total : totals) {
-            memory.push_back(meeting.memory(elements, total.dtype()));
-            stores.push_back(uop::store(uop::at(meeting.settled(memory.back()), first + mine, is_first), total));
+            memory.push_back(block_exchange.memory(elements, total.dtype()));
+            stores.push_back(uop::store(uop::at(block_exchange.settled(memory.back()), first + mine, is_first), total));
         }
-        meeting.meet(stores);
+        block_exchange.meet(stores);
         for (size_t i = 0; i < values_.size(); ++i) {
             auto& [before, all] = values_[i];
-            const UOp from = meeting.settled(memory[i]);
+            const UOp from = block_exchange.settled(memory[i]);
             UOp sum, earlier = identity(scan_.op, totals[i].dtype());
             for (int64_t k = 0; k < fan; ++k) {
                 sum = kept(both(sum, uop::load(uop::at(from, first + k))));

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "strata/codegen/kernel/finish.h"
+#include "strata/codegen/kernel/last_block.h"
 #include "strata/codegen/linear/passes_p.h"
 #include "strata/core/support/settings.h"
 #include "strata/core/symbolic/symbolic.h"

@@ -25,7 +25,7 @@ struct LinearProgram {
     bool has_counter = false;  ///< its last parameter, which no kernel names: a zero that each launch leaves one
     bool copies_ahead =
         false;  ///< what stores copy from global to local memory need be there from the next barrier on alone
-    bool products_under_way =
+    bool async_products =
         false;  ///< products of groups of waves in a loop need not be done before those of its next step
 };
 

@@ -1,13 +1,13 @@
 #pragma once
 #include <tuple>
 
-#include "strata/codegen/linear/online_p.h"
+#include "strata/codegen/linear/online_softmax_p.h"
 #include "strata/codegen/linear/scopes.h"
 
 namespace strata::codegen {
 
 /// What reductions must agree in to become one loop: their ranges, the loops around them, and how many reductions deep
-/// they stand on others, so that none in the loop waits for another one's result. Online sums, which do with what there is of
+/// they stand on others, so that none in the loop waits for another one's result. Attention, which do with what there is of
 /// it, stand as deep as their maximum.
 using LoopKey = std::tuple<RangeSet, RangeSet, size_t>;
 
@@ -18,7 +18,7 @@ class LoopKeys {
     const std::vector<UOp>& order() const { return order_; }
     LoopKey key(UOp reduce) const;
     size_t depth(UOp u) const { return depth_.at(u); }
-    const OnlineTerms* online(UOp reduce) const;  ///< null: it is no online sum
+    const OnlineTerms* online(UOp reduce) const;  ///< null: it is no attention
     /// Ranges that stand around a node and become loops.
     RangeSet loops_around(UOp u) const { return scopes_.free(u) & serial_; }
 

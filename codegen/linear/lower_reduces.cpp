@@ -4,7 +4,7 @@
 // After   acc0 = register; store(acc0, 0); end(store(acc0, load(after(acc0, r0)) + value), r0); load(after(acc0, end))
 // A vector has as many registers as elements, and what a matrix instruction adds to zero it adds to them. Floats that a thread
 // reads side by side are summed side by side (kBeside), so that sums do not wait for each other.
-// Reductions over the same ranges share one loop (unshare_ranges has seen to it that others use other ranges), online sums
+// Reductions over the same ranges share one loop (clone_ranges has seen to it that others use other ranges), attention
 // (online.cpp) that of their maximum. What a `group` range spreads over threads is brought together by reduce_over_threads.
 #include <algorithm>
 #include <array>
@@ -67,8 +67,8 @@ class Lowering {
     struct Member {
         Op op;
         DType type;
-        std::vector<UOp> terms;  ///< more than one where the reduction is unrolled; of an online sum not rebuilt
-        const OnlineTerms* online = nullptr;  ///< of an online sum
+        std::vector<UOp> terms;  ///< more than one where the reduction is unrolled; of attention not rebuilt
+        const OnlineTerms* online = nullptr;  ///< of attention
         size_t top = 0;                       ///< its maximum among the members
     };
     using Members = std::vector<Member>;
@@ -137,7 +137,7 @@ class Lowering {
         return results;
     }
 
-    /// A part of an online sum's term, with this in place of what is subtracted.
+    /// A part of attention's term, with this in place of what is subtracted.
     UOp with_shift(UOp u, const OnlineTerms& terms, UOp shift) const {
         if (u == terms.shift) return shift;
         if (keys_.depth(u) < keys_.depth(terms.top)) return rebuilt_.at(u);
@@ -146,7 +146,7 @@ class Lowering {
         return u.with_src(sources);
     }
 
-    /// An online sum after a step, in which its maximum went from one to the other.
+    /// Attention after a step, in which its maximum went from one to the other.
     UOp next(const Member& m, UOp sum, UOp before, UOp after) const {
         const UOp shift = shift_at(*m.online, after);
         std::vector<UOp> terms;

@@ -9,7 +9,7 @@
 // Runs before expand, which knows no order of steps.
 #include <algorithm>
 
-#include "strata/codegen/linear/meeting_p.h"
+#include "strata/codegen/linear/block_exchange_p.h"
 #include "strata/core/uop/kernel.h"
 
 namespace strata::codegen {

@@ -14,7 +14,7 @@ struct Context {
     const Target& target;
     LinearProgram program;  ///< its name; map_grid fills in grid and block
     ThreadOrder threads;    ///< found by arrange_threads
-    UOp finish = {};        ///< of the kernel: append_finish adds it
+    UOp finish = {};        ///< of the kernel: append_last_block adds it
     std::optional<Scopes> last = {};
 
     /// Those of the pass's graph, until they are asked for of another: a pass that changes nothing leaves them to the next.

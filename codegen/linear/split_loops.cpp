@@ -3,7 +3,7 @@
 // Before  end(... where(row < 16 * r + column, -inf, score) ..., r), r below n
 // After   e = end(... score ..., r), r below m;  end(... where(row < 16 * (m + s) + column, -inf, score) ..., s), s below n - m, behind e
 // m is the same in all threads of a block, and 0 to n - 1. Loops have an end each (map_grid), and what they read ahead is in
-// registers or local memory for the step behind (fetch_ahead), in either loop. Loops around others stay as they are.
+// registers or local memory for the step behind (prefetch), in either loop. Loops around others stay as they are.
 #include <algorithm>
 #include <array>
 
@@ -66,7 +66,7 @@ class Splitting {
         UOpMap<UOp> rebuilt;
         const UOp sink = rebuild(order_, rebuilt, [&](UOp u, std::span<const UOp> sources) {
             const UOp same = u.with_src(sources);
-            if (!u.is(Op::end) || context_.program.products_under_way) return same;
+            if (!u.is(Op::end) || context_.program.async_products) return same;
             const UOp two = split(same);
             splits |= two != same;
             return two;
@@ -164,7 +164,7 @@ class Splitting {
 
 Result<UOp> split_loops(UOp sink, Context& context) {
     const UOp split = Splitting(sink, context).run();
-    return split ? arrange_sums(split, context) : sink;
+    return split ? reassociate(split, context) : sink;
 }
 
 }  // namespace strata::codegen

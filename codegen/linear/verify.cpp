@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "strata/codegen/linear/passes_p.h"
-#include "strata/codegen/target/group_products.h"
-#include "strata/codegen/target/matrix_reads.h"
+#include "strata/codegen/target/ldmatrix.h"
+#include "strata/codegen/target/warpgroup_products.h"
 #include "strata/core/uop/verify.h"
 
 namespace strata::codegen {
@@ -48,8 +48,8 @@ Result<void> verify_product(UOp u, const LinearProgram& program, const Target& t
         return wrong(program, "{} has no {}; use one of {}", arch, name, known);
     }
     const DType operand = u.src(0).dtype(), sum = u.dtype();
-    const std::optional<GroupProduct> group = group_product(u);
-    if (row->by_groups && !group)
+    const std::optional<WarpgroupProduct> group = warpgroup_product(u);
+    if (row->by_warpgroups && !group)
         return wrong(program, "{} of {} reads A and B from local memory: stage them", name, arch);
     const int of_b = row->operand_elements(), of_sum = row->accumulator_elements();
     const int of_a = group && group->holds_a() ? of_b * static_cast<int>(group->steps) : of_b;
@@ -59,7 +59,7 @@ Result<void> verify_product(UOp u, const LinearProgram& program, const Target& t
                      name, arch, of_a, row->operand.name(), of_b, of_sum, row->accumulator.name(), counted(operand),
                      counted(u.src(1).dtype()), counted(sum));
     const uint32_t threads = program.block[0] * program.block[1] * program.block[2];
-    const uint32_t together = static_cast<uint32_t>(target.wave_size * (row->by_groups ? kWavesOfGroup : 1));
+    const uint32_t together = static_cast<uint32_t>(target.wave_size * (row->by_warpgroups ? kWavesOfWarpgroup : 1));
     if (threads % together == 0) return {};
     return wrong(program, "{} in a block of {} threads: it works with whole waves, {} threads of {}", name, threads,
                  together, arch);
@@ -70,7 +70,7 @@ Result<void> verify_product(UOp u, const LinearProgram& program, const Target& t
 Result<void> verify_waves(const LinearProgram& program, const Target& target) {
     for (UOp u : program.ops) {
         if (u.is(Op::shuffle_xor)) STRATA_TRY_VOID(verify_shuffle(u, program, target));
-        if (u.is(Op::wmma) && !is_matrix_read(u)) STRATA_TRY_VOID(verify_product(u, program, target));
+        if (u.is(Op::wmma) && !is_ldmatrix(u)) STRATA_TRY_VOID(verify_product(u, program, target));
     }
     return {};
 }

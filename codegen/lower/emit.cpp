@@ -1,5 +1,5 @@
 // emit: placed code -> words, what an object says of them, and their text. Branches get their distances here: 16 bits of
-// words, of which relay_branches left none that is longer.
+// words, of which relax_branches left none that is longer.
 #include <fmt/format.h>
 
 #include <chrono>
@@ -7,7 +7,7 @@
 
 #include "strata/asm/isa/print.h"
 #include "strata/asm/object/code_object.h"
-#include "strata/codegen/lower/passes_p.h"
+#include "strata/codegen/lower/emit_p.h"
 
 namespace strata::codegen {
 namespace {

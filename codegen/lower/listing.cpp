@@ -1,7 +1,7 @@
 // A linear program as text, one operation a line: what line tables and the comments of assembly refer to.
 #include <fmt/format.h>
 
-#include "strata/codegen/lower/passes_p.h"
+#include "strata/codegen/lower/emit_p.h"
 #include "strata/core/uop/walk.h"
 
 namespace strata::codegen {

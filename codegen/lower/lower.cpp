@@ -6,7 +6,9 @@
 #include <chrono>
 
 #include "strata/codegen/decompose/decompose.h"
-#include "strata/codegen/lower/passes_p.h"
+#include "strata/codegen/lower/emit_p.h"
+#include "strata/codegen/machine/passes.h"
+#include "strata/codegen/select/select.h"
 #include "strata/core/support/settings.h"
 
 namespace strata::codegen {
@@ -19,7 +21,7 @@ struct Pass {
 };
 constexpr Pass kPasses[] = {
 #define PASS(name, check, after) {#name, after, Check::check, name},
-#include "strata/codegen/lower/passes.def"
+#include "strata/codegen/machine/passes.def"
 #undef PASS
 };
 

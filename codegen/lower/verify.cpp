@@ -7,10 +7,10 @@
 #include "strata/asm/isa/facts.h"
 #include "strata/asm/lint/access.h"
 #include "strata/asm/lint/lint.h"
-#include "strata/codegen/lower/code_p.h"
-#include "strata/codegen/lower/operands_p.h"
-#include "strata/codegen/lower/passes_p.h"
-#include "strata/codegen/lower/workarounds_p.h"
+#include "strata/codegen/lower/emit_p.h"
+#include "strata/codegen/machine/builder.h"
+#include "strata/codegen/machine/operands.h"
+#include "strata/codegen/machine/workarounds.h"
 
 namespace strata::codegen {
 namespace {

@@ -7,7 +7,7 @@
 #include <array>
 #include <charconv>
 
-#include "strata/codegen/kernel/finish.h"
+#include "strata/codegen/kernel/last_block.h"
 #include "strata/codegen/kernel/widen.h"
 #include "strata/codegen/optimize/actions_p.h"
 #include "strata/core/symbolic/symbolic.h"

@@ -8,7 +8,7 @@
 
 #include "strata/codegen/optimize/actions_p.h"
 #include "strata/codegen/optimize/cost.h"
-#include "strata/codegen/optimize/variations_p.h"
+#include "strata/codegen/optimize/neighbours_p.h"
 #include "strata/core/support/interrupt.h"
 #include "strata/core/support/parallel.h"
 #include "strata/core/uop/root.h"
@@ -62,7 +62,7 @@ std::vector<Candidate> successors(Schedules& schedules, std::span<const From> be
     std::vector<Candidate> out;
     for (const Scheduled& c : beam) {
         if (!c.actions.empty() && makes_tiles(c.actions.back().kind))
-            add_new(variations(schedules, c.actions), seen, out);
+            add_new(neighbours(schedules, c.actions), seen, out);
         add_new(schedules.those_of(with_one_more(c)), seen, out);
     }
     return out;
@@ -153,7 +153,7 @@ class Search {
             std::vector<Candidate> next = timed(found([&] { return first ? first_round() : next_round(beam); }), false);
             usable.insert(usable.end(), next.begin(), next.end());
             if (!gains(next, best)) {
-                next = timed(found([&] { return promising(neighbours(usable)); }), false);
+                next = timed(found([&] { return promising(neighbours_of(usable)); }), false);
                 usable.insert(usable.end(), next.begin(), next.end());
                 if (!gains(next, best)) break;
             }
@@ -242,12 +242,12 @@ class Search {
 
     /// The fastest of all, each with one of its actions changed: where no action more is worth it, another choice of before may
     /// be. None where memory bounds the fastest, since all read the same.
-    std::vector<Candidate> neighbours(std::vector<Candidate>& usable) {
+    std::vector<Candidate> neighbours_of(std::vector<Candidate>& usable) {
         std::vector<Candidate> out;
         std::ranges::sort(usable, faster);
         if (is_over() || is_bound_by_memory(usable.front().kernel)) return out;
         for (const Candidate& c : std::span(usable).first(std::min(usable.size(), 2 * width_)))
-            add_new(variations(start_.schedules, c.actions), seen_, out);
+            add_new(neighbours(start_.schedules, c.actions), seen_, out);
         return out;
     }
     bool is_bound_by_memory(const Kernel& kernel) const {

@@ -10,11 +10,11 @@
 #include <numeric>
 #include <unordered_set>
 
-#include "strata/codegen/kernel/finish.h"
+#include "strata/codegen/kernel/last_block.h"
 #include "strata/codegen/optimize/accesses_p.h"
-#include "strata/codegen/target/group_products.h"
-#include "strata/codegen/target/matrix_reads.h"
+#include "strata/codegen/target/ldmatrix.h"
 #include "strata/codegen/target/rates.h"
+#include "strata/codegen/target/warpgroup_products.h"
 
 namespace strata::codegen {
 namespace {
@@ -63,10 +63,10 @@ class Estimator {
     /// What a wave computes. Numbers of copies are known when the code is made, so that offsets are computed once a step of loops.
     void add_work(UOp u) {
         const RangeBits open = nest_.open(u);
-        if (is_matrix_read(u)) return;
+        if (is_ldmatrix(u)) return;
         if (u.is(Op::wmma)) {
             const MatrixShape* shape = find_shape(target_.matrix, u.as<MatrixArg>().name);
-            const auto group = group_product(u);
+            const auto group = warpgroup_product(u);
             const double steps = group ? static_cast<double>(group->steps) : 1;
             matrix_ += times(open) * steps * shape->m * shape->n * shape->k / rates_.products;
         } else if (u.is(Op::reduce)) {

@@ -3,11 +3,11 @@
 #include <bit>
 #include <optional>
 
-#include "strata/codegen/kernel/finish.h"
+#include "strata/codegen/kernel/last_block.h"
 #include "strata/codegen/optimize/actions_p.h"
-#include "strata/codegen/optimize/draft_p.h"
-#include "strata/codegen/optimize/online_p.h"
-#include "strata/codegen/optimize/products_p.h"
+#include "strata/codegen/optimize/attention_p.h"
+#include "strata/codegen/optimize/matmul_p.h"
+#include "strata/codegen/optimize/schedule_builder_p.h"
 #include "strata/codegen/target/rates.h"
 #include "strata/core/symbolic/symbolic.h"
 
@@ -25,16 +25,16 @@ int64_t product_of_blocks(const Kernel& kernel) {
 constexpr int64_t kWaveTile = 64, kManyWaves = 384;
 
 /// Matrix products by groups of four waves, which read tiles of local memory: as wide as leaves a block for each unit.
-bool tile_groups(Draft& plan) {
+bool tile_groups(ScheduleBuilder& plan) {
     constexpr int64_t kManyBlocks = 96;
     const int axis = static_cast<int>(plan.axes(ActionKind::matrix).size()) - 1;
     for (int64_t i = 0;; ++i) {
-        Draft wide = plan;
+        ScheduleBuilder wide = plan;
         if (axis < 0 || !wide.add(ActionKind::matrix, axis, i)) return false;
-        if (!wide.multiplies_by_groups()) continue;
+        if (!wide.multiplies_by_warpgroups()) continue;
         for (int64_t waves : {8, 4})
             for (int rows : reused_axes(wide)) {
-                Draft tried = wide;
+                ScheduleBuilder tried = wide;
                 if (!tried.add(ActionKind::local, rows, waves) || !tried.add_largest(ActionKind::stage, 0, {4, 2, 1}))
                     continue;
                 if (product_of_blocks(tried.kernel()) < kManyBlocks) continue;
@@ -45,9 +45,9 @@ bool tile_groups(Draft& plan) {
 }
 
 /// Matrix products by matrix instructions: each wave has several tiles of results, its operands come by way of local memory.
-bool tile_matrices(Draft& plan) {
+bool tile_matrices(ScheduleBuilder& plan) {
     if (reused_axes(plan).size() < 2) return false;
-    Draft padded = plan;
+    ScheduleBuilder padded = plan;
     pad_product(padded);
     if (tile_groups(padded)) return plan = std::move(padded), true;
     bool fits = false;
@@ -82,7 +82,7 @@ bool tile_matrices(Draft& plan) {
 }
 
 /// Neighbouring threads take neighbouring columns, and those of the rows that follow where a row is narrow.
-bool take_line(Draft& plan, int column, int64_t inner = 1) {
+bool take_line(ScheduleBuilder& plan, int column, int64_t inner = 1) {
     const int64_t kLine = 32 / inner;  // columns of a line of memory
     const int64_t width = plan.size(ActionKind::local, column);
     if (width >= 2 * kLine || width % 16 == 0)
@@ -96,7 +96,7 @@ bool take_line(Draft& plan, int column, int64_t inner = 1) {
 
 /// What each column has side by side, as where pixels of few channels are added up: a thread adds up all of that. How many elements;
 /// one where columns are of single elements.
-int64_t unroll_inside(Draft& plan) {
+int64_t unroll_inside(ScheduleBuilder& plan) {
     constexpr int64_t kMost = 8, kFewestRows = 64, kMostColumns = 16384;
     const auto is_read_along = [&](UOp range) { return plan.walked_by_one(range, false) > 0; };
     const std::vector<UOp> rows = plan.axes(ActionKind::unroll), columns = plan.axes(ActionKind::local);
@@ -112,7 +112,7 @@ int64_t unroll_inside(Draft& plan) {
 
 /// Reductions down the columns of memory, few results: neighbouring threads take neighbouring columns, and the rows are
 /// shared by several of them.
-bool share_columns(Draft& plan) {
+bool share_columns(ScheduleBuilder& plan) {
     const int64_t inner = unroll_inside(plan);
     std::optional<int> column = inner > 1 ? plan.axis_of_step(ActionKind::local, inner)
                                           : plan.unit_stride_axis(ActionKind::local),
@@ -147,14 +147,14 @@ bool is_row(UOp sink, UOp range) {
 }
 
 /// Whether memory goes on from row to row rather than along one.
-bool stand_in_columns(const Draft& plan, UOp row) {
+bool stand_in_columns(const ScheduleBuilder& plan, UOp row) {
     const std::optional<int> column = plan.unit_stride_axis(ActionKind::local);
     return column &&
            plan.walked_by_one(plan.axes(ActionKind::local)[static_cast<size_t>(*column)]) > plan.walked_by_one(row);
 }
 
 /// Such rows beside each other, as wide as memory is read well, and threads to each until one has few elements.
-bool share_columns_of_rows(Draft& plan) {
+bool share_columns_of_rows(ScheduleBuilder& plan) {
     constexpr int64_t kMostThreads = 1024, kElements = 16, kWide = 32, kLong = 256, kFew = 8;
     const UOp column = plan.axes(ActionKind::local)[static_cast<size_t>(*plan.unit_stride_axis(ActionKind::local))];
     if (range_arg(column).size > 2 * kWide) plan.pad(column, kWide);
@@ -175,7 +175,7 @@ bool share_columns_of_rows(Draft& plan) {
 }
 
 /// Scans down the columns of memory: neighbouring threads take neighbouring columns, several of them parts of one.
-bool scan_columns(Draft& plan) {
+bool scan_columns(ScheduleBuilder& plan) {
     constexpr int64_t kBlocks = 64, kThreads = 512;  // of the grid, so that the machine is full; of a block
     const std::optional<int> column = plan.unit_stride_axis(ActionKind::local);
     const UOp row = plan.axes(ActionKind::group)[0], sink = plan.kernel().sink;
@@ -197,7 +197,7 @@ bool scan_columns(Draft& plan) {
 
 /// Rows that are reduced and walked again: so many threads to each that one has few elements, all in its registers, and rows
 /// side by side until the block is full.
-bool share_row(Draft& plan) {
+bool share_row(ScheduleBuilder& plan) {
     std::vector<UOp> rows = plan.axes(ActionKind::group);
     if (rows.size() != 1 || !is_row(plan.kernel().sink, rows[0])) return false;
     if (scan_columns(plan)) return true;
@@ -242,7 +242,7 @@ bool share_row(Draft& plan) {
 }
 
 /// Rows along memory whose threads have many steps: each wave has a run of it, so that its loads are near each other.
-bool share_runs(Draft& plan, int axis) {
+bool share_runs(ScheduleBuilder& plan, int axis) {
     constexpr int64_t kThreads = 256, kSteps = 8;
     const int64_t lanes = plan.target().wave_size, size = plan.size(ActionKind::group, axis);
     if (!plan.target().arch.is_amd() || size % kThreads != 0 || size < kThreads * kSteps) return false;
@@ -250,7 +250,7 @@ bool share_runs(Draft& plan, int axis) {
 }
 
 /// Few results, long reductions: the threads of a block share one reduction.
-bool share_reduction(Draft& plan) {
+bool share_reduction(ScheduleBuilder& plan) {
     std::vector<UOp> reductions = plan.axes(ActionKind::group);
     if (reductions.empty()) return false;
     constexpr int64_t kFewest = 32;
@@ -276,7 +276,7 @@ bool share_reduction(Draft& plan) {
 }
 
 /// The same where a side is narrow: a thread has all of it, and neighbouring threads what follows it in memory.
-bool tile_narrow(Draft& plan, UOp read, UOp written) {
+bool tile_narrow(ScheduleBuilder& plan, UOp read, UOp written) {
     constexpr int64_t kWhole = 32, kMostOfThread = 64, kLine = 128, kSide = 16, kFewest = 32;
     std::vector<UOp> whole, threads;
     int64_t of_thread = 1;
@@ -308,7 +308,7 @@ bool tile_narrow(Draft& plan, UOp read, UOp written) {
 
 /// Memory that is read along one output range and written along another: square tiles of threads and of each thread's elements,
 /// so that both go along memory.
-bool tile_transpose(Draft& plan) {
+bool tile_transpose(ScheduleBuilder& plan) {
     if (!plan.axes(ActionKind::unroll).empty()) return false;
     const std::vector<UOp> axes = plan.axes(ActionKind::upcast);
     std::optional<int> read, written;
@@ -334,7 +334,7 @@ bool tile_transpose(Draft& plan) {
 }
 
 /// Everything else: wide accesses along memory, then blocks of threads along it.
-void spread_output(Draft& plan) {
+void spread_output(ScheduleBuilder& plan) {
     std::optional<int> along = plan.unit_stride_axis(ActionKind::upcast);
     int64_t results = product(plan.axes(ActionKind::local));
     if (!plan.axes(ActionKind::local).empty()) {
@@ -384,8 +384,8 @@ Scheduled heuristic(const Kernel& kernel, const Target& target) {
         first.kernel = with_finish(std::move(first.kernel), finish);
         return first;
     }
-    if (std::optional<Scheduled> online = online_schedule(kernel, target)) return *std::move(online);
-    Draft plan(kernel, target);
+    if (std::optional<Scheduled> attention = attention_schedule(kernel, target)) return *std::move(attention);
+    ScheduleBuilder plan(kernel, target);
     if (!share_row(plan) && !tile_matrices(plan) && !take_few_rows(plan) && !tile_product(plan) &&
         !share_columns(plan) && !share_reduction(plan) && !tile_transpose(plan))
         spread_output(plan);

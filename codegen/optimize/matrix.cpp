@@ -10,7 +10,7 @@
 
 #include "strata/codegen/kernel/widen.h"
 #include "strata/codegen/optimize/actions_p.h"
-#include "strata/codegen/optimize/online_p.h"
+#include "strata/codegen/optimize/attention_p.h"
 #include "strata/core/symbolic/symbolic.h"
 #include "strata/core/uop/kernel.h"
 
@@ -52,7 +52,7 @@ Layout operand_layout(const MatrixShape& shape, Operand which) {
 }
 
 Layout accumulator_layout(const MatrixShape& shape) {
-    if (shape.by_groups) return {{shape.n / 8, 2, 2}, {{0, 8, 0}, 1, 0}, {{8, 0, 1}, 0, 2}};
+    if (shape.by_warpgroups) return {{shape.n / 8, 2, 2}, {{0, 8, 0}, 1, 0}, {{8, 0, 1}, 0, 2}};
     if (!shape.family) return {{2, 2, 2}, {{8, 0, 0}, 1, 0}, {{0, 8, 1}, 0, 2}};
     const int64_t elements = shape.accumulator_elements();
     Layout columns = in_lines({elements}, {1}, elements);
@@ -245,7 +245,8 @@ namespace actions {
 
 Result<Kernel> matrix(const Site& site) {
     const UOp sink = site.kernel.sink, k = site.range();
-    if (std::optional<Kernel> online = online_by_matrices(site.kernel, k, site.amount, site.target)) return *online;
+    if (std::optional<Kernel> attention = attention_by_matrices(site.kernel, k, site.amount, site.target))
+        return *attention;
     int64_t left = site.amount;
     for (const MatrixShape& shape : site.target.matrix) {
         const std::optional<Product> product = Matching(sink, k, shape).product();

@@ -5,9 +5,9 @@
 // After   in the outer loop: vector = elements of the tile; barrier; local memory = elements of the vector; barrier;
 //         value(load(local memory[place(inner, threads, ...)]))
 // The first barrier waits for those who still read the tile before; what it fetches is under way until then.
-// stage_copied: what memory has otherwise than local memory is copied an element at a time rather than put together by threads, so that
-// fetch_ahead (codegen/linear) makes copies of it that go on by themselves.
-// What four waves multiply together (MatrixShape::by_groups) they read there themselves, all steps of the tile:
+// async_copy: what memory has otherwise than local memory is copied an element at a time rather than put together by threads, so that
+// prefetch (codegen/linear) makes copies of it that go on by themselves.
+// What four waves multiply together (MatrixShape::by_warpgroups) they read there themselves, all steps of the tile:
 //   reduce(wmma(contract(load(a)), contract(load(b)), 0), outer, inner) becomes reduce(wmma(local a, local b, 0), outer)
 #include <algorithm>
 #include <array>
@@ -16,8 +16,8 @@
 #include "strata/codegen/kernel/widen.h"
 #include "strata/codegen/optimize/accesses_p.h"
 #include "strata/codegen/optimize/actions_p.h"
-#include "strata/codegen/optimize/group_tile_p.h"
-#include "strata/codegen/target/matrix_reads.h"
+#include "strata/codegen/optimize/warpgroup_tile_p.h"
+#include "strata/codegen/target/ldmatrix.h"
 #include "strata/core/symbolic/symbolic.h"
 #include "strata/core/uop/kernel.h"
 
@@ -49,11 +49,11 @@ bool is_step(UOp range) {
 struct Operand {
     UOp load;
     std::vector<UOp> tile;
-    UOp near;                            ///< the one of neighbours in local memory
-    int64_t elements;                    ///< of the tile
-    int64_t wide = 1;                    ///< elements that a thread reads at once: neighbours in memory
-    int64_t deep = 1;                    ///< and neighbours in local memory of each, so that it writes as many at once
-    std::optional<GroupTile> by_groups;  ///< where groups of waves multiply what is there
+    UOp near;          ///< the one of neighbours in local memory
+    int64_t elements;  ///< of the tile
+    int64_t wide = 1;  ///< elements that a thread reads at once: neighbours in memory
+    int64_t deep = 1;  ///< and neighbours in local memory of each, so that it writes as many at once
+    std::optional<WarpgroupTile> by_warpgroups;  ///< where groups of waves multiply what is there
     UOp offset() const { return load.src(0).src(1); }
     int64_t most_at_once() const { return 16 / load.dtype().bytes(); }
 };
@@ -91,9 +91,9 @@ class Staging {
         if (operands_.empty())
             return make_error(ErrorKind::Usage, "no operand is read by several threads of the block in the same step");
         const UOp sums = sums_of_groups();
-        GroupProduct product{};
+        WarpgroupProduct product{};
         if (sums) {
-            STRATA_TRY(product, group_tiles(sums.src(0)));
+            STRATA_TRY(product, warpgroup_tiles(sums.src(0)));
         }
         std::vector<UOp> fetched, stored, memories;
         for (const Operand& o : operands_) fetched.push_back(fetch(o));
@@ -110,10 +110,10 @@ class Staging {
             const UOp memory = uop::after(memories[i], {filled});
             staged[o.load] = uop::load(uop::at(memory, place(o, o.tile)));
             for (UOp u : toposort(sink_))
-                if (u.is(Op::contract) && u.src(0) == o.load && !o.by_groups)
+                if (u.is(Op::contract) && u.src(0) == o.load && !o.by_warpgroups)
                     if (const UOp read = read_as_matrices(o, memory, u)) staged[u] = read;
         }
-        if (sums) staged[sums] = by_groups(sums, product, memories, filled);
+        if (sums) staged[sums] = by_warpgroups(sums, product, memories, filled);
         return simplify(substitute(sink_, staged));
     }
 
@@ -264,7 +264,7 @@ class Staging {
 
     /// Where an element of a tile is in local memory.
     UOp place(const Operand& o, std::span<const UOp> values) const {
-        if (o.by_groups) return o.by_groups->place(values);
+        if (o.by_warpgroups) return o.by_warpgroups->place(values);
         UOp sum;
         for (size_t i = 0; i < o.tile.size(); ++i) {
             const int64_t pitch = pitch_of(o, o.tile[i]);
@@ -330,12 +330,12 @@ class Staging {
         for (UOp u : toposort(sink_))
             if (u.is(Op::reduce) && u.src(0).is(Op::wmma))
                 if (const MatrixShape* shape = find_shape(target_.matrix, u.src(0).as<MatrixArg>().name);
-                    shape && shape->by_groups)
+                    shape && shape->by_warpgroups)
                     return u;
         return {};
     }
     /// Gives both operands of the product the tiles that groups of waves read.
-    Result<GroupProduct> group_tiles(UOp product) {
+    Result<WarpgroupProduct> warpgroup_tiles(UOp product) {
         std::array<SwizzledTile, 2> layouts;
         const UOp wave = threads_.size() == 3 ? threads_[0] : UOp();
         for (size_t i : {0, 1}) {
@@ -343,24 +343,24 @@ class Staging {
             const auto o = std::ranges::find(operands_, held.src(0), &Operand::load);
             const bool is_a = i == 0;
             const auto whose = [&] { return is_a ? "A" : "B"; };
-            if (!wave || range_arg(wave).size % kWavesOfGroup)
+            if (!wave || range_arg(wave).size % kWavesOfWarpgroup)
                 return make_error(ErrorKind::Usage,
                                   "groups of {} waves that multiply want as many along the rows, no other threads",
-                                  kWavesOfGroup);
+                                  kWavesOfWarpgroup);
             const GroupRanges mean{threads_[1], held.src(is_a ? 2 : 1), wave,
                                    threads_[2], held.src(is_a ? 1 : 2), inner_};
             if (o != operands_.end() && is_a == (std::ranges::find(o->tile, wave) != o->tile.end()))
-                o->by_groups = GroupTile::of(o->offset(), o->tile, mean, o->most_at_once());
-            if (o == operands_.end() || !o->by_groups)
+                o->by_warpgroups = WarpgroupTile::of(o->offset(), o->tile, mean, o->most_at_once());
+            if (o == operands_.end() || !o->by_warpgroups)
                 return make_error(ErrorKind::Usage,
                                   "groups of waves multiply tiles of {} bytes along memory of {}: take other steps",
                                   kSwizzledRow, whose());
-            layouts[i] = o->by_groups->layout();
+            layouts[i] = o->by_warpgroups->layout();
         }
-        return GroupProduct{inner_ ? range_arg(inner_).size : 1, layouts[0], layouts[1]};
+        return WarpgroupProduct{inner_ ? range_arg(inner_).size : 1, layouts[0], layouts[1]};
     }
     /// The sums of the whole tile's products, by instructions that four waves start at the first one's rows.
-    UOp by_groups(UOp sums, const GroupProduct& product, std::span<const UOp> memories, UOp filled) const {
+    UOp by_warpgroups(UOp sums, const WarpgroupProduct& product, std::span<const UOp> memories, UOp filled) const {
         const UOp wmma = sums.src(0);
         std::array<UOp, 2> from;
         for (int i : {0, 1}) {
@@ -368,7 +368,7 @@ class Staging {
             UOpMap<UOp> first;
             for (UOp r : o->tile) first[r] = index_const(0);
             const UOp wave = threads_[0];
-            if (first.contains(wave)) first[wave] = wave / kWavesOfGroup * kWavesOfGroup;
+            if (first.contains(wave)) first[wave] = wave / kWavesOfWarpgroup * kWavesOfWarpgroup;
             const UOp memory = uop::after(memories[static_cast<size_t>(o - operands_.begin())], {filled});
             const UOp start = uop::at(memory, simplify(substitute(place(*o, o->tile), first)));
             from[static_cast<size_t>(i)] =
@@ -396,7 +396,7 @@ class Staging {
         return is_step(range) ? steps * (row > 1 ? row + o.most_at_once() : 1) : row;
     }
     int64_t size_of(const Operand& o) const {
-        if (o.by_groups) return o.by_groups->size();
+        if (o.by_warpgroups) return o.by_warpgroups->size();
         int64_t last = 1;
         for (UOp r : o.tile) last += (range_arg(r).size - 1) * pitch_of(o, r);
         return last;
@@ -432,7 +432,7 @@ namespace actions {
 
 Result<Kernel> stage(const Site& site) { return stage_by(site, false); }
 
-Result<Kernel> stage_copied(const Site& site) {
+Result<Kernel> async_copy(const Site& site) {
     constexpr int kNarrowest = 4;  // bytes of a copy: PTX ISA, "cp.async"
     if (site.target.ahead != Ahead::copies)
         return make_error(ErrorKind::Usage, "copies of {} do not go on by themselves", site.target.arch.name());

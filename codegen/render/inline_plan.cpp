@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "strata/codegen/linear/scopes.h"
-#include "strata/codegen/target/matrix_reads.h"
+#include "strata/codegen/target/ldmatrix.h"
 
 namespace strata::codegen {
 namespace {
@@ -34,7 +34,7 @@ class Planner {
             UOp u = ops_[i];
             plan.form[i] = form(i, plan);
             plan.statement[i] = plan.form[i] == Form::inlined && uses_[i] ? plan.statement[consumer_[i]] : i;
-            const size_t sources = is_matrix_read(u) ? 1 : u.src().size();  // it has one three times
+            const size_t sources = is_ldmatrix(u) ? 1 : u.src().size();  // it has one three times
             for (size_t k = 0; k < sources; ++k) use(u, i, k, plan);
         }
         return plan;

@@ -8,13 +8,13 @@
 #include "strata/asm/isa/arch.h"
 #include "strata/codegen/linear/scalar_threads.h"
 #include "strata/codegen/linear/scopes.h"
-#include "strata/codegen/render/copies_under_way_p.h"
+#include "strata/codegen/render/async_copies_p.h"
+#include "strata/codegen/render/async_products_p.h"
 #include "strata/codegen/render/expression_p.h"
 #include "strata/codegen/render/inline_plan_p.h"
-#include "strata/codegen/render/products_under_way_p.h"
 #include "strata/codegen/render/render.h"
-#include "strata/codegen/target/group_products.h"
-#include "strata/codegen/target/matrix_reads.h"
+#include "strata/codegen/target/ldmatrix.h"
+#include "strata/codegen/target/warpgroup_products.h"
 #include "strata/core/uop/kernel.h"
 
 namespace strata::codegen {
@@ -38,13 +38,13 @@ class Renderer {
             if (u.is(Op::store) || u.is(Op::atomic_add)) written_[skip_after(u.src(0).src(0))] = true;
             if (plan_.declares[i]) declared_later_[skip_after(u.src(0).src(0))] = true;
             if (u.is(Op::load) && plan_.form[i] == InlinePlan::Form::inlined) inlined_loads_[u] = true;
-            if (is_matrix_read(u)) read_as_matrices_[u.src(0)] = true;
-            if (const auto product = group_product(u)) {
-                by_groups_ = read_as_matrices_[u.src(1)] = true;
+            if (is_ldmatrix(u)) read_as_matrices_[u.src(0)] = true;
+            if (const auto product = warpgroup_product(u)) {
+                by_warpgroups_ = read_as_matrices_[u.src(1)] = true;
                 if (!product->holds_a()) read_as_matrices_[u.src(0)] = true;
             }
         }
-        if (program_.copies_ahead) under_way_ = CopiesUnderWay(program_.ops);
+        if (program_.copies_ahead) under_way_ = AsyncCopies(program_.ops);
         if (target_.arch.is_amd())
             find_fetches();
         else
@@ -120,7 +120,7 @@ class Renderer {
             case Op::barrier:
                 start_copies();
                 if (program_.copies_ahead) line("strata_copies_done<{}>();", under_way_.steps());
-                if (by_groups_) line("strata_fence_of_products();");
+                if (by_warpgroups_) line("strata_fence_of_products();");
                 line("__syncthreads();");
                 return true;
             case Op::first_wave:
@@ -141,7 +141,7 @@ class Renderer {
     /// False where there is no spelling.
     bool emit_value(UOp u) {
         if (read_as_matrices_.contains(u)) return inlined_loads_.contains(u);
-        if (group_product(u)) products_.begin(u);
+        if (warpgroup_product(u)) products_.begin(u);
         Expression e = u.is_const() ? literal(u) : u.is(Op::load) ? load(u) : compute(u);
         if (e.text.empty()) return false;
         bool inlined = plan_.form[at_] == InlinePlan::Form::inlined;
@@ -171,7 +171,7 @@ class Renderer {
         values_[u] = {name};
     }
 
-    int64_t local_alignment() const { return by_groups_ ? kSwizzledBytes : 16; }
+    int64_t local_alignment() const { return by_warpgroups_ ? kSwizzledBytes : 16; }
     bool asks_for_memory() const { return dynamic_lds(program_, target_) > 0; }
 
     /// What all lanes of a wave have alike.
@@ -211,7 +211,7 @@ class Renderer {
         line("for ({0} {1} = 0; {1} < {2}; {1}++) {{", hip_type(u.dtype()), name, steps);
         values_[u] = {name};
         depth_++;
-        if (!program_.products_under_way) products_.begin_loop(u, [&](UOp sums) { return value(sums).text; });
+        if (!program_.async_products) products_.begin_loop(u, [&](UOp sums) { return value(sums).text; });
     }
     void close_loop() {
         start_copies();
@@ -266,8 +266,8 @@ class Renderer {
 
     Expression compute(UOp u) const {
         if (u.is(Op::lane)) return lane(u);
-        if (is_matrix_read(u)) return matrix_read(u);
-        if (const auto product = group_product(u)) {
+        if (is_ldmatrix(u)) return matrix_read(u);
+        if (const auto product = warpgroup_product(u)) {
             const auto tile = [&](UOp read) { return "&" + place(read.src(0), read.dtype()).text; };
             return {fmt::format("{}({}, {}, {})", u.as<MatrixArg>().name,
                                 product->holds_a() ? value(u.src(0)).text : tile(u.src(0)), tile(u.src(1)),
@@ -355,15 +355,15 @@ class Renderer {
     }
     /// Where a loop does nothing but add to them, products go on up to the next step's.
     void look_for_end_of_products(UOp u) {
-        if (ProductsUnderWay::Product* const p = products_.placed_by(u)) {
+        if (AsyncProducts::Product* const p = products_.placed_by(u)) {
             if (u.is(Op::store)) p->sums = memory_of(u), p->name = value(p->sums).text;
-        } else if (program_.products_under_way && depth_ > 1) {
+        } else if (program_.async_products && depth_ > 1) {
             start_copies();
             line("strata_products_of_steps_before_end();");
             sums_ = products_.take(products_.size()).back().name;
         } else if (const size_t count = products_.ending_before(u)) {
             start_copies();
-            const std::vector<ProductsUnderWay::Product> ended = products_.take(count);
+            const std::vector<AsyncProducts::Product> ended = products_.take(count);
             for (const auto& p : ended) line("strata_products_end<{}>({});", products_.size(), p.name);
         }
     }
@@ -373,7 +373,7 @@ class Renderer {
             copies_.push_back(fmt::format("strata_copy_async<{}>(&{}, &{});", u.src(1).dtype().bytes(),
                                           place(u.src(0), u.src(1).dtype()).text,
                                           place(u.src(1).src(0), u.src(1).dtype()).text));
-            if (!by_groups_ || depth_ == 1) start_copies();
+            if (!by_warpgroups_ || depth_ == 1) start_copies();
             return;
         }
         std::string type;
@@ -401,11 +401,11 @@ class Renderer {
     const std::array<bool, 3> scalar_threads_ = scalar_threads(program_, target_);
     UOpMap<Expression> values_;
     UOpMap<bool> written_, declared_later_, inlined_loads_, read_as_matrices_, last_fetches_, unrolled_;
-    bool by_groups_ = false;  // waves multiply together what is in local memory
-    ProductsUnderWay products_{program_.ops};
+    bool by_warpgroups_ = false;  // waves multiply together what is in local memory
+    AsyncProducts products_{program_.ops};
     std::string sums_;                 // of products that are under way up to the end of a loop
     std::vector<std::string> copies_;  // of a loop's step that start behind its products
-    CopiesUnderWay under_way_;
+    AsyncCopies under_way_;
     int copies_started_ = 0;
     int64_t asked_ = 0;  // bytes of memory of the block, where the launch gives it
     int next_lds_ = 0, next_acc_ = 0, next_val_ = 0, next_idx_ = 0, next_alu_ = 0;

@@ -222,7 +222,7 @@ std::string nvidia_wave_functions() {
                 text += fmt::format("//@ {0}\ntypedef {3}<{1}, {2}> {0};\n#define make_{0}(...) ({4})\n",
                                     hip_type(type), hip_type(type.element()), type.lanes, is, made);
         };
-        if (shape.by_groups) {
+        if (shape.by_warpgroups) {
             add_vector(sums, "strata_vector", fmt::format("{}{{{{__VA_ARGS__}}}}", hip_type(sums)));
             for (const int lanes : {32, 64}) {  // of four and eight steps
                 const std::string element = hip_type(shape.operand);
@@ -230,7 +230,7 @@ std::string nvidia_wave_functions() {
                            fmt::format("strata_hold<{}, {}>(__VA_ARGS__)", element, lanes));
             }
         }
-        text += shape.by_groups ? group_section(shape) : mma_section(shape);
+        text += shape.by_warpgroups ? group_section(shape) : mma_section(shape);
     }
     return text;
 }

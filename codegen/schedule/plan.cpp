@@ -1,10 +1,10 @@
 // plan_storage: which values are stored, so that every kernel is one loop nest over its output and at most one
-// reduction, or rows that are reduced and walked again, or an online sum (online.h).
+// reduction, or rows that are reduced and walked again, or attention (online.h).
 #include <algorithm>
 #include <optional>
 #include <set>
 
-#include "strata/codegen/schedule/online.h"
+#include "strata/codegen/schedule/attention.h"
 #include "strata/codegen/schedule/plan_p.h"
 #include "strata/core/uop/uop_set.h"
 
@@ -44,7 +44,7 @@ class Planner {
         asked_.insert(targets.begin(), targets.end());
         order_ = order;
         leading_ = leading_to_rows(order);
-        take_online_sums();
+        take_attention();
         for (UOp u : order) visit(u);
         store_shared(order);
         return std::move(plan_);
@@ -57,20 +57,20 @@ class Planner {
         carried_[u] = Carried{.buffers = {u}};
     }
 
-    void take_online_sums() {
-        for (const OnlineSum& online : online_sums(order_)) {
-            if (std::ranges::any_of(online.inside, [&](UOp u) { return asked_.contains(u); })) continue;
-            if (is_slower_together(online, fusion_)) {
-                wide_.insert(online.top.src(0));
+    void take_attention() {
+        for (const Attention& attention : find_attention(order_)) {
+            if (std::ranges::any_of(attention.inside, [&](UOp u) { return asked_.contains(u); })) continue;
+            if (is_slower_fused(attention, fusion_)) {
+                wide_.insert(attention.top.src(0));
                 continue;
             }
-            inside_.insert(online.inside.begin(), online.inside.end());
-            sums_.insert(online.sum);
-            results_[online.result] = online.sum;
+            inside_.insert(attention.inside.begin(), attention.inside.end());
+            sums_.insert(attention.sum);
+            results_[attention.result] = attention.sum;
         }
     }
 
-    /// What is inside of an online sum is never stored; what enters it there must need no reduction any more.
+    /// What is inside of attention is never stored; what enters it there must need no reduction any more.
     void visit_inside(UOp u) {
         for (UOp s : u.src())
             if (!inside_.contains(s) && carried_[s].reduction) store(s, Reason::combined);
@@ -277,8 +277,8 @@ class Planner {
         }
         if (u.is(Op::reduce)) sum.reduction = u, sum.part = Part::results;
         if (u.is(Op::scan)) sum.reduction = u, sum.part = Part::rows, sum.scanned = true;
-        if (auto online = results_.find(u); online != results_.end())
-            sum.reduction = online->second, sum.part = Part::results;
+        if (auto attention = results_.find(u); attention != results_.end())
+            sum.reduction = attention->second, sum.part = Part::results;
         return sum;
     }
 
@@ -289,14 +289,14 @@ class Planner {
         return info(u.op()).elementwise() || keeps_results(u) || u.is(Op::contiguous) ? c.part : Part::other;
     }
 
-    /// Whether `u` repeats the results in its source along the rows that their kernel has. Online sums have no rows.
+    /// Whether `u` repeats the results in its source along the rows that their kernel has. Attention have no rows.
     bool makes_rows(UOp u, UOp source) {
         const Carried& c = carried_[source];
         return u.is(Op::expand) && c.part == Part::results && !sums_.contains(c.reduction) &&
                widens_results(u, c.reduction);
     }
 
-    /// Whether reductions can be one loop; an online sum is with no other.
+    /// Whether reductions can be one loop; attention is with no other.
     bool are_one_loop(UOp a, UOp b) const {
         return a == b || (same_loops(a, b) && !sums_.contains(a) && !sums_.contains(b));
     }
@@ -323,9 +323,9 @@ class Planner {
     UOpMap<std::vector<size_t>> users_;  ///< by places in the order, once for each use
     UOpSet leading_;                     ///< to rows
     UOpSet asked_;
-    UOpSet sums_, inside_;  ///< online sums, and what only they use
-    UOpMap<UOp> results_;   ///< what comes of online sums -> the sums
-    UOpSet wide_;           ///< scores of online sums that registers cannot hold
+    UOpSet sums_, inside_;  ///< attention, and what only they use
+    UOpMap<UOp> results_;   ///< what comes of attention -> the sums
+    UOpSet wide_;           ///< scores of attention that registers cannot hold
     UOpMap<Carried> carried_;
 };
 

@@ -13,7 +13,7 @@ struct Plan {
 
 /// Decides for a resolved graph: what the user asked for, what several users share and is dear to compute again, and
 /// every reduction that another reduction, an expansion or several kernels read, unless they are of the same rows (rows.cpp) or
-/// inside of an online sum (online.cpp).
+/// inside of attention (online.cpp).
 Plan plan_storage(std::span<const UOp> targets, Fusion fusion);
 
 /// Splits reductions that are large and leave few results into two stages, so that the first fills the machine. Of several
@@ -23,21 +23,21 @@ std::vector<UOp> split_reductions(std::span<const UOp> roots, Fusion fusion);
 /// Whether a sum is a product of matrices, of sides that tiles are of.
 bool is_tiled_product(UOp u);
 /// Such a product as the sum of several, where that takes less time.
-UOp split_product(UOp u, Fusion fusion);
+UOp split_k(UOp u, Fusion fusion);
 
 /// Splits scans that are long and few into blocks, for the same reason.
 std::vector<UOp> split_scans(std::span<const UOp> roots);
 
 /// Makes one step of those whose kernel computes several values of the same loops in less time than their own kernels would.
 /// `roots`: views of what is read behind the last step.
-std::vector<ScheduleItem> join_steps(std::vector<ScheduleItem> items, std::span<const UOp> roots, Fusion fusion);
+std::vector<ScheduleItem> fuse_siblings(std::vector<ScheduleItem> items, std::span<const UOp> roots, Fusion fusion);
 
 /// Has the last blocks of steps compute what follows where that is little.
-std::vector<ScheduleItem> finish_steps(std::vector<ScheduleItem> items, Fusion fusion);
+std::vector<ScheduleItem> fuse_last_block(std::vector<ScheduleItem> items, Fusion fusion);
 
 /// The same steps so that each comes as late as its first reader lets it; without custom ones, which may write to what others
 /// read. Steps that no root needs are left out.
-std::vector<ScheduleItem> order_steps(std::vector<ScheduleItem> items, std::span<const UOp> roots);
+std::vector<ScheduleItem> order_for_memory(std::vector<ScheduleItem> items, std::span<const UOp> roots);
 /// Bytes of what steps fill and others still read, or roots, where they are most.
 int64_t most_kept(std::span<const ScheduleItem> items, std::span<const UOp> roots);
 

@@ -2,7 +2,7 @@
 //
 // Before  any tensor-level graph; some nodes are in memory already (Storage::find).
 // After   items whose bodies read buffers only; each body holds reductions of one shape at most, so it is one loop
-//         nest, or an online sum (online.h); values of the same loops are one item (join_steps.cpp).
+//         nest, or attention (online.h); values of the same loops are one item (fuse_siblings.cpp).
 #include "strata/codegen/schedule/schedule.h"
 
 #include <algorithm>
@@ -65,13 +65,13 @@ class Scheduler {
         for (UOp u : order) lower(u, plan);
         for (UOp target : targets) schedule_.roots.push_back(lowered_.at(target));
         const std::vector<ScheduleItem> late = in_less_memory();
-        schedule_.items = join_steps(std::move(schedule_.items), schedule_.roots, fusion_);
+        schedule_.items = fuse_siblings(std::move(schedule_.items), schedule_.roots, fusion_);
         if (!late.empty()) {
-            std::vector<ScheduleItem> joined = join_steps(late, schedule_.roots, fusion_);
+            std::vector<ScheduleItem> joined = fuse_siblings(late, schedule_.roots, fusion_);
             if (joined.size() * 10 <= schedule_.items.size() * 11 && keeps_less(joined, schedule_.items))
                 schedule_.items = std::move(joined);
         }
-        if (!storage_.serves_other_sizes()) schedule_.items = finish_steps(std::move(schedule_.items), fusion_);
+        if (!storage_.serves_other_sizes()) schedule_.items = fuse_last_block(std::move(schedule_.items), fusion_);
         return std::move(schedule_);
     }
 
@@ -85,7 +85,7 @@ class Scheduler {
         const std::vector<ScheduleItem>& items = schedule_.items;
         if (std::ranges::any_of(items, [](const ScheduleItem& item) { return item.body.is(Op::custom); })) return {};
         if (most_kept(items, schedule_.roots) < kMuchMemory) return {};
-        std::vector<ScheduleItem> late = order_steps(items, schedule_.roots);
+        std::vector<ScheduleItem> late = order_for_memory(items, schedule_.roots);
         return keeps_less(late, items) ? std::move(late) : std::vector<ScheduleItem>();
     }
 

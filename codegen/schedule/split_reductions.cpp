@@ -6,8 +6,8 @@
 //         threads of the first stage read neighbouring elements.
 // Runs before plan_storage because the partial results need memory of their own.
 
-#include "strata/codegen/schedule/online.h"
-#include "strata/codegen/schedule/pairs_p.h"
+#include "strata/codegen/schedule/attention.h"
+#include "strata/codegen/schedule/paired_reductions_p.h"
 #include "strata/codegen/schedule/plan_p.h"
 #include "strata/core/uop/uop_set.h"
 
@@ -17,30 +17,31 @@ namespace {
 using Nodes = UOpSet;
 
 /// What one kernel computes: its products, and all of it where its keys are not divided.
-struct OfOnlineSums {
+struct OfAttention {
     Nodes products, whole;
 };
-OfOnlineSums of_online_sums(std::span<const UOp> order, Fusion fusion) {
-    OfOnlineSums found;
-    for (const OnlineSum& online : online_sums(order)) {
-        if (is_slower_together(online, fusion)) continue;
-        Nodes& into = has_few_rows(online) ? found.products : found.whole;
-        into.insert(online.sum), into.insert(online.product);
-        if (!has_few_rows(online)) into.insert(online.inside.begin(), online.inside.end());
+OfAttention of_attention(std::span<const UOp> order, Fusion fusion) {
+    OfAttention found;
+    for (const Attention& attention : find_attention(order)) {
+        if (is_slower_fused(attention, fusion)) continue;
+        Nodes& into = has_few_rows(attention) ? found.products : found.whole;
+        into.insert(attention.sum), into.insert(attention.product);
+        if (!has_few_rows(attention)) into.insert(attention.inside.begin(), attention.inside.end());
     }
     return found;
 }
 
 /// The pairs of a graph, by their second reductions; and their first ones.
 struct Pairs {
-    UOpMap<ShiftedPair> ending;
+    UOpMap<PairedReduction> ending;
     Nodes firsts;
 };
 Pairs pairs_in(std::span<const UOp> order, Fusion fusion) {
     Pairs pairs;
     if (fusion == Fusion::less) return pairs;
     for (UOp u : order)
-        if (const ShiftedPair pair = pair_of(u); pair.second) pairs.ending[u] = pair, pairs.firsts.insert(pair.first);
+        if (const PairedReduction pair = paired_reduction_of(u); pair.second)
+            pairs.ending[u] = pair, pairs.firsts.insert(pair.first);
     return pairs;
 }
 
@@ -49,20 +50,20 @@ Pairs pairs_in(std::span<const UOp> order, Fusion fusion) {
 std::vector<UOp> split_reductions(std::span<const UOp> roots, Fusion fusion) {
     if (roots.empty()) return {};
     const std::vector<UOp> order = in_order(roots);
-    const OfOnlineSums online = of_online_sums(order, fusion);
+    const OfAttention attention = of_attention(order, fusion);
     const Pairs pairs = pairs_in(order, fusion);
     UOpMap<UOp> rebuilt;
     (void)rebuild(order, rebuilt, [&](UOp u, std::span<const UOp> sources) {
         UOp next = u.with_src(sources);
-        if (!u.is(Op::reduce) || online.whole.contains(u)) return next;
+        if (!u.is(Op::reduce) || attention.whole.contains(u)) return next;
         if (const auto pair = pairs.ending.find(u); pair != pairs.ending.end())
             return merged_pair(pair->second, rebuilt.at(pair->second.x), rebuilt.at(pair->second.shift));
         if (!is_tiled_product(u)) {
-            if (!is_divided(u) && !pairs.firsts.contains(u)) return next;
-            const Pieces pieces = pairs.firsts.contains(u) ? pieces_of(u, kMostOfPair) : pieces_of(u);
+            if (!is_two_stage(u) && !pairs.firsts.contains(u)) return next;
+            const TwoStage pieces = pairs.firsts.contains(u) ? two_stage_of(u, kMostOfPair) : two_stage_of(u);
             return reshaped(two_stages(pieces, next.src(0), u.as<ReduceArg>().op), u.shape());
         }
-        return online.products.contains(u) ? next : split_product(next, fusion);
+        return attention.products.contains(u) ? next : split_k(next, fusion);
     });
     std::vector<UOp> split;
     for (UOp root : roots) split.push_back(rebuilt.at(root));

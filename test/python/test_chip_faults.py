@@ -41,9 +41,9 @@ __kernel SIZE(256) void barrier_(__global u32* restrict out, __global u32* restr
 """
 # What takes LLVM's workaround away: (the table and row that have ours, if any chip of ours needs it).
 FAULTS = {
-    "-user-sgpr-init16-bug": ("codegen/lower/workarounds.def", "initialised_scalars"),
-    "-mad-intra-fwd-bug": ("codegen/lower/workarounds.def", "products_keep_sources"),
-    "+back-off-barrier": ("codegen/lower/workarounds.def", "barriers_wait_for_all"),
+    "-user-sgpr-init16-bug": ("codegen/machine/workarounds.def", "initialised_scalars"),
+    "-mad-intra-fwd-bug": ("codegen/machine/workarounds.def", "products_keep_sources"),
+    "+back-off-barrier": ("codegen/machine/workarounds.def", "barriers_wait_for_all"),
     "-valu-trans-use-hazard": ("asm/lint/hazards.def", "trans_use"),
     "-lds-branch-vmem-war-hazard": None,
 }

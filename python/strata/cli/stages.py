@@ -60,7 +60,7 @@ codegen/lower selects instructions over registers without number; `gate` is a ma
 
 ## Machine code
 
-The passes of codegen/lower/passes.def: registers and an order for the code, waits for what memory brings, distances and delays that
+The passes of codegen/machine/passes.def: registers and an order for the code, waits for what memory brings, distances and delays that
 the hardware asks for. A comment says which operation instructions are for.
 
 ```asm

@@ -54,8 +54,7 @@ TEST(Nvrtc, CopiesOfAStepAreWaitedForTogether) {
     GraphScope scope;
     const Target target = target_of(hopper);
     const Kernel product = start_schedule(built(test::matmul(test::filled({64, 256}), test::filled({256, 64}))).kernel);
-    const auto actions =
-        parse_actions("upcast(1, 4) local(1, 16) upcast(0, 4) local(0, 16) stage_copied(0, 16)").value();
+    const auto actions = parse_actions("upcast(1, 4) local(1, 16) upcast(0, 4) local(0, 16) async_copy(0, 16)").value();
     const std::string text = render_kernel(apply_all(product, actions, target).value(), target).value().text;
     const auto count = [](std::string_view in, std::string_view what) {
         int n = 0;

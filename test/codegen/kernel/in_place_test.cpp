@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "build_helpers.h"
-#include "strata/codegen/kernel/finish.h"
+#include "strata/codegen/kernel/last_block.h"
 
 // An output takes the memory of an input where each thread reads the element before it writes it, and no other does.
 namespace strata::codegen {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "strata/codegen/linear/linear.h"
-#include "strata/codegen/target/group_products.h"
-#include "strata/codegen/target/matrix_reads.h"
+#include "strata/codegen/target/ldmatrix.h"
+#include "strata/codegen/target/warpgroup_products.h"
 #include "strata/core/uop/reference.h"
 #include "strata/core/uop/uop.h"
 
@@ -114,7 +114,7 @@ class Interpreter {
     }
     /// wgmma.mma_async of four waves, as the PTX ISA has its operands in shared memory ("128-Byte swizzling") and its sums in registers: a byte's
     /// address has bits 4 to 6 xored with bits 7 to 9.
-    void multiply_in_groups(std::vector<Thread>& threads, UOp u, const GroupProduct& product, size_t here) {
+    void multiply_in_groups(std::vector<Thread>& threads, UOp u, const WarpgroupProduct& product, size_t here) {
         const int64_t bytes = u.src(0).dtype().element().bytes(), line = 128 / bytes, depth = 32 / bytes;
         const size_t columns = static_cast<size_t>(u.dtype().lanes) * 2;
         const auto element = [&](Thread& first, UOp operand, const SwizzledTile& tile, int64_t row, int64_t k) {
@@ -176,8 +176,8 @@ class Interpreter {
     void exchange(std::vector<Thread>& threads) {
         const size_t here = threads[0].pc - 1;
         const UOp u = program_.ops[here];
-        if (is_matrix_read(u)) return read_matrices(threads, u, here);
-        if (const auto product = group_product(u)) return multiply_in_groups(threads, u, *product, here);
+        if (is_ldmatrix(u)) return read_matrices(threads, u, here);
+        if (const auto product = warpgroup_product(u)) return multiply_in_groups(threads, u, *product, here);
         if (u.is(Op::wmma)) return multiply(threads, u, here);
         if (!u.is(Op::shuffle_xor)) return;
         for (size_t i = 0; i < threads.size(); ++i) {

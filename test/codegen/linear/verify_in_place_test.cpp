@@ -5,7 +5,7 @@
 
 #include "../target/gfx1100.h"
 #include "kernels.h"
-#include "strata/codegen/kernel/sizes.h"
+#include "strata/codegen/kernel/dynamic_shapes.h"
 #include "strata/core/uop/kernel.h"
 
 // An output may be in the memory of an input where every element is read before it is stored, whatever else threads do.

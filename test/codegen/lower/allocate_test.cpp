@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "random_code.h"
-#include "strata/codegen/lower/limits_p.h"
+#include "strata/codegen/machine/register_limits.h"
 #include "virtual_code.h"
 
 namespace strata::codegen {

@@ -6,7 +6,7 @@
 
 #include "machine_code.h"
 #include "strata/asm/isa/constants.h"
-#include "strata/codegen/lower/passes_p.h"
+#include "strata/codegen/lower/emit_p.h"
 
 namespace strata::codegen {
 namespace {
@@ -145,7 +145,7 @@ TEST_P(FoldBits, ChainsOfAnyStepsStoreTheSameBits) {
         }
         chain.code.store(values.back(), chain.address);
         chain.code.end();
-        remove_unused(chain.code.function);
+        remove_dead_code(chain.code.function);
         before += chain.computing();
         after += chain.left();
         if (HasFailure()) return;

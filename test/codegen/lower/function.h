@@ -9,8 +9,8 @@
 #include "strata/asm/dsl/assembler.h"
 #include "strata/asm/isa/print.h"
 #include "strata/asm/lint/lint.h"
-#include "strata/codegen/lower/passes_p.h"
-#include "strata/codegen/lower/workarounds_p.h"
+#include "strata/codegen/lower/emit_p.h"
+#include "strata/codegen/machine/workarounds.h"
 #include "strata/core/uop/build.h"
 #include "strata/core/uop/root.h"
 
@@ -18,8 +18,8 @@ namespace strata::codegen {
 
 /// Passes on placed code, in order.
 inline Result<void> finish(MachineFunction& function) {
-    for (auto pass : {gate_lanes, shorten, relay_branches, insert_waits, insert_hazards, wait_scalars, clause_memory,
-                      insert_delays})
+    for (auto pass :
+         {exec_masks, compact, relax_branches, insert_waits, insert_hazards, wait_scalars, form_clauses, insert_delays})
         STRATA_TRY_VOID(pass(function));
     return {};
 }

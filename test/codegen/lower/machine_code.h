@@ -4,7 +4,7 @@
 #include <memory>
 #include <variant>
 
-#include "strata/codegen/lower/machine.h"
+#include "strata/codegen/machine/machine.h"
 
 // Machine functions written by hand.
 namespace strata::codegen::test {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "strata/asm/isa/facts.h"
-#include "strata/codegen/lower/machine.h"
+#include "strata/codegen/machine/machine.h"
 
 // An interpreter of machine functions that knows nothing of arithmetic: results are hashes of what an instruction is and
 // reads. What moves values, counts and branches is exact. It runs the same function before allocation, on virtual

@@ -41,7 +41,7 @@ TEST(GateLanes, WavesThatBeganWithoutSomeLanesGetTheirsBack) {
     function.code.partial_waves = true;
     function.code.all_lanes = function.code.add(Bank::scalar, 1);
     function.code.registers[function.code.all_lanes.reg].place = 12;
-    ASSERT_TRUE(gate_lanes(function.code));
+    ASSERT_TRUE(exec_masks(function.code));
     EXPECT_EQ(function.text(),
               "s_mov_b32 exec_lo, s4\nv_mov_b32_e32 v1, v2\ns_mov_b32 exec_lo, s12\nv_mov_b32_e32 v3, v1\ns_endpgm\n");
 }

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "random_code.h"
-#include "strata/codegen/lower/liveness_p.h"
-#include "strata/codegen/lower/pressure_p.h"
+#include "strata/codegen/machine/liveness.h"
+#include "strata/codegen/machine/pressure.h"
 #include "virtual_code.h"
 
 namespace strata::codegen {

@@ -1,7 +1,7 @@
 #pragma once
 #include "machine_code.h"
 #include "machine_model.h"
-#include "strata/codegen/lower/passes_p.h"
+#include "strata/codegen/lower/emit_p.h"
 
 // What tests of passes over virtual registers share.
 namespace strata::codegen::test {

@@ -169,13 +169,13 @@ TEST(Heuristic, StepsOfProductsAreCopiedAheadWhereCopiesGoOnByThemselves) {
     const auto of = [](int64_t rows, int64_t columns) { return filled({rows, columns}); };
     const auto turned = [](UOp x) { return permute(x, {1, 0}); };
     EXPECT_EQ(copied(of(4096, 64), of(64, 4096)),
-              "upcast(1, 4) local(1, 16) upcast(1, 4) upcast(0, 4) local(0, 16) upcast(0, 2) stage_copied(0, 16)");
+              "upcast(1, 4) local(1, 16) upcast(1, 4) upcast(0, 4) local(0, 16) upcast(0, 2) async_copy(0, 16)");
     const std::string small =
-        "upcast(1, 4) local(1, 8) upcast(1, 4) upcast(0, 4) local(0, 8) upcast(0, 2) stage_copied(0, 16)";
+        "upcast(1, 4) local(1, 8) upcast(1, 4) upcast(0, 4) local(0, 8) upcast(0, 2) async_copy(0, 16)";
     EXPECT_EQ(copied(of(2048, 64), of(64, 2048)), small);
     EXPECT_EQ(copied(turned(of(64, 2048)), of(64, 2048)), small);
-    EXPECT_EQ(copied(of(2048, 64), turned(of(2048, 64))).find("stage_copied"), std::string::npos) << "by elements";
-    EXPECT_EQ(copied(of(2000, 64), of(64, 2048)).find("stage_copied"), std::string::npos) << "masks";
+    EXPECT_EQ(copied(of(2048, 64), turned(of(2048, 64))).find("async_copy"), std::string::npos) << "by elements";
+    EXPECT_EQ(copied(of(2000, 64), of(64, 2048)).find("async_copy"), std::string::npos) << "masks";
 }
 
 TEST(Heuristic, TilesOfProductsLeaveTheCardEnoughBlocks) {
@@ -184,12 +184,13 @@ TEST(Heuristic, TilesOfProductsLeaveTheCardEnoughBlocks) {
         return to_string(planned(matmul(filled({m, k}), filled({k, n}))).actions);
     };
     EXPECT_EQ(tiled(256, 256, 256),
-              "upcast(1, 2) local(1, 16) upcast(0, 4) local(0, 4) unroll(0, 4) stage_ahead(0, 8)");
-    EXPECT_EQ(tiled(384, 384, 384), "upcast(1, 4) local(1, 8) upcast(0, 4) local(0, 8) unroll(0, 4) stage_ahead(0, 8)");
+              "upcast(1, 2) local(1, 16) upcast(0, 4) local(0, 4) unroll(0, 4) double_buffer(0, 8)");
+    EXPECT_EQ(tiled(384, 384, 384),
+              "upcast(1, 4) local(1, 8) upcast(0, 4) local(0, 8) unroll(0, 4) double_buffer(0, 8)");
     EXPECT_EQ(tiled(512, 512, 512),
-              "upcast(1, 4) local(1, 16) upcast(0, 4) local(0, 8) upcast(0, 2) unroll(0, 4) stage_ahead(0, 8)");
+              "upcast(1, 4) local(1, 16) upcast(0, 4) local(0, 8) upcast(0, 2) unroll(0, 4) double_buffer(0, 8)");
     EXPECT_EQ(tiled(640, 640, 640),
-              "upcast(1, 8) local(1, 8) upcast(0, 4) local(0, 8) upcast(0, 2) unroll(0, 2) stage_ahead(0, 8)");
+              "upcast(1, 8) local(1, 8) upcast(0, 4) local(0, 8) upcast(0, 2) unroll(0, 2) double_buffer(0, 8)");
 }
 
 TEST(Heuristic, MatrixProductsGetTiles) {
@@ -197,7 +198,8 @@ TEST(Heuristic, MatrixProductsGetTiles) {
     const UOp small = matmul(filled({64, 32}), filled({32, 64}));
     Planned p = planned(small);
     EXPECT_EQ(difference(in_blocks(p.after, p.before.slots), evaluate(small, contents())), "");
-    EXPECT_EQ(to_string(p.actions), "upcast(1, 2) local(1, 16) upcast(0, 4) local(0, 4) unroll(0, 4) stage_ahead(0, 4)")
+    EXPECT_EQ(to_string(p.actions),
+              "upcast(1, 2) local(1, 16) upcast(0, 4) local(0, 4) unroll(0, 4) double_buffer(0, 4)")
         << "many small blocks";
     EXPECT_EQ(to_string(planned(matmul(filled({1024, 64}), filled({64, 1024}))).actions),
               "upcast(1, 8) local(1, 16) upcast(0, 4) local(0, 8) upcast(0, 2) unroll(0, 2) stage(0, 16)");
@@ -206,7 +208,7 @@ TEST(Heuristic, MatrixProductsGetTiles) {
         << "rows are lanes, columns are in scalar registers";
     EXPECT_EQ(to_string(planned(matmul(filled({40, 24}), filled({24, 36}))).actions),
               "pad(0, 16) pad(1, 16) pad(2, 16) upcast(1, 2) local(1, 8) upcast(0, 4) local(0, 4) unroll(0, 4) "
-              "stage_ahead(0, 4)");
+              "double_buffer(0, 4)");
     const auto half = [](Shape shape) { return cast(filled(std::move(shape), dtypes::float16), dtypes::float32); };
     const auto halves = [&](int64_t m, int64_t k, int64_t n) {
         return to_string(planned(matmul(half({m, k}), half({k, n}))).actions);
@@ -214,7 +216,7 @@ TEST(Heuristic, MatrixProductsGetTiles) {
     EXPECT_EQ(halves(1024, 64, 1024), "matrix(0, 0) upcast(1, 4) upcast(0, 2) local(1, 2) local(0, 2) stage(0, 2)");
     EXPECT_EQ(halves(64, 64, 64), "matrix(0, 0) local(1, 2) local(0, 2) stage(0, 2)") << "few waves have small tiles";
     EXPECT_EQ(halves(1000, 64, 8),
-              "pad(0, 64) upcast(1, 2) local(1, 4) upcast(0, 4) local(0, 4) unroll(0, 4) stage_ahead(0, 8)")
+              "pad(0, 64) upcast(1, 2) local(1, 4) upcast(0, 4) local(0, 4) unroll(0, 4) double_buffer(0, 8)")
         << "a side is too short for matrices";
 }
 

@@ -79,7 +79,7 @@ TEST(StageAhead, KeepsTheValuesOfProductsWithOneBarrierAStep) {
                 const auto barriers = [](const LinearProgram& p) {
                     return std::ranges::count(p.ops, Op::barrier, &UOp::op);
                 };
-                const LinearProgram here = program("stage"), ahead = program("stage_ahead");
+                const LinearProgram here = program("stage"), ahead = program("double_buffer");
                 if (here.copies_ahead) continue;  // with fewer barriers and more local memory as it is
                 EXPECT_EQ(barriers(ahead), barriers(here) - 1) << target.arch.name() << " " << tile;
                 EXPECT_GT(ahead.lds, here.lds) << tile;
@@ -99,11 +99,11 @@ TEST(StageCopied, CopiesGoOnByThemselvesWhereThreadsWouldPutThingsTogether) {
             return linearize(k, hopper).value();
         };
         EXPECT_FALSE(program("stage").copies_ahead);
-        EXPECT_TRUE(program("stage_copied").copies_ahead);
+        EXPECT_TRUE(program("async_copy").copies_ahead);
     }
     const auto error = [](DType type, const Target& target) {
         Filled g = started(matmul(filled({32, 64}, type), filled({64, 32}, type, 2)));
-        return apply_all(g.kernel, parse_actions("local(1, 4) local(0, 4) stage_copied(0, 8)").value(), target)
+        return apply_all(g.kernel, parse_actions("local(1, 4) local(0, 4) async_copy(0, 8)").value(), target)
             .error()
             .message;
     };
@@ -115,7 +115,7 @@ TEST(StageCopied, CopiesGoOnByThemselvesWhereThreadsWouldPutThingsTogether) {
 TEST(StageAhead, ReadsTheNextTileBeforeItComputesWithThisOne) {
     GraphScope scope;
     Filled f = started(matmul(filled({8, 16}), filled({16, 8}, dtypes::float32, 2)));
-    const auto actions = parse_actions("local(1, 4) local(0, 2) stage_ahead(0, 4)").value();
+    const auto actions = parse_actions("local(1, 4) local(0, 2) double_buffer(0, 4)").value();
     for (const Target& target : {gfx1100, turing, hopper}) {
         const LinearProgram p = linearize(apply_all(f.kernel, actions, target).value(), target).value();
         EXPECT_FALSE(p.copies_ahead) << "registers hold what comes";
@@ -137,7 +137,7 @@ TEST(StageAhead, IsRefusedWhereItDoesNotFit) {
     GraphScope scope;
     Filled f = started(matmul(cast(filled({64, 64}, dtypes::bfloat16), dtypes::float32),
                               cast(filled({64, 64}, dtypes::bfloat16, 2), dtypes::float32)));
-    const auto by_matrices = parse_actions("matrix(0, 0) local(1, 2) local(0, 2) stage_ahead(0, 2)").value();
+    const auto by_matrices = parse_actions("matrix(0, 0) local(1, 2) local(0, 2) double_buffer(0, 2)").value();
     EXPECT_NE(apply_all(f.kernel, by_matrices, hopper).error().message.find("in any case"), std::string::npos);
     // Sums of sums: the loop of an odd number of tiles starts again in each step of the other one.
     const UOp a = filled({2, 8, 12}), b = filled({2, 12, 8}, dtypes::float32, 2);
@@ -145,12 +145,12 @@ TEST(StageAhead, IsRefusedWhereItDoesNotFit) {
               columns = expand(reshape(permute(b, {2, 0, 1}), {1, 8, 2, 12}), {8, 8, 2, 12});
     Filled twice = started(reshape(sum(rows * columns, {2, 3}), {8, 8}));
     const Result<Kernel> odd =
-        apply_all(twice.kernel, parse_actions("local(1, 4) local(0, 2) stage_ahead(1, 4)").value(), gfx1100);
+        apply_all(twice.kernel, parse_actions("local(1, 4) local(0, 2) double_buffer(1, 4)").value(), gfx1100);
     ASSERT_FALSE(odd);
     EXPECT_NE(odd.error().message.find("even number"), std::string::npos) << odd.error().message;
     const UOp body = reshape(sum(rows * columns, {2, 3}), {8, 8});
     const Kernel even =
-        apply_all(twice.kernel, parse_actions("local(1, 4) local(0, 2) stage_ahead(1, 2)").value(), gfx1100).value();
+        apply_all(twice.kernel, parse_actions("local(1, 4) local(0, 2) double_buffer(1, 2)").value(), gfx1100).value();
     EXPECT_EQ(difference(in_blocks(even, twice.slots, gfx1100), evaluate(body, contents())), "");
 }
 

@@ -49,7 +49,7 @@ TEST(Chip, TargetsOfNvidiasAreFilledFromTheirRow) {
             EXPECT_TRUE(chip.name() >= "sm_89" || !shape.operand.is_float() || shape.operand.bits() > 8)
                 << shape.mnemonic;
             EXPECT_EQ(shape.operand_elements() * t.wave_size, shape.m * shape.k) << shape.mnemonic;
-            EXPECT_TRUE(!shape.by_groups || chip.name() == "sm_90") << shape.mnemonic << " is of sm_90a alone";
+            EXPECT_TRUE(!shape.by_warpgroups || chip.name() == "sm_90") << shape.mnemonic << " is of sm_90a alone";
             EXPECT_GT(rates_of(chip).products, 0) << chip.name();
         }
         EXPECT_EQ(t.max_grid[0], 0x7fffffff) << chip.name();

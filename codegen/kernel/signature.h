@@ -1,0 +1,28 @@
+#pragma once
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "strata/core/uop/uop.h"
+
+namespace strata::codegen {
+
+/// Tensor graphs but for which memory they read and which numbers they hold: the rest is written to `form`, so that equal
+/// forms are equal graphs over buffers and numbers by position.
+struct Signature {
+    std::string form;
+    std::vector<UOp> buffers;  ///< each once, in the order that the graph reads them
+    std::vector<UOp> numbers;  ///< constants that can as well be parameters of kernels; the form holds the others
+};
+
+/// A view of memory that holds a node's value already, or empty; of nodes other than buffers and constants.
+using InMemory = std::function<UOp(UOp)>;
+
+/// None: there is a user's kernel to run, which is no part of a structure.
+std::optional<Signature> signature_of(std::span<const UOp> roots, const InMemory& in_memory);
+/// The same of what a kernel computes: nothing is in memory but buffers, and the form holds every number.
+Signature signature_of_bodies(std::span<const UOp> bodies);
+
+}  // namespace strata::codegen

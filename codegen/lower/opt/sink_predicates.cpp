@@ -1,0 +1,139 @@
+// sink_predicates: what only gated instructions read is computed for their lanes alone, in one stretch with them.
+//
+// Before  copy v1, 0; ds_load v1 keeps gate m; v_add v2, v1, v0; ds_store v2 gate m
+// After   ds_load v1 gate m; v_add v2, v1, v0 gate m; ds_store v2 gate m
+#include <unordered_map>
+
+#include "strata/codegen/machine/operands.h"
+#include "strata/codegen/machine/passes.h"
+
+namespace strata::codegen {
+namespace {
+
+/// How a register is written and read, over the whole function.
+struct Uses {
+    uint32_t writes = 0, reads = 0;
+    uint32_t block = UINT32_MAX;  ///< that all of it is in; UINT32_MAX - 1: several
+};
+constexpr uint32_t kSeveral = UINT32_MAX - 1;
+
+class Spreader {
+  public:
+    explicit Spreader(MachineFunction& function) : function_(function), uses_(function.registers.size()) {
+        for (uint32_t b = 0; b < function.blocks.size(); ++b)
+            for (const Instruction& instruction : function.blocks[b].code) {
+                for (Place p : instruction.dst) note(p, b, true);
+                for (Place p : instruction.src) note(p, b, false);
+                note(instruction.gate, b, false);
+            }
+    }
+
+    void run(std::vector<Instruction>& code) {
+        gates_.clear();
+        for (size_t i = code.size(); i-- > 0;) {
+            Instruction& instruction = code[i];
+            if (instruction.gate && instruction.keeps) release(code, i);
+            if (!instruction.gate && computes(instruction))
+                if (const Place gate = gate_of_readers(instruction); gate && defined_before(code, i, gate)) {
+                    instruction.gate = gate;
+                    instruction.as_readers = true;
+                }
+            for (Place p : instruction.src) read(p, instruction.gate);
+            if (instruction.keeps) read(instruction.dst[0], {});
+        }
+        std::erase_if(code, [](const Instruction& i) { return i.pseudo == Pseudo::copy && !i.dst[0]; });
+    }
+
+  private:
+    struct Readers {
+        Place gate;  ///< of all of them; none: they differ
+        uint32_t reads = 0;
+    };
+
+    void note(Place place, uint32_t block, bool writes) {
+        if (!place) return;
+        Uses& uses = uses_[place.reg];
+        ++(writes ? uses.writes : uses.reads);
+        uses.block = uses.block == UINT32_MAX || uses.block == block ? block : kSeveral;
+    }
+
+    void read(Place place, Place gate) {
+        if (!place) return;
+        auto [at, first] = gates_.try_emplace(place.reg, Readers{gate, 0});
+        if (!first && !(at->second.gate == gate)) at->second.gate = {};
+        ++at->second.reads;
+    }
+
+    /// A vector instruction that does no more than fill its destinations: of lanes, or with a bit a lane.
+    bool computes(const Instruction& instruction) const {
+        if (instruction.pseudo != Pseudo::none || !instruction.dst[0] || instruction.keeps) return false;
+        const isa::Row& row = *instruction.inst.row;
+        if (row.flags & (isa::kMemory | isa::kMatrix | isa::kWritesExec) || row.format <= isa::Format::SMEM ||
+            crosses_lanes(instruction))
+            return false;
+        return function_.bank(instruction.dst[0]) == Bank::vector || instruction.inst.dst[0].type == isa::Type::lanes;
+    }
+
+    /// The gate of all that read what an instruction writes: registers of one writer, or parts of tuples. None where some
+    /// have others.
+    Place gate_of_readers(const Instruction& instruction) const {
+        Place gate{};
+        for (Place dst : instruction.dst) {
+            if (!dst || !uses_[dst.reg].reads) continue;
+            const Uses& uses = uses_[dst.reg];
+            auto found = gates_.find(dst.reg);
+            const bool part = dst.dwords < function_.registers[dst.reg].dwords;
+            if (found == gates_.end() || !found->second.gate || found->second.reads != uses.reads ||
+                uses.block == kSeveral || (uses.writes > 1 && !part) || (gate && !(gate == found->second.gate)))
+                return {};
+            gate = found->second.gate;
+        }
+        return gate;
+    }
+
+    /// Scalars that a gate is made of in this block must stand before what it gates.
+    bool defined_before(const std::vector<Instruction>& code, size_t at, Place gate) const {
+        for (size_t i = at; i < code.size(); ++i)
+            for (Place p : code[i].dst)
+                if (p && p.reg == gate.reg) return false;
+        return true;
+    }
+
+    /// A gated load whose readers are gated alike need not keep what was there.
+    void release(std::vector<Instruction>& code, size_t at) {
+        Instruction& load = code[at];
+        const uint32_t reg = load.dst[0].reg;
+        auto found = gates_.find(reg);
+        const Uses& uses = uses_[reg];
+        if (found == gates_.end() || !(found->second.gate == load.gate) || found->second.reads != uses.reads ||
+            uses.block == kSeveral)
+            return;
+        uint32_t others = uses.writes - 1;
+        std::vector<size_t> copies;
+        for (size_t i = at; i-- > 0 && others;)
+            if (code[i].dst[0] && code[i].dst[0].reg == reg) {
+                if (code[i].pseudo != Pseudo::copy) return;
+                copies.push_back(i);
+                --others;
+            }
+        if (others) return;
+        for (size_t i : copies) code[i].dst[0] = {};
+        load.keeps = false;
+    }
+
+    MachineFunction& function_;
+    std::vector<Uses> uses_;
+    std::unordered_map<uint32_t, Readers> gates_;
+};
+
+}  // namespace
+
+Result<void> sink_predicates(MachineFunction& function) {
+    if (!any_of(function, [](const Instruction& one) { return bool(one.gate); })) return {};
+    Spreader spreader(function);
+    for (Block& block : function.blocks) spreader.run(block.code);
+    remove_dead_code(function);
+    return {};
+}
+
+}  // namespace strata::codegen

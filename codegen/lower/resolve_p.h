@@ -1,9 +1,0 @@
-#pragma once
-#include "strata/codegen/lower/machine.h"
-
-namespace strata::codegen {
-
-/// Puts the places of registers into the operands of all instructions; copies become moves, or nothing.
-void resolve(MachineFunction& function);
-
-}  // namespace strata::codegen

@@ -1,0 +1,137 @@
+// attention_schedule: kernels of attention (codegen/schedule/attention.h). The threads of a row share the products of its scores and
+// then have the columns of its sum; rows that read the same keys stand side by side.
+#include <algorithm>
+
+#include "strata/codegen/optimize/action.h"
+#include "strata/codegen/optimize/attention_p.h"
+#include "strata/core/uop/uop.h"
+
+namespace strata::codegen {
+namespace {
+
+constexpr int64_t kBlock = 128;        // threads, where a row needs no more
+constexpr int64_t kMostOfARow = 256;   // threads
+constexpr int64_t kColumns = 16;       // of a thread, so that what it does once a key is worth it
+constexpr int64_t kMostLanes = 32;     // that share products
+constexpr int64_t kSteps = 4;          // keys of one step
+constexpr int64_t kFewestKeys = 8;     // of a thread
+constexpr int64_t kThreads = 1 << 15;  // that fill the machine
+
+bool has_exponential(UOp product) {
+    return std::ranges::any_of(toposort(product, [](UOp u) { return !u.is(Op::mul); }),
+                               [](UOp u) { return u.is(Op::exp) || u.is(Op::exp2); });
+}
+
+/// The ranges of such a kernel, by ids, which the outer part of a range that is split keeps.
+struct Ranges {
+    int keys = -1;  ///< what its maximum and its sums walk
+    int row = -1;   ///< of products, which are columns too
+};
+
+Ranges ranges_of(UOp sink) {
+    Ranges found;
+    const std::vector<UOp> nodes = toposort(sink);
+    for (UOp u : nodes)
+        if (u.is(Op::reduce) && u.src().size() == 2 && u.as<ReduceArg>().op == Op::add && has_exponential(u.src(0)))
+            for (UOp top : nodes)
+                if (top.is(Op::reduce) && top.as<ReduceArg>().op == Op::max && closes(top, u.src(1)))
+                    found.keys = range_arg(u.src(1)).id;
+    for (UOp u : nodes)
+        if (u.is(Op::end))
+            for (UOp r : u.src().subspan(1))
+                if (range_arg(r).axis == Axis::reduce) found.row = range_arg(r).id;
+    return found;
+}
+
+class Steps {
+  public:
+    Steps(const Kernel& kernel, const Target& target) : done_{kernel, {}}, target_(target) {}
+
+    bool add(ActionKind kind, int id, int64_t amount) {
+        const std::vector<UOp> axes = axes_of(done_.kernel, kind);
+        const auto at = std::ranges::find(axes, id, [](UOp r) { return range_arg(r).id; });
+        const Action action{kind, static_cast<int>(at - axes.begin()), amount};
+        Result<Kernel> next = apply(done_.kernel, action, target_);
+        if (!next) return false;
+        done_.kernel = *std::move(next);
+        done_.actions.push_back(action);
+        return true;
+    }
+    /// Steps of a range; 1 when it is used up.
+    int64_t size(int id) const {
+        const std::vector<UOp> all = axes_of(done_.kernel, ActionKind::pad);
+        const auto at = std::ranges::find(all, id, [](UOp r) { return range_arg(r).id; });
+        return at == all.end() ? 1 : range_arg(*at).size;
+    }
+    Scheduled take() { return std::move(done_); }
+
+  private:
+    Scheduled done_;
+    const Target& target_;
+};
+
+/// The output range that the fewest loads change with: its steps read the same keys.
+int rows_range(const Kernel& kernel) {
+    std::vector<UOp> loads;
+    for (UOp u : toposort(kernel.sink))
+        if (u.is(Op::load)) loads.push_back(u);
+    int best = -1;
+    size_t fewest = loads.size() + 1;
+    for (UOp r : axes_of(kernel, ActionKind::local)) {
+        const size_t n =
+            static_cast<size_t>(std::ranges::count_if(loads, [&](UOp load) { return depends_on(load.src(0), r); }));
+        if (n <= fewest) fewest = n, best = range_arg(r).id;
+    }
+    return best;
+}
+
+int64_t largest_power(int64_t n, int64_t most) {
+    int64_t power = 1;
+    while (power * 2 <= most && n % (power * 2) == 0) power *= 2;
+    return power;
+}
+
+/// The threads of a row beside each other, each with neighbouring columns. Returns their number.
+int64_t share_columns(Steps& steps, int row) {
+    if (const int64_t size = steps.size(row); size % 4 != 0)
+        steps.add(ActionKind::pad, row, size > 4 * kMostLanes ? kMostLanes : size > kColumns ? 8 : 4);
+    const int64_t columns = steps.size(row);
+    const int64_t lanes = largest_power(columns, std::min((columns + kColumns - 1) / kColumns, kMostLanes));
+    if (columns % (lanes * 4) == 0) steps.add(ActionKind::unroll, row, 4);
+    if (lanes > 1) steps.add(ActionKind::group, row, lanes);
+    if (steps.size(row) > 1) steps.add(ActionKind::unroll, row, steps.size(row));
+    return lanes;
+}
+
+/// Threads that have some of a row's keys each, until the machine is full. Returns their number.
+int64_t share_keys(Steps& steps, int keys, int64_t lanes, int64_t rows) {
+    const int64_t count = steps.size(keys);
+    int64_t threads = 1;
+    while (2 * threads * lanes <= kMostOfARow && count >= 2 * threads * kFewestKeys &&
+           (threads < 4 || rows * lanes * threads < kThreads))
+        threads *= 2;
+    const int64_t whole = threads * kSteps;
+    if (count % whole != 0 && !(count > whole && steps.add(ActionKind::pad, keys, whole)) && count % kSteps != 0)
+        steps.add(ActionKind::pad, keys, kSteps);
+    if (steps.size(keys) > kSteps) steps.add(ActionKind::unroll, keys, kSteps);
+    return threads > 1 && steps.add(ActionKind::group, keys, threads) ? threads : 1;
+}
+
+}  // namespace
+
+std::optional<Scheduled> attention_schedule(const Kernel& kernel, const Target& target) {
+    const Ranges is = ranges_of(kernel.sink);
+    if (is.keys < 0 || is.row < 0 || is.row == is.keys) return {};
+    Steps steps(kernel, target);
+    if (steps.add(ActionKind::matrix, is.keys, 0)) return steps.take();
+    int64_t rows = 1;
+    for (UOp r : axes_of(kernel, ActionKind::local)) rows *= range_arg(r).size;
+    int64_t threads = share_columns(steps, is.row);
+    threads *= share_keys(steps, is.keys, threads, rows);
+    if (const int beside = rows_range(kernel); beside >= 0)
+        if (const int64_t amount = largest_power(steps.size(beside), kBlock / threads); amount > 1)
+            steps.add(ActionKind::local, beside, amount);
+    return steps.take();
+}
+
+}  // namespace strata::codegen

@@ -1,0 +1,110 @@
+#pragma once
+#include <array>
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "strata/codegen/kernel/kernel.h"
+#include "strata/codegen/optimize/attention_parts_p.h"
+
+namespace strata::codegen {
+
+inline constexpr int64_t kSide = 16;  ///< of a matrix
+inline constexpr size_t kHeld = 8;    ///< elements of 16 x 16 results that a lane has: of two rows four each
+
+/// Rows and keys that a block has at a time.
+struct AttentionTile {
+    int64_t matrices, waves, keys;  ///< matrices above each other, of each wave
+    int64_t most_columns;           ///< beyond which they take registers that are not there
+    bool shares_queries;            ///< queries are in local memory
+    int64_t rows() const { return matrices * kSide * waves; }
+    int64_t threads() const { return waves * 32; }
+};
+
+/// The kernel of attention over tiles (attention_matrix.cpp), by instructions whose products a derived class makes.
+class AttentionTiles {
+  public:
+    /// `before`: tiles that are done before the loop over the others.
+    AttentionTiles(UOp sink, const AttentionParts& parts, const AttentionTile& tile, int64_t before = 0);
+    virtual ~AttentionTiles() = default;
+    AttentionTiles(const AttentionTiles&) = delete;
+
+    UOp run();
+
+  protected:
+    /// What a thread holds from step to step, from an element on, and the effect that it starts with.
+    struct Register {
+        UOp memory, started;
+        int64_t first = 0;
+    };
+    /// What the weights of a matrix of rows are, in the order of an operand's elements, 16 keys each, by how much what there is of its sums shrinks, and what its
+    /// rows have from then on.
+    struct Weights {
+        std::vector<UOp> wide;
+        std::array<UOp, 2> rescale, tops, totals;
+    };
+    /// Where an element of 16 x 16 results is: the upper or lower half of the lane's rows, and a column from the lane's first on.
+    struct Place {
+        size_t half;
+        int64_t column;
+    };
+
+    virtual Place place_of(size_t element) const = 0;
+    /// Where 8 elements of a row are in a tile of so many rows in local memory.
+    virtual UOp place_in_tile(UOp row, UOp chunk, int64_t rows) const = 0;
+    virtual int64_t size_of_tile(int64_t rows) const = 0;
+    /// All but the results: the effect behind which sums and totals are done.
+    virtual UOp walk() = 0;
+
+    /// Reads of rows of a tile, 16 bytes each, and where each goes in local memory.
+    struct Copy {
+        UOp read, place;
+    };
+    std::vector<Copy> copies(UOp load, int64_t rows, UOp range, UOp first) const;
+    static std::vector<UOp> stores_of(std::span<const Copy> copies, UOp memory);
+    std::vector<Copy> copies_of_queries() const;
+    /// Local memory holds keys and values of such tiles behind it.
+    UOp fill(UOp tile_of_keys, UOp tile_of_values);
+    /// Of scores by 16 keys and elements of 16 x 16, and of what rows had before them.
+    Weights weigh(int64_t matrix, UOp tile, const std::function<UOp(int64_t, size_t)>& product,
+                  const std::array<UOp, 2>& tops, const std::array<UOp, 2>& totals) const;
+    /// The same of what they have in the loop, which is updated.
+    Weights weigh_in_loop(int64_t matrix, UOp tile, const std::function<UOp(int64_t, size_t)>& product);
+
+    static UOp number(double value) { return constant(dtypes::float32, value); }
+    UOp new_range(int64_t size, Axis axis);
+    UOp memory(int64_t size, DType type, Space space);
+    UOp result_row(int64_t matrix, int64_t half) const;
+    Register new_register(int64_t size, double first);
+    UOp in_loop(const Register& r, int64_t i) const;
+    void update(const Register& r, int64_t i, UOp value);
+    int64_t matrices_of_columns() const { return columns_ / kSide; }
+
+    const AttentionParts& p_;
+    const AttentionTile& t_;
+    int64_t columns_ = 0;
+    UOp outer_, block_, wave_, row_of_lanes_, lane_, tile_;  // no tile_: nothing is left for the loop
+    UOp keys_, values_, last_tile_;
+    std::vector<Register> tops_, totals_, sums_;  // two, two, one of 16 columns a matrix of rows
+    std::vector<UOp> updates_;
+
+  private:
+    UOp tiles_that_count(int64_t all);
+    UOp thread() const;
+    UOp shift(UOp top) const;
+    UOp exp2_of(UOp x, UOp less) const;
+    void finish(int64_t m, UOp end, std::vector<UOp>& stores) const;
+    UOp column_of(int64_t first, size_t element) const { return lane_ * 2 + (first + place_of(element).column); }
+
+    UOp sink_;
+    int next_id_, next_slot_ = 0;
+};
+
+/// Such kernels by waves' own products, and by those of groups of waves: nothing where the tile does not fit.
+std::optional<UOp> attention_by_waves(UOp sink, const AttentionParts& parts, const AttentionTile& tile,
+                                      const Target& target);
+std::optional<UOp> attention_by_warpgroups(UOp sink, const AttentionParts& parts, const AttentionTile& tile,
+                                           const Target& target);
+
+}  // namespace strata::codegen

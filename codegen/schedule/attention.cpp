@@ -1,0 +1,162 @@
+// find_attention: where exponentials of a row, less its maximum, weight a sum.
+//
+// Axes are followed by their place: the row is the last axis of all that is made of the scores, and only gains axes of one
+// element before it and repetition along them on its way into the sum.
+#include "strata/codegen/schedule/attention.h"
+#include "strata/core/uop/uop_set.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+namespace strata::codegen {
+namespace {
+
+constexpr size_t kNear = 64;  // nodes between the scores and the products they are made of
+
+bool reduces_last(UOp u, Op op) {
+    if (!u.is(Op::reduce) || u.as<ReduceArg>().op != op || !u.dtype().is_float()) return false;
+    const std::vector<int>& axes = u.as<ReduceArg>().axes;
+    return axes.size() == 1 && axes[0] + 1 == static_cast<int>(u.src(0).shape().size()) && u.src(0).shape().back() > 1;
+}
+
+bool keeps_last_axis(UOp u) {
+    return (u.is(Op::reshape) || u.is(Op::expand)) && !u.shape().empty() && !u.src(0).shape().empty() &&
+           u.shape().back() == u.src(0).shape().back();
+}
+
+/// The value of which these are the same bits, as what no gradient goes through has them.
+UOp below_same_bits(UOp u) {
+    while (u.is(Op::bitcast) && u.src(0).is(Op::bitcast) && u.src(0).src(0).dtype() == u.dtype()) u = u.src(0).src(0);
+    return u;
+}
+
+/// Below what only repeats one element a row along it.
+UOp below_repeats(UOp u) {
+    while (u.is(Op::expand) || u.is(Op::reshape)) u = u.src(0);
+    return u;
+}
+
+bool is_infinity(UOp u) { return u.is_const() && u.dtype().is_float() && const_value(u) == HUGE_VAL; }
+
+/// The maximum that is subtracted before the exponential: as it is, or another number where it is not finite.
+UOp subtracted_top(UOp u) {
+    u = below_same_bits(below_repeats(u));
+    if (u.is(Op::where) && below_repeats(u.src(2)).is_const()) {
+        UOp is_finite = u.src(0), top = below_repeats(u.src(1));
+        if (!is_finite.is(Op::cmplt) || !is_infinity(below_repeats(is_finite.src(1))) ||
+            !is_finite.src(0).is(Op::abs) || below_repeats(is_finite.src(0).src(0)) != top)
+            return UOp();
+        u = top;
+    }
+    return reduces_last(u, Op::max) ? u : UOp();
+}
+
+/// The exponential that is a factor of `u`, or empty.
+UOp exponential_in(UOp root) {
+    UOpSet seen{root};
+    std::vector<UOp> stack{root};
+    while (!stack.empty()) {
+        UOp u = stack.back();
+        stack.pop_back();
+        if (u.is(Op::exp) || u.is(Op::exp2)) return u;
+        if (u.is(Op::mul) && seen.insert(u.src(1)).second) stack.push_back(u.src(1));
+        if ((u.is(Op::mul) || u.is(Op::fdiv) || keeps_last_axis(u)) && seen.insert(u.src(0)).second)
+            stack.push_back(u.src(0));
+    }
+    return UOp();
+}
+
+/// The sum of products that the scores are made of, one element each.
+UOp product_in(UOp scores) {
+    UOpSet seen{scores};
+    std::vector<UOp> stack{scores};
+    while (!stack.empty() && seen.size() < kNear) {
+        UOp u = stack.back();
+        stack.pop_back();
+        if (reduces_last(u, Op::add) && u.src(0).is(Op::mul) && u.numel() == scores.numel()) return u;
+        if (!info(u.op()).elementwise() && !u.is(Op::reshape)) continue;
+        for (UOp s : u.src())
+            if (seen.insert(s).second) stack.push_back(s);
+    }
+    return UOp();
+}
+
+std::optional<Attention> recognised_sum(UOp sum) {
+    if (!reduces_last(sum, Op::add) || !sum.src(0).is(Op::mul) || sum.dtype().bits() < 32) return {};
+    UOp e = exponential_in(sum.src(0));
+    if (!e || !e.src(0).is(Op::sub)) return {};
+    UOp scores = e.src(0).src(0), top = subtracted_top(e.src(0).src(1));
+    if (!top || top.src(0) != scores || scores.shape().back() != sum.src(0).shape().back()) return {};
+    UOp product = product_in(scores);
+    if (!product) return {};
+    return Attention{sum, top, product, sum, {}};
+}
+
+/// With `result` as its result.
+std::optional<Attention> recognised(UOp result) {
+    if (!result.is(Op::fdiv)) return recognised_sum(result);
+    UOp sum = result.src(0), total = below_repeats(result.src(1));
+    while (sum.is(Op::reshape)) sum = sum.src(0);
+    if (!reduces_last(total, Op::add)) return {};
+    std::optional<Attention> attention = recognised_sum(sum);
+    if (!attention || total.src(0) != exponential_in(sum.src(0))) return {};
+    attention->result = result;
+    return attention;
+}
+
+/// A graph by the places of its nodes.
+class Uses {
+  public:
+    explicit Uses(std::span<const UOp> order) : order_(order) {
+        for (size_t i = 0; i < order.size(); ++i) {
+            place_[order[i]] = i;
+            for (UOp s : order[i].src()) ++uses_[s];
+        }
+    }
+
+    /// Fills in what is inside; false where others use it too, as a result of the graph that nothing here uses does, or it is
+    /// made in another way.
+    bool close(Attention& attention) {
+        UOpSet inside{attention.product};
+        attention.inside = {attention.product};
+        UOpMap<size_t> used;
+        for (size_t i = place_.at(attention.product) + 1; i <= place_.at(attention.result); ++i) {
+            UOp u = order_[i];
+            bool from_inside = false;
+            for (UOp s : u.src())
+                if (inside.contains(s)) from_inside = true, ++used[s];
+            if (!from_inside || u == attention.result) continue;
+            const bool total = reduces_last(u, Op::add) && exponential_in(u.src(0)) == u.src(0);
+            if (!info(u.op()).elementwise() && !u.is(Op::reshape) && !u.is(Op::expand) && u != attention.top &&
+                u != attention.sum && !total)
+                return false;
+            inside.insert(u);
+            attention.inside.push_back(u);
+        }
+        return inside.contains(attention.sum.src(0)) && inside.contains(attention.result.src(0)) &&
+               std::ranges::all_of(attention.inside, [&](UOp u) { return used[u] > 0 && used[u] == uses_.at(u); });
+    }
+
+  private:
+    std::span<const UOp> order_;
+    UOpMap<size_t> place_, uses_;
+};
+
+}  // namespace
+
+int64_t Attention::columns() const { return product.numel() == 0 ? 0 : sum.src(0).numel() / product.numel(); }
+
+std::vector<Attention> find_attention(std::span<const UOp> order) {
+    std::vector<Attention> found;
+    std::optional<Uses> uses;
+    for (UOp u : order) {
+        std::optional<Attention> attention = recognised(u);
+        if (!attention) continue;
+        if (!uses) uses.emplace(order);
+        if (uses->close(*attention)) found.push_back(*std::move(attention));
+    }
+    return found;
+}
+
+}  // namespace strata::codegen

@@ -1,0 +1,34 @@
+#pragma once
+#include <span>
+#include <vector>
+
+#include "strata/codegen/schedule/schedule.h"
+#include "strata/core/uop/uop.h"
+
+namespace strata::codegen {
+
+/// A sum that weights values by exponentials of sums of products, as attention does, with all that leads to it:
+///
+///   product = sum over d of a * b       s = what is made of its elements: scaled, biased, masked
+///   top     = max over j of s           sum = sum over j of exp(s - top) * v, before or after a division by the total
+///
+/// One kernel computes it without s in memory: it walks j once and scales what it has summed whenever the top grows
+/// (codegen/linear/online_softmax.cpp).
+struct Attention {
+    UOp sum, top, product;
+    UOp result;               ///< the sum, or its quotient by the total where that is what comes of it
+    std::vector<UOp> inside;  ///< the product and all that is made of it on the way to the result
+    int64_t columns() const;  ///< that the sum leaves beside each other for one row of exponentials
+    int64_t depth() const { return product.src(0).shape().back(); }  ///< products that are summed
+};
+
+/// Whether its products and exponentials take less time as kernels of their own, with s in memory, or must be: registers cannot
+/// hold what a row sums.
+bool is_slower_fused(const Attention& attention, Fusion fusion);
+/// Whether so few rows read the same keys that these are better divided among blocks, where there are many.
+bool has_few_rows(const Attention& attention);
+
+/// Those in graphs whose nodes are listed, sources before users, where nothing else uses what is inside.
+std::vector<Attention> find_attention(std::span<const UOp> order);
+
+}  // namespace strata::codegen

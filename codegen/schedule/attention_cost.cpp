@@ -1,0 +1,73 @@
+// is_slower_fused: whether attention takes longer than its products by themselves, with the scores in memory between.
+//
+// One kernel has a row's columns in registers: the wider they are, the fewer rows share what it reads of keys and values. Apart,
+// three kernels have tiles of rows and columns, and write and read the scores. The figures are those of `strata profile` on the
+// modelled 7900 XTX, float32, for shapes as test/python/test_attention.py has them.
+#include <algorithm>
+
+#include "strata/codegen/schedule/attention.h"
+
+namespace strata::codegen {
+namespace {
+
+constexpr double kLaunch = 3.5;      // us
+constexpr double kTogether = 6.3e6;  // multiplications in a us, of narrow rows, kBeside of which share what they read
+constexpr double kColumns = 4.6e8;   // the same of wide ones, times their columns
+constexpr double kMasked = 0.43;     // of it where a mask that is known leaves half of the keys
+constexpr double kApart = 3.8e7;     // multiplications in a us, in tiles
+constexpr double kScores = 9.8e4;    // scores that are written and read twice in a us
+constexpr double kDepth = 0.025;     // us a step of the first product, that nothing else fills
+constexpr double kKeys = 0.002;      // and of the second, whose keys are divided where they are many
+constexpr int64_t kTile = 32;        // rows from which on products have tiles
+constexpr int64_t kMostScores = 1 << 28;
+constexpr int64_t kWidest = 512;  // columns that the threads of a row have in registers
+// As codegen/optimize/attention.cpp has them: the threads of a row are the more the fewer rows there are, and rows share a block.
+constexpr int64_t kThreads = 1 << 15, kBlock = 128, kBeside = 8;
+
+/// How often each element of a factor is read.
+int64_t times_read(UOp factor) {
+    UOp source = factor;
+    while (source.is(Op::expand) || source.is(Op::reshape)) source = source.src(0);
+    return factor.numel() / std::max<int64_t>(source.numel(), 1);
+}
+
+/// Query rows that read the same keys.
+int64_t rows_of(const Attention& attention) {
+    const UOp factors = attention.product.src(0);
+    const int64_t keys = attention.top.src(0).shape().back();
+    return times_read(factors.src(0)) * times_read(factors.src(1)) / std::max<int64_t>(keys, 1);
+}
+
+/// How many of them stand side by side and read keys and values once.
+double sharing(const Attention& attention) {
+    const int64_t threads = std::max<int64_t>(kThreads / std::max<int64_t>(attention.top.numel(), 1), 1);
+    return static_cast<double>(std::clamp<int64_t>(kBlock / threads, 1, kBeside));
+}
+
+/// Whether it is known without memory which scores a mask takes out.
+bool has_known_mask(const Attention& attention) {
+    return std::ranges::any_of(attention.inside, [](UOp u) {
+        return u.is(Op::where) && std::ranges::none_of(toposort(u.src(0)), [](UOp s) { return s.is(Op::buffer); });
+    });
+}
+
+}  // namespace
+
+bool has_few_rows(const Attention& attention) { return rows_of(attention) < kTile; }
+
+bool is_slower_fused(const Attention& attention, Fusion fusion) {
+    if (std::max(attention.columns(), attention.depth()) > kWidest) return true;
+    if (fusion != Fusion::cost) return fusion == Fusion::less;
+    const int64_t keys = attention.top.src(0).shape().back(), scores = attention.product.numel();
+    if (has_few_rows(attention) || scores > kMostScores) return false;
+    const auto wide = static_cast<double>(std::max(attention.columns(), attention.depth()));
+    const auto products = static_cast<double>(attention.product.src(0).numel() + attention.sum.src(0).numel());
+    const double shared = sharing(attention) / static_cast<double>(kBeside);
+    const double together =
+        products / std::min(kTogether * shared, kColumns / wide) * (has_known_mask(attention) ? kMasked : 1);
+    const double apart = products / kApart + static_cast<double>(scores) / kScores +
+                         kDepth * static_cast<double>(attention.depth()) + kKeys * static_cast<double>(keys);
+    return kLaunch + together > 3 * kLaunch + apart;
+}
+
+}  // namespace strata::codegen

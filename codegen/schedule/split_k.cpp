@@ -1,0 +1,113 @@
+// split_k: a product with a long inner dimension and few tiles of results -> parts of it, each a product, and their sum.
+//
+// Before  reduce(a * b, axis of n steps), a and b repeated to the shape of all products
+// After   reduce(contiguous(reduce(a * b reshaped to (m, ..., k, ...)), k)), m), m * k = n: m times as many tiles
+// A tile computes its steps one after the other, so that a few tiles leave the card idle for as long as their steps take. Parts
+// are written and read again, and a launch more adds them up. The figures are those of the modelled 7900 XTX, of products of 16
+// to 1024 rows and columns and 1024 to 65536 steps, by hand in m parts of 2 to 256: within a third of what the model takes.
+#include <algorithm>
+
+#include "strata/codegen/schedule/plan_p.h"
+
+namespace strata::codegen {
+namespace {
+
+constexpr double kLaunch = 2.5;                        // us
+constexpr double kStep = 0.032, kNarrowStep = 0.0027;  // us of a step of a tile, and by matrix instructions
+constexpr double kRate = 2.2e7, kNarrowRate = 4.4e7;   // multiplications in a us where the card is full
+constexpr double kBytes = 9e5;                         // of memory in a us
+constexpr double kWorthIt = 0.9;
+constexpr int64_t kSide = 16;                                    // rows and columns from which on a product is meant,
+constexpr int64_t kTile = 32, kTileOfLong = 16;                  // and has tiles without matrix instructions
+constexpr int64_t kSplitFrom = 1 << 10, kSplitAllFrom = 1 << 8;  // steps below which a launch is not worth it,
+constexpr int64_t kSharedFrom = 1 << 15;                         // and where threads share each sum
+constexpr int64_t kLeastSteps = 64, kMostParts = 512, kMostShared = 32;
+constexpr int64_t kMostPartials = 1 << 24;  // elements
+
+UOp below_casts(UOp u) {
+    while (u.is(Op::cast)) u = u.src(0);
+    return u;
+}
+
+/// One side of a product.
+struct Factor {
+    int64_t times, elements;  ///< how often each element is read, of how many
+    int bytes;                ///< of one in memory
+};
+Factor factor_of(UOp factor) {
+    UOp source = factor;
+    while (source.is(Op::expand) || source.is(Op::reshape) || source.is(Op::permute) || source.is(Op::cast))
+        source = source.src(0);
+    const int64_t elements = std::max<int64_t>(source.numel(), 1);
+    return {factor.numel() / elements, elements, source.dtype().bytes()};
+}
+
+class Product {
+  public:
+    explicit Product(UOp sum)
+        : a_(factor_of(below_casts(sum.src(0)).src(0))),
+          b_(factor_of(below_casts(sum.src(0)).src(1))),
+          steps_(sum.src(0).shape()[static_cast<size_t>(sum.as<ReduceArg>().axes[0])]),
+          results_(sum.numel()),
+          bytes_(sum.dtype().bytes()) {}
+
+    int64_t side() const { return std::min(a_.times, b_.times); }
+    bool is_narrow() const { return std::max(a_.bytes, b_.bytes) < 4; }
+    /// Whether tiles go through all its steps; threads share each sum otherwise.
+    bool has_tiles() const { return is_narrow() || side() >= (steps_ < kSharedFrom ? kTile : kTileOfLong); }
+
+    /// Parts that take the least time; 1 where none pays.
+    int64_t best_parts(int64_t fewest_steps, double worth_it) const {
+        int64_t best = 1;
+        double least = worth_it * us(1);
+        if (steps_ < (has_tiles() ? fewest_steps : kSharedFrom)) return 1;
+        for (int64_t m = 2; m <= std::min(has_tiles() ? kMostParts : kMostShared, steps_ / kLeastSteps); ++m)
+            if (steps_ % m == 0 && results_ * m <= kMostPartials && us(m) < least) best = m, least = us(m);
+        return best;
+    }
+
+  private:
+    double us(int64_t parts) const {
+        const auto m = static_cast<double>(parts), results = static_cast<double>(results_) * m;
+        const double step = std::max(is_narrow() ? kNarrowStep : kStep, results / (is_narrow() ? kNarrowRate : kRate));
+        const auto read = static_cast<double>(a_.elements * a_.bytes + b_.elements * b_.bytes);
+        const double products = kLaunch + std::max(static_cast<double>(steps_) / m * step, read / kBytes);
+        return parts == 1 ? products : products + kLaunch + 2 * results * bytes_ / kBytes;
+    }
+
+    Factor a_, b_;
+    int64_t steps_, results_;
+    int bytes_;
+};
+
+}  // namespace
+
+bool is_tiled_product(UOp u) {
+    if (!u.is(Op::reduce) || u.as<ReduceArg>().op != Op::add || u.as<ReduceArg>().axes.size() != 1) return false;
+    return below_casts(u.src(0)).is(Op::mul) && u.numel() > 0 && Product(u).side() >= kSide;
+}
+
+UOp split_k(UOp u, Fusion fusion) {
+    if (fusion == Fusion::more) return u;
+    const bool all = fusion == Fusion::less;
+    const int64_t parts = Product(u).best_parts(all ? kSplitAllFrom : kSplitFrom, all ? 1 : kWorthIt);
+    if (parts == 1) return u;
+    const size_t axis = static_cast<size_t>(u.as<ReduceArg>().axes[0]);
+    const UOp x = u.src(0);
+    const int64_t steps = x.shape()[axis];
+    Shape divided = x.shape();
+    divided[axis] = steps / parts;
+    divided.insert(divided.begin() + static_cast<ptrdiff_t>(axis), parts);
+    std::vector<int> order(divided.size());
+    for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int>(i);
+    std::rotate(order.begin(), order.begin() + static_cast<ptrdiff_t>(axis),
+                order.begin() + static_cast<ptrdiff_t>(axis) + 1);
+    const UOp terms =
+        make(Op::permute, x.dtype(), {make(Op::reshape, x.dtype(), {x}, ShapeArg{divided})}, AxesArg{order});
+    const UOp partial = make(Op::reduce, u.dtype(), {terms}, ReduceArg{Op::add, {static_cast<int>(axis) + 1}});
+    const UOp total =
+        make(Op::reduce, u.dtype(), {make(Op::contiguous, u.dtype(), {partial})}, ReduceArg{Op::add, {0}});
+    return make(Op::reshape, u.dtype(), {total}, ShapeArg{u.shape()});
+}
+
+}  // namespace strata::codegen

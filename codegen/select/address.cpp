@@ -1,0 +1,266 @@
+// Addresses: what all lanes share goes into the scalar base, what differs into 32 bits a lane, constants into the instruction.
+//
+//   in1[r0 * 64 + t + 3], float32      global_load_b32 v2, v1, s[4:5] offset:12     v1 = t << 2, s[4:5] = in1 + (r0 << 8)
+#include <algorithm>
+
+#include "strata/codegen/machine/operands.h"
+#include "strata/codegen/select/select_p.h"
+
+namespace strata::codegen {
+namespace {
+
+constexpr int64_t kTwo32 = int64_t{1} << 32;
+
+bool is_term(UOp u) {
+    return u.dtype().lanes == 1 && u.dtype() == dtypes::int32 &&
+           (u.is(Op::add) || (u.is(Op::mul) && u.src(1).is_const()) || (u.is(Op::sub) && u.src(1).is_const()));
+}
+
+}  // namespace
+
+/// The sums that offsets are made of are taken apart where they stand, so that loops find their parts done.
+void Selector::find_addresses() {
+    std::vector<UOp> open;
+    for (UOp u : program_.ops)
+        if (u.is(Op::index)) open.push_back(skip_after(u.src(1)));
+    while (!open.empty()) {
+        const UOp u = open.back();
+        open.pop_back();
+        if (!is_term(u) || !in_addresses_.try_emplace(u, true).second) continue;
+        for (UOp s : u.src()) open.push_back(skip_after(s));
+    }
+}
+
+Offset::Part Selector::sum(const Offset::Part& a, const Offset::Part& b, bool scalar) {
+    if (!a.source) return b;
+    if (!b.source) return a;
+    const Place place = scalar ? code_.scalar("s_add_u32", {*a.source, *b.source})
+                               : code_.vector("v_add_nc_u32", {*a.source, *b.source});
+    return {Source::of(place), a.low + b.low, a.high + b.high};
+}
+
+/// Whether it may be written again: what was made of it is not what it would be later.
+bool Selector::is_register_memory(Place place) const {
+    return std::any_of(registers_.begin(), registers_.end(), [&](const auto& memory) {
+        return std::any_of(memory.second.begin(), memory.second.end(), [&](Place p) { return p.reg == place.reg; });
+    });
+}
+
+Source Selector::times(const Source& x, int64_t factor, bool scalar) {
+    if (factor == 1) return x;
+    const std::array<int64_t, 5> key{x.place.reg, x.place.first, factor, scalar, 0};
+    for (const auto& [known, product] : products_)
+        if (known == key) return product;
+    const auto value = static_cast<uint32_t>(factor);
+    const bool shifts = std::has_single_bit(value);
+    const Source by = Source::of_number(shifts ? static_cast<uint32_t>(std::countr_zero(value)) : value);
+    Place out;
+    if (scalar)
+        out = code_.scalar(shifts ? "s_lshl_b32" : "s_mul_i32", {x, by});
+    else if (shifts)
+        out = code_.vector("v_lshlrev_b32", {by, x});
+    else
+        out = code_.vector("v_mul_lo_u32", {x, by});
+    if (!is_register_memory(x.place)) products_.emplace_back(key, Source::of(out));
+    return Source::of(out);
+}
+
+const Offset& Selector::split(UOp u) {
+    u = skip_after(u);
+    if (auto found = offsets_.find(u); found != offsets_.end()) return found->second;
+    Offset out;
+    const Bounds all = bounds(u);
+    if (u.is_const()) {
+        out.constant = const_int(u);
+    } else if (is_term(u) && u.is(Op::add)) {
+        const Offset a = split(u.src(0)), b = split(u.src(1));
+        out = {sum(a.scalar, b.scalar, true), sum(a.vector, b.vector, false), a.constant + b.constant};
+        // One register that holds all is not added up again.
+        if (!out.constant && !out.scalar.source) out.vector = {value(u), all.low, all.high};
+        if (!out.constant && !out.vector.source) out.scalar = {value(u), all.low, all.high};
+    } else if (is_term(u) && u.is(Op::sub)) {
+        out = split(u.src(0));
+        out.constant -= const_int(u.src(1));
+    } else if (const Offset* inner = is_term(u) ? &split(u.src(0)) : nullptr;
+               inner && (inner->constant || (inner->scalar.source && inner->vector.source))) {
+        const int64_t k = const_int(u.src(1));
+        const Offset a = *inner;
+        auto part = [&](const Offset::Part& p, bool scalar) {
+            if (!p.source) return p;
+            return Offset::Part{times(*p.source, k, scalar), std::min(p.low * k, p.high * k),
+                                std::max(p.low * k, p.high * k)};
+        };
+        out = {part(a.scalar, true), part(a.vector, false), a.constant * k};
+    } else {
+        const Value& whole = value(u);
+        if (whole.number)
+            out.constant = static_cast<int32_t>(*whole.number);
+        else
+            (code_.is_scalar(whole) ? out.scalar : out.vector) = {whole, all.low, all.high};
+    }
+    return offsets_[u] = out;
+}
+
+/// By how much an integer grows with each round of the innermost loop, if that is the same each time.
+std::optional<int64_t> Selector::slope(UOp u) {
+    u = skip_after(u);
+    const UOp range = loops_.back().range;
+    if (u == range) return 1;
+    if (u.is_const()) return 0;
+    const uint32_t number = numbers_.find(u);
+    if (number >= position_.size()) return {};
+    if (position_[number] < position_[numbers_.find(range)]) return 0;
+    if (const auto known = slopes_.find(u); known != slopes_.end()) return known->second;
+    std::vector<int64_t> each;
+    for (UOp s : u.src())
+        if (const std::optional<int64_t> one = slope(s)) each.push_back(*one);
+    std::optional<int64_t> made;
+    if (each.size() < u.src().size() || u.is(Op::load))
+        made = {};
+    else if (u.is(Op::add))
+        made = each[0] + each[1];
+    else if (u.is(Op::sub))
+        made = each[0] - each[1];
+    else if (u.is(Op::mul) && u.src(1).is_const())
+        made = each[0] * const_int(u.src(1));
+    else if (std::ranges::all_of(each, [](int64_t one) { return one == 0; }))
+        made = 0;
+    return slopes_[u] = made;
+}
+
+/// Instruction::stride of an access. A lane that a gate leaves out may have an address that wraps.
+int32_t Selector::stride(UOp index) {
+    const int64_t size = memory_of(index).dtype().bytes();
+    const Bounds all = bounds(index.src(1));
+    if (loops_.empty()) return Instruction::kUnsteady;
+    if (index.src().size() > 2 && (all.low < 0 || all.high > (kTwo32 - 1) / size)) return Instruction::kUnsteady;
+    const std::optional<int64_t> elements = slope(index.src(1));
+    constexpr int64_t kMost = int64_t{1} << 24;
+    return elements && std::abs(*elements) < kMost ? static_cast<int32_t>(*elements * size) : Instruction::kUnsteady;
+}
+
+bool Selector::is_uniform(UOp index) {
+    const UOp offset = skip_after(index.src(1));
+    if (offset.dtype() == dtypes::int32) return !split(offset).vector.source;
+    return code_.is_scalar(value(offset));
+}
+
+/// The memory's pointer with scalar * size + beyond added.
+Source Selector::base_at(UOp memory, const Offset::Part& scalar, int64_t beyond, int64_t size) {
+    const Source pointer = value(memory);
+    if (!scalar.source && !beyond) return pointer;
+    const std::array<int64_t, 5> key{
+        pointer.place.reg, pointer.place.first,
+        scalar.source ? int64_t{scalar.source->place.reg} << 8 | scalar.source->place.first : -1, beyond, size};
+    for (const auto& [known, base] : bases_)
+        if (known == key) return base;
+    Source start = scalar.source && beyond ? base_at(memory, scalar, 0, size) : pointer;
+    Source low = Source::of_number(0), high = Source::of_number(0);
+    const bool small = scalar.low >= 0 && scalar.high <= (kTwo32 - 1) / size;
+    if (const char* name = small && scalar.source && !beyond ? shifted_add(size) : nullptr) {
+        const Place out = function_.add(Bank::scalar, 2);
+        code_.scalar_to(out.part(0), name, {*scalar.source, dword(start, 0)});
+        code_.scalar_to(out.part(1), "s_addc_u32", {dword(start, 1), high});
+        bases_.emplace_back(key, Source::of(out));
+        return Source::of(out);
+    }
+    if (scalar.source && !beyond) {
+        low = small ? times(*scalar.source, size, true)
+                    : Source::of(
+                          code_.scalar("s_mul_i32", {*scalar.source, Source::of_number(static_cast<uint64_t>(size))}));
+        if (!small)
+            high = Source::of(
+                code_.scalar("s_mul_hi_i32", {*scalar.source, Source::of_number(static_cast<uint64_t>(size))}));
+    }
+    auto add = [&](const Source& a, const Source& b) {
+        const Place out = function_.add(Bank::scalar, 2);
+        code_.scalar_to(out.part(0), "s_add_u32", {dword(start, 0), a});
+        code_.scalar_to(out.part(1), "s_addc_u32", {dword(start, 1), b});
+        start = Source::of(out);
+    };
+    if (!beyond)
+        add(low, high);
+    else
+        add(dword(Source::of_number(static_cast<uint64_t>(beyond)), 0),
+            dword(Source::of_number(static_cast<uint64_t>(beyond)), 1));
+    bases_.emplace_back(key, start);
+    return start;
+}
+
+/// An offset of 64 bits, or one that 32 bits without sign do not hold.
+Selector::Address Selector::wide_address(UOp index, int64_t size) {
+    Value offset = value(index.src(1));
+    if (offset.number)
+        return {.base = base_at(memory_of(index), {}, static_cast<int64_t>(*offset.number) * size, size),
+                .lanes = Source::of_number(0)};
+    const bool scalar = code_.is_scalar(offset);
+    if (index.src(1).dtype().bits() == 32) {
+        const Place wide = function_.add(scalar ? Bank::scalar : Bank::vector, 2);
+        code_.copy(wide.part(0), offset);
+        if (scalar)
+            code_.scalar_to(wide.part(1), "s_ashr_i32", {offset, Source::of_number(31)});
+        else
+            code_.vector_to(wide.part(1), "v_ashrrev_i32", {Source::of_number(31), offset});
+        offset = Source::of(wide);
+    }
+    Value bytes = offset;
+    if (size > 1 && std::has_single_bit(static_cast<uint64_t>(size))) {
+        const Source shift = Source::of_number(static_cast<uint64_t>(std::countr_zero(static_cast<uint64_t>(size))));
+        bytes = scalar ? Source::of(code_.scalar("s_lshl_b64", {offset, shift}, 2))
+                       : Source::of(code_.vector("v_lshlrev_b64", {shift, offset}, 2));
+    }
+    const Value address = wide_sum(false, value(memory_of(index)), bytes);
+    if (scalar) return {.base = address, .lanes = Source::of_number(0)};
+    return {.base = {}, .lanes = address, .whole = true};
+}
+
+Selector::Address Selector::global_address(UOp index, isa::Format format) {
+    const UOp memory = memory_of(index), offset = skip_after(index.src(1));
+    const int64_t size = memory.dtype().bytes();
+    if (offset.dtype() != dtypes::int32) return wide_address(index, size);
+    const Offset& parts = split(offset);
+    const OffsetRange range = offset_range(function_.family, format);
+    // What the instruction does not hold goes into a base that those share whose offsets are near each other.
+    const int64_t constant = parts.constant * size, reach = range.high - range.low + 1;
+    const int64_t near = ((constant - range.low) % reach + reach) % reach + range.low;
+    const bool fits = !parts.vector.source || (parts.vector.low >= 0 && parts.vector.high <= (kTwo32 - 1) / size);
+    if (fits)
+        return {.base = base_at(memory, parts.scalar, constant - near, size),
+                .lanes = parts.vector.source ? times(*parts.vector.source, size, false) : Source::of_number(0),
+                .offset = static_cast<int32_t>(near)};
+    // A whole offset within the memory is right modulo 2^32, whatever its parts are.
+    if (memory.as<ParamArg>().size <= kTwo32 / size)
+        return {.base = value(memory),
+                .lanes = times(
+                    code_.is_scalar(value(offset)) ? Source::of(code_.in_vector(value(offset))) : Source(value(offset)),
+                    size, false)};
+    return wide_address(index, size);
+}
+
+Selector::Address Selector::local_address(UOp index) {
+    const UOp memory = memory_of(index), offset = skip_after(index.src(1));
+    const int64_t size = memory.dtype().bytes();
+    Offset parts;
+    if (offset.dtype() == dtypes::int32) {
+        parts = split(offset);
+    } else {
+        const Source low = dword(value(offset), 0);
+        (code_.is_scalar(low) ? parts.scalar : parts.vector) = {low, 0, 0};
+    }
+    int64_t constant = parts.constant * size + local_address_.at(memory);
+    Source lanes = Source::of_number(0);
+    if (parts.vector.source) lanes = times(*parts.vector.source, size, false);
+    if (parts.scalar.source) {
+        const Source scalar = times(*parts.scalar.source, size, true);
+        lanes = parts.vector.source ? Source::of(code_.vector("v_add_nc_u32", {scalar, lanes})) : scalar;
+    }
+    const bool below = parts.vector.low + parts.scalar.low < 0;
+    if (constant < 0 || constant > 65535 || (below && constant)) {
+        const Source beyond = Source::of_number(static_cast<uint32_t>(constant));
+        lanes = lanes.number ? beyond : Source::of(code_.vector("v_add_nc_u32", {beyond, lanes}));
+        constant = 0;
+    }
+    return {.base = {}, .lanes = Source::of(code_.in_vector(lanes)), .offset = static_cast<int32_t>(constant)};
+}
+
+}  // namespace strata::codegen

@@ -1,0 +1,184 @@
+// Buffer instructions: lanes that a gate leaves out go beyond the bounds of the memory, where loads give 0 and stores do nothing,
+// so that neither EXEC nor a branch nor a register that is 0 before is needed.
+//
+//   in1[t + 2] if t < n, else 0     v_cndmask_b32 v2, -0.5, v1, s8      v1 = t << 2
+//                                   buffer_load_b32 v3, v2, s[4:7], 0 offen offset:8
+#include <algorithm>
+
+#include "strata/codegen/machine/operands.h"
+#include "strata/codegen/select/select_p.h"
+
+namespace strata::codegen {
+namespace {
+
+/// What an offset and all that is added to it may come to, and the offset of lanes that are left out: -0.5 as bits, an inline
+/// constant. It lies beyond what is in bounds, and nothing that is added to it wraps.
+constexpr int64_t kMostBytes = int64_t{1} << 30, kMostImmediate = int64_t{1} << 23;
+constexpr uint32_t kBeyond = 0xbf000000;
+static_assert(kBeyond > kMostBytes && kBeyond + kMostBytes + kMostImmediate < int64_t{1} << 32);
+
+/// What a descriptor must save, which takes three instructions or four, by accesses; in a loop one alone does.
+constexpr int kWorth = 5, kOfLoop = 5;
+
+/// Dword 3 of a descriptor of bytes, without stride, swizzle and thread ids. CDNA3 ISA, "Buffer Resource Descriptor": number
+/// format 7 and data format 4, either of which only must not be 0 (as MLIR's makeBufferRsrc). RDNA3 and RDNA4 ISA, "Buffer Resource
+/// Descriptor": format 32_FLOAT, OOB_SELECT 3 for raw buffers; bit 24 as LLVM sets it (SIInstrInfo::getDefaultRsrcDataFormat).
+uint32_t descriptor_kind(isa::Family family) { return isa::is_cdna(family) ? 0x00027000 : 0x31016000; }
+
+/// What moves an offset whatever the lane: the number that Selector::split finds.
+int64_t constant_of(UOp offset) {
+    offset = skip_after(offset);
+    if (offset.dtype() != dtypes::int32) return 0;
+    if (offset.is_const()) return const_int(offset);
+    if (offset.is(Op::add)) return constant_of(offset.src(0)) + constant_of(offset.src(1));
+    if (offset.is(Op::sub) && offset.src(1).is_const()) return constant_of(offset.src(0)) - const_int(offset.src(1));
+    if (offset.is(Op::mul) && offset.src(1).is_const()) return constant_of(offset.src(0)) * const_int(offset.src(1));
+    return 0;
+}
+
+}  // namespace
+
+bool Selector::gives_zero(UOp u) {
+    u = skip_after(u);
+    if (u.is(Op::vec)) return std::ranges::all_of(u.src(), gives_zero);
+    return u.is_const() && encoded(u) == 0;
+}
+
+/// An access whose gate often holds, to memory that an offset reaches.
+bool Selector::may_be_bounded(UOp index) {
+    const UOp memory = memory_of(index);
+    if (index.src().size() < 3 || memory.as<ParamArg>().space != Space::global) return false;
+    const int64_t size = memory.dtype().bytes(), bytes = memory.as<ParamArg>().size * size;
+    return bytes > 0 && bytes <= kMostBytes && constant_of(index.src(1)) * size >= -kMostImmediate &&
+           skip_after(index.src(1)).dtype() == dtypes::int32 && gates_.hold_often(index.src(2));
+}
+
+/// One that gives 0 where its gate does not hold. Beside a store of the same gate that is not bounded, EXEC is set in any case.
+bool Selector::may_be_bounded(UOp load, UOp around) {
+    const UOp index = load.src(0);
+    return may_be_bounded(index) && (load.src().size() == 1 || gives_zero(load.src(1))) &&
+           std::ranges::find(gated_stores_, std::pair(around, skip_after(index.src(2)))) == gated_stores_.end();
+}
+
+/// What descriptors save: a load its gate and the zeros before it, a store its gate where that is not the one before.
+void Selector::find_bounded() {
+    std::vector<UOp> around{UOp{}};
+    auto each = [&](Op op, auto visit) {
+        for (UOp u : program_.ops) {
+            if (u.is(Op::range)) around.push_back(u);
+            if (u.is(Op::end)) around.pop_back();
+            if (u.is(op)) visit(u.src(0), u, around.size() > 1 ? kOfLoop : 1);
+        }
+    };
+    auto note = [&](UOp index) -> Bounded& {
+        const UOp memory = memory_of(index);
+        Bounded& row = bounded_[memory];
+        row.before = std::max(row.before, -constant_of(index.src(1)) * memory.dtype().bytes());
+        return row;
+    };
+    UOpMap<UOp> before;  // of memory, the gate of the store before
+    each(Op::store, [&](UOp index, UOp, int worth) {
+        const UOp gate = index.src().size() > 2 ? skip_after(index.src(2)) : UOp{}, memory = memory_of(index);
+        const auto [last, first] = before.try_emplace(memory, gate);
+        if (gate && (first || last->second != gate) && may_be_bounded(index)) note(index).stores += worth;
+        last->second = gate;
+    });
+    each(Op::store, [&](UOp index, UOp, int) {
+        if (index.src().size() > 2 && !bounds_stores(memory_of(index)))
+            gated_stores_.emplace_back(around.back(), skip_after(index.src(2)));
+    });
+    each(Op::load, [&](UOp index, UOp load, int worth) {
+        if (may_be_bounded(load, around.back())) note(index).loads += worth;
+    });
+}
+
+bool Selector::bounds_stores(UOp memory) const {
+    const auto found = bounded_.find(memory);
+    return found != bounded_.end() && found->second.stores >= kWorth;
+}
+
+/// Descriptors begin in front of the memory where constants of offsets are negative: what the lanes' and the instruction's
+/// offsets come to is never below 0.
+void Selector::begin_descriptors() {
+    for (UOp memory : program_.params) {
+        const auto found = bounded_.find(memory);
+        if (found == bounded_.end() || found->second.loads + found->second.stores < kWorth) continue;
+        Bounded& row = found->second;
+        const Source pointer = value(memory);
+        row.bytes = memory.as<ParamArg>().size * memory.dtype().bytes() + row.before;
+        row.descriptor = function_.add(Bank::scalar, 4);
+        if (row.before) {
+            code_.scalar_to(row.descriptor.part(0), "s_sub_u32",
+                            {dword(pointer, 0), Source::of_number(static_cast<uint64_t>(row.before))});
+            code_.scalar_to(row.descriptor.part(1), "s_subb_u32", {dword(pointer, 1), Source::of_number(0)});
+        } else {
+            code_.copy(row.descriptor.part(0, 2), pointer);
+        }
+        code_.copy(row.descriptor.part(2), Source::of_number(static_cast<uint64_t>(row.bytes)));
+        code_.copy(row.descriptor.part(3), Source::of_number(descriptor_kind(function_.family)));
+    }
+}
+
+/// Parts of an offset that are never below 0 go where the instruction adds them up. The scalar one must not be more than the number
+/// of records: RDNA takes it off that (RDNA3 ISA, "Range Checking"), CDNA leaves it out of the comparison (CDNA3 ISA 9.1.5.1). Others
+/// are added up before, modulo 2^32.
+Selector::Address Selector::bounded_address(UOp index, const Bounded& memory) {
+    const int64_t size = memory_of(index).dtype().bytes();
+    const Offset& parts = split(index.src(1));
+    const int64_t most = offset_range(function_.family, isa::Format::MUBUF).high;
+    const int64_t constant = parts.constant * size + memory.before, near = constant & most, far = constant - near;
+    const bool apart = parts.vector.low >= 0 && parts.scalar.low >= 0 && constant >= 0 &&
+                       parts.scalar.high * size + far <= memory.bytes;
+    Source lanes = Source::of_number(0), scalar = Source::of_number(0);
+    if (parts.vector.source) lanes = times(*parts.vector.source, size, false);
+    if (parts.scalar.source) scalar = times(*parts.scalar.source, size, true);
+    const auto added = Source::of_number(static_cast<uint32_t>(apart ? far : constant));
+    if (apart && *added.number)
+        scalar =
+            Source::of(scalar.number ? code_.number(*added.number, 1) : code_.scalar("s_add_u32", {scalar, added}));
+    if (apart) return {.base = scalar, .lanes = lanes, .offset = static_cast<int32_t>(near)};
+    if (!scalar.number) lanes = Source::of(code_.vector("v_add_nc_u32", {scalar, lanes}));
+    if (*added.number) lanes = Source::of(code_.vector("v_add_nc_u32", {added, lanes}));
+    return {.base = Source::of_number(0), .lanes = lanes};
+}
+
+/// Its lanes' offsets, the descriptor and the scalar offset come first, then the data of a store.
+Instruction& Selector::add_bounded(const char* name, UOp index, const Bounded& memory) {
+    const Source gate = mask_of(value(index.src(2)));
+    const Address at = bounded_address(index, memory);
+    const Place lanes = code_.vector("v_cndmask_b32", {Source::of_number(kBeyond), at.lanes, gate});
+    const bool steady = loops_.empty() || slope(index.src(2)) == 0;
+    Instruction& made = code_.add(name);
+    made.src[0] = lanes;
+    made.src[1] = memory.descriptor;
+    if (at.base.place)
+        made.src[2] = at.base.place;
+    else
+        made.inst.src[2].code = function_.family == isa::Family::rdna4 ? isa::code::null : isa::code::inline_zero;
+    made.inst.offen = true;
+    made.inst.offset = at.offset;
+    made.stride = steady ? stride(index) : Instruction::kUnsteady;
+    return made;
+}
+
+bool Selector::load_bounded(UOp u, const char* name) {
+    const UOp index = u.src(0), around = loops_.empty() ? UOp{} : loops_.back().range;
+    const auto memory = bounded_.find(memory_of(index));
+    if (memory == bounded_.end() || memory->second.loads < kWorth || !may_be_bounded(u, around)) return false;
+    const Place data = function_.add(Bank::vector, dwords_of(u.dtype()));
+    Instruction& made = add_bounded(name, index, memory->second);
+    made.unchanging = !written_.contains(memory->first);
+    made.dst[0] = data;
+    loaded_[u] = data;
+    set(u, unpacked(data, u.dtype()));
+    return true;
+}
+
+bool Selector::store_bounded(UOp index, const char* name, Place data) {
+    const UOp memory = memory_of(index);
+    if (!bounds_stores(memory) || !may_be_bounded(index)) return false;
+    add_bounded(name, index, bounded_.at(memory)).src[3] = data;
+    return true;
+}
+
+}  // namespace strata::codegen

@@ -1,0 +1,42 @@
+// The steps of a division: v_div_scale fills a register and a mask, which v_div_fmas reads in VCC.
+#include "strata/codegen/select/select_p.h"
+
+namespace strata::codegen {
+
+/// v_div_scale of a numerator n and a denominator d; `of_n`: the scaled n, else the scaled d. The mask is the same.
+Code::Carried Selector::scaled(UOp n, UOp d, bool of_n) {
+    for (const Scaled& known : scaled_)
+        if (known.n == n && known.d == d && known.of_n == of_n) return known.made;
+    const int dwords = dwords_of(n.dtype());
+    const Source top = Source::of(code_.in_vector(value(n), dwords)),
+                 bottom = Source::of(code_.in_vector(value(d), dwords));
+    const char* name = dwords == 2 ? "v_div_scale_f64" : "v_div_scale_f32";
+    const Code::Carried made = code_.carrying(name, {of_n ? top : bottom, bottom, top}, dwords);
+    scaled_.push_back({n, d, of_n, made});
+    return made;
+}
+
+bool Selector::division_step(UOp u) {
+    switch (u.op()) {
+        case Op::div_scale_n:
+        case Op::div_scale_d:
+            set(u, Source::of(scaled(skip_after(u.src(0)), skip_after(u.src(1)), u.is(Op::div_scale_n)).sum));
+            return true;
+        case Op::div_scales:
+            set(u, {Source::of(scaled(skip_after(u.src(0)), skip_after(u.src(1)), true).carry), true});
+            return true;
+        case Op::div_fmas: {
+            const Place mask = mask_of(value(u.src(3))).place;
+            Instruction& move = code_.add(mask.dwords == 2 ? "s_mov_b64" : "s_mov_b32");
+            move.src[0] = mask;
+            move.inst.dst[0].code = isa::code::vcc_lo;
+            const int dwords = dwords_of(u.dtype());
+            set(u, Source::of(code_.vector(dwords == 2 ? "v_div_fmas_f64" : "v_div_fmas_f32",
+                                           {value(u.src(0)), value(u.src(1)), value(u.src(2))}, dwords)));
+            return true;
+        }
+        default: return false;
+    }
+}
+
+}  // namespace strata::codegen

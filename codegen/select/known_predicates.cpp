@@ -1,0 +1,50 @@
+#include "strata/codegen/select/known_predicates_p.h"
+
+#include <algorithm>
+
+namespace strata::codegen {
+namespace {
+
+constexpr double kOften = 0.25;
+
+double count(Bounds of) { return std::max(static_cast<double>(of.high) - static_cast<double>(of.low) + 1, 0.0); }
+
+}  // namespace
+
+bool KnownPredicates::hold_often(UOp gate) {
+    Values values;
+    narrow(gate, values);
+    double all = 1;
+    for (const auto& [value, held] : values) all *= count(held) / count(bounds(value));
+    return all >= kOften;
+}
+
+/// Whether lanes may differ in it.
+bool KnownPredicates::varies(UOp u) {
+    if (const auto found = varies_.find(u); found != varies_.end()) return found->second;
+    const bool of_lane = u.is(Op::load) || (u.is(Op::special) && u.as<SpecialArg>().thread);
+    const bool differs = of_lane || std::ranges::any_of(u.src(), [&](UOp s) { return varies(s); });
+    return varies_[u] = differs;
+}
+
+/// Narrows the values for which a gate holds of what lanes share, as far as comparisons with constants tell.
+void KnownPredicates::narrow(UOp gate, Values& values) {
+    gate = skip_after(gate);
+    if (gate.is(Op::bit_and))
+        for (UOp part : gate.src()) narrow(part, values);
+    if (!gate.is(Op::cmplt) || varies(gate)) return;
+    const UOp a = gate.src(0), b = gate.src(1);
+    auto held = [&](UOp value) -> Bounds& {
+        const auto found = std::ranges::find(values, value, [](const auto& one) { return one.first; });
+        return found != values.end() ? found->second : values.emplace_back(value, bounds(value)).second;
+    };
+    if (b.is_const()) {
+        Bounds& all = held(a);
+        all.high = std::min(all.high, const_int(b) - 1);
+    } else if (a.is_const()) {
+        Bounds& all = held(b);
+        all.low = std::max(all.low, const_int(a) + 1);
+    }
+}
+
+}  // namespace strata::codegen

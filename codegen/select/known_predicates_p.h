@@ -1,0 +1,23 @@
+#pragma once
+#include <vector>
+
+#include "strata/core/symbolic/symbolic.h"
+#include "strata/core/uop/uop.h"
+
+namespace strata::codegen {
+
+/// What is known of the gates of a kernel before it runs.
+class KnownPredicates {
+  public:
+    /// Whether a gate often holds for some lane of a wave, if all values of what lanes share are as frequent.
+    bool hold_often(UOp gate);
+
+  private:
+    using Values = std::vector<std::pair<UOp, Bounds>>;  ///< for which a gate holds
+    bool varies(UOp u);
+    void narrow(UOp gate, Values& values);
+
+    UOpMap<bool> varies_;
+};
+
+}  // namespace strata::codegen

@@ -1,0 +1,70 @@
+// Values of other lanes: the ways of codegen/target/lane_xor.def as instructions.
+#include "strata/codegen/select/select_p.h"
+
+namespace strata::codegen {
+
+bool Selector::shuffle(UOp u) {
+    const Value& x = value(u.src(0));
+    const DType type = u.dtype();
+    if (!x.mask && code_.is_scalar(x)) {  // the same in all lanes
+        set(u, x);
+        return true;
+    }
+    const Place from = code_.in_vector(packed(x, type), dwords_of(type));
+    const Place to = function_.add(Bank::vector, from.dwords);
+    for (int i = 0; i < from.dwords; ++i) take_lane(to.part(i), from.part(i), u.as<IndexArg>().index);
+    Value out = Source::of(to);
+    if (type.is_bool()) out = {Source::of(code_.compare("v_cmp_ne_u32", out, Source::of_number(0))), true};
+    set(u, out);
+    return true;
+}
+
+/// One dword of the lane whose number differs in the mask's bits.
+void Selector::take_lane(Place to, Place from, int mask) {
+    const LaneXor way = lane_xor(function_.target, mask);
+    switch (way.path) {
+        case LanePath::dpp: {
+            Instruction& move = code_.add("v_mov_b32");
+            move.dst[0] = to;
+            move.src[0] = from;
+            move.inst.dpp = {.kind = isa::DppKind::dpp16, .ctrl = way.control, .bound_ctrl = true};
+            return;
+        }
+        case LanePath::other_row: {
+            // Four bits a lane of the row: which one of the other row it reads.
+            const uint64_t flipped = static_cast<uint64_t>(mask & 15) * 0x1111111111111111;
+            const uint64_t lanes = 0xfedcba9876543210 ^ flipped;
+            code_.vector_to(to, "v_permlanex16_b32",
+                            {Source::of(from), Source::of_number(lanes & 0xffffffff), Source::of_number(lanes >> 32)});
+            function_.blocks[code_.block()].code.back().inst.op_sel = 2;  // zero for lanes that do not run
+            return;
+        }
+        case LanePath::swizzle: {
+            Instruction& swizzle = code_.add("ds_swizzle_b32");
+            swizzle.dst[0] = to;
+            swizzle.src[0] = from;
+            swizzle.inst.offset = mask << 10 | 0x1f;  // and 31, or 0, xor the mask (CDNA3 ISA, DS_SWIZZLE_B32)
+            return;
+        }
+        case LanePath::permute: {
+            const Place lane = code_.in_vector(far_lane(mask));
+            Instruction& permute = code_.add("ds_bpermute_b32");
+            permute.dst[0] = to;
+            permute.src[0] = lane;
+            permute.src[1] = from;
+            return;
+        }
+    }
+}
+
+/// The number of that lane, in bytes.
+Source Selector::far_lane(int mask) {
+    const Source none = Source::of_number(0), all = Source::of_number(0xffffffff);
+    Place lane = code_.vector("v_mbcnt_lo_u32_b32", {all, none});
+    if (function_.wave_size() == 64) lane = code_.vector("v_mbcnt_hi_u32_b32", {all, Source::of(lane)});
+    const Place bytes = code_.vector("v_lshlrev_b32", {Source::of_number(2), Source::of(lane)});
+    return Source::of(
+        code_.vector("v_xor_b32", {Source::of_number(static_cast<uint64_t>(mask) * 4), Source::of(bytes)}));
+}
+
+}  // namespace strata::codegen

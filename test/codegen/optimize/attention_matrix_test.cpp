@@ -1,0 +1,163 @@
+#include <cmath>
+#include <limits>
+
+#include "../target/gfx1100.h"
+#include "in_blocks.h"
+#include "strata/codegen/optimize/action.h"
+#include "strata/codegen/target/warpgroup_products.h"
+
+// Attention by matrix instructions of NVIDIA's, as the PTX ISA says what they do (codegen/linear/interpreter.h).
+namespace strata::codegen {
+namespace {
+
+using namespace test;
+
+const Target hopper = target_of(Chip::parse("sm_90").value());
+
+UOp products(UOp a, UOp b) {
+    const int64_t n = a.shape()[0], m = b.shape()[0], d = a.shape()[1];
+    const UOp left = expand(reshape(a, {n, 1, d}), {n, m, d}), right = expand(reshape(b, {1, m, d}), {n, m, d});
+    return reshape(sum(cast(left, dtypes::float32) * cast(right, dtypes::float32), {2}), {n, m});
+}
+
+enum class Mask : uint8_t { none, causal };
+
+UOp attention(int64_t rows, int64_t keys, int64_t columns, DType type, Mask mask, double factor = 0.125) {
+    const UOp q = filled({rows, columns}, type), k = filled({keys, columns}, type, 2),
+              v = filled({keys, columns}, type, 3);
+    UOp scores = products(q, k) * number(factor);
+    const UOp key = expand(reshape(iota(keys), {1, keys}), {rows, keys}),
+              row = expand(reshape(iota(rows), {rows, 1}), {rows, keys});
+    const UOp never = number(-std::numeric_limits<double>::infinity());
+    if (mask == Mask::causal) scores = alu(Op::where, {row < key, never, scores});
+    const UOp weights = alu(Op::exp, {scores - expand(reduce(scores, Op::max, {1}), scores.shape())});
+    const UOp sums = products(weights, permute(v, {1, 0}));
+    return cast(sums / expand(sum(weights, {1}), sums.shape()), type);
+}
+
+Filled started(UOp body) {
+    Filled f = built(body);
+    f.kernel = start_schedule(f.kernel);
+    return f;
+}
+
+/// Weights are rounded to the operands' type, and the results are.
+void expect_near(const Filled& f, const Kernel& kernel, const Target& target, UOp body) {
+    const Array got = in_blocks(kernel, f.slots, target), wanted = evaluate(body, contents());
+    const double unit = body.dtype() == dtypes::bfloat16 ? 0x1p-8 : 0x1p-11;
+    double largest = 0;
+    for (double x : wanted.f) largest = std::max(largest, std::abs(x));
+    for (size_t i = 0; i < wanted.numel(); ++i) ASSERT_NEAR(got.f[i], wanted.f[i], 4 * unit * largest) << i;
+}
+
+size_t count(const LinearProgram& program, Op op) {
+    return static_cast<size_t>(std::ranges::count(program.ops, op, &UOp::op));
+}
+
+TEST(AttentionByMatrices, KeepsTheValuesOfAttention) {
+    struct {
+        int64_t rows, keys, columns;
+    } const shapes[] = {{16, 16, 16}, {32, 64, 32}, {128, 256, 64}, {64, 64, 128}, {64, 256, 64}, {192, 128, 64}};
+    for (auto [rows, keys, columns] : shapes)
+        for (DType type : {dtypes::bfloat16, dtypes::float16})
+            for (Mask mask : {Mask::none, Mask::causal}) {
+                SCOPED_TRACE(fmt::format("{} {} {} {}{}", rows, keys, columns, type.name(),
+                                         mask == Mask::causal ? " causal" : ""));
+                GraphScope scope;
+                const UOp body = attention(rows, keys, columns, type, mask);
+                const Filled f = started(body);
+                const Scheduled scheduled = heuristic(f.kernel, hopper);
+                ASSERT_EQ(to_string(scheduled.actions), "matrix(0, 0)");
+                EXPECT_GT(count(linearize(scheduled.kernel, hopper).value(), Op::wmma), 1u);
+                expect_near(f, scheduled.kernel, hopper, body);
+            }
+}
+
+TEST(AttentionByMatrices, MultipliesExponentsRatherThanScoresByAPositiveNumber) {
+    GraphScope scope;
+    const auto products = [](double factor) {
+        const UOp body = attention(32, 64, 32, dtypes::bfloat16, Mask::causal, factor);
+        const Filled f = started(body);
+        const Kernel kernel = heuristic(f.kernel, hopper).kernel;
+        expect_near(f, kernel, hopper, body);
+        const LinearProgram program = linearize(kernel, hopper).value();
+        return std::ranges::count_if(program.ops, [](UOp u) { return u.is(Op::mul) && u.dtype() == dtypes::float32; });
+    };
+    EXPECT_LT(products(0.125), products(-0.125)) << "one less of each score that a lane has";
+}
+
+/// The products of a schedule, and whether lanes hold A of them.
+std::vector<std::pair<std::string, bool>> products_of(const Kernel& kernel, const Target& target = hopper) {
+    std::vector<std::pair<std::string, bool>> found;
+    const LinearProgram program = linearize(kernel, target).value();
+    for (UOp u : program.ops)
+        if (const auto product = warpgroup_product(u)) found.emplace_back(u.as<MatrixArg>().name, product->holds_a());
+    return found;
+}
+
+TEST(AttentionByMatrices, GroupsOfWavesHoldTheWeightsThatTheyMultiplyByValues) {
+    GraphScope scope;
+    const Filled wide = started(attention(128, 256, 128, dtypes::bfloat16, Mask::causal)),
+                 narrow = started(attention(128, 384, 64, dtypes::bfloat16, Mask::none)),
+                 few_keys = started(attention(128, 64, 64, dtypes::float16, Mask::causal)),
+                 few_rows = started(attention(32, 128, 64, dtypes::bfloat16, Mask::none));
+    using Products = std::vector<std::pair<std::string, bool>>;
+    EXPECT_EQ(products_of(heuristic(wide.kernel, hopper).kernel),
+              (Products{{"wgmma_f32_16x64x16_bf16<8, 1, 64, 1, 64>", false},
+                        {"wgmma_f32_16x64x16_bf16<8, 1, 64, 1, 64>", false},
+                        {"wgmma_f32_16x128x16_bf16<4, 1, 0, 0, 64>", true},
+                        {"wgmma_f32_16x128x16_bf16<4, 1, 0, 0, 64>", true}}))
+        << "of the first tile; in the loop; of the last one";
+    EXPECT_EQ(products_of(heuristic(narrow.kernel, hopper).kernel),
+              (Products{{"wgmma_f32_16x64x16_bf16<4, 1, 64, 1, 64>", false},
+                        {"wgmma_f32_16x64x16_bf16<4, 1, 64, 1, 64>", false},
+                        {"wgmma_f32_16x64x16_bf16<4, 1, 0, 0, 64>", true},
+                        {"wgmma_f32_16x64x16_bf16<4, 1, 0, 0, 64>", true}}));
+    EXPECT_EQ(products_of(heuristic(few_keys.kernel, hopper).kernel),
+              (Products{{"wgmma_f32_16x64x16_f16<4, 1, 64, 1, 64>", false},
+                        {"wgmma_f32_16x64x16_f16<4, 1, 0, 0, 64>", true}}));
+    EXPECT_EQ(products_of(heuristic(few_rows.kernel, hopper).kernel), Products{});
+    const Target ampere = target_of(Chip::parse("sm_80").value());
+    EXPECT_EQ(products_of(heuristic(wide.kernel, ampere).kernel, ampere), Products{});
+}
+
+TEST(AttentionByMatrices, GroupsOfWavesMaskTheTileOnTheDiagonalAlone) {
+    GraphScope scope;
+    const Filled f = started(attention(256, 256, 64, dtypes::bfloat16, Mask::causal));
+    const LinearProgram program = linearize(heuristic(f.kernel, hopper).kernel, hopper).value();
+    const auto masks = [](auto first, auto last) {
+        return std::count_if(first, last, [](UOp u) { return u.is(Op::cmplt) && u.src(0).dtype().is_integer(); });
+    };
+    const auto loop = std::ranges::find(program.ops, Op::range, &UOp::op),
+               end = std::ranges::find(program.ops, Op::end, &UOp::op);
+    EXPECT_EQ(std::ranges::count(program.ops, Op::range, &UOp::op), 1);
+    EXPECT_GT(masks(program.ops.begin(), loop), 0);
+    EXPECT_EQ(masks(loop, end), 0);
+}
+
+TEST(AttentionByMatrices, LeavesOutTilesThatAMaskTakesOut) {
+    GraphScope scope;
+    const auto steps = [](Mask mask) {
+        const Filled f = started(attention(256, 256, 16, dtypes::bfloat16, mask));
+        const LinearProgram program = linearize(heuristic(f.kernel, hopper).kernel, hopper).value();
+        const auto loop = std::ranges::find(program.ops, Op::range, &UOp::op);
+        return loop->src().size();
+    };
+    EXPECT_EQ(steps(Mask::none), 0u) << "of the range alone";
+    EXPECT_EQ(steps(Mask::causal), 1u) << "as many as blocks have";
+}
+
+TEST(AttentionByMatrices, LeavesWhatDoesNotFitToThreads) {
+    GraphScope scope;
+    const auto actions = [](const Filled& f, const Target& target) {
+        return to_string(heuristic(f.kernel, target).actions);
+    };
+    const Filled wide = started(attention(64, 64, 32, dtypes::float32, Mask::none)),
+                 odd = started(attention(64, 60, 32, dtypes::bfloat16, Mask::none)),
+                 fits = started(attention(64, 64, 32, dtypes::bfloat16, Mask::none));
+    for (const auto& [f, target] : {std::pair(&wide, &hopper), std::pair(&odd, &hopper), std::pair(&fits, &gfx1100)})
+        EXPECT_EQ(actions(*f, *target).find("matrix"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace strata::codegen

@@ -1,0 +1,40 @@
+"""Names of files and passes are the literature's: docs/glossary.md is the list."""
+
+import re
+
+from tree import CHECKOUT, Tree, check, make_tree
+
+PASSES = ("codegen/lower/opt", "codegen/lower/regalloc", "codegen/lower/finish")
+# Names that files had before the literature's. A word is free for another meaning: the folder says whose name it was.
+RETIRED = {"codegen": ["online", "pieces", "join_steps", "reuse", "hoist", "walk_addresses", "remake", "under_way", "shorten", "draft",
+                       "variations", "stage_ahead", "structure", "winner", "gate_lanes", "swaps", "fetch_ahead"]}
+
+
+def retired(tree):
+    return {f: f"{f}: docs/glossary.md has another word for it" for folder, words in RETIRED.items() for f in tree.files
+            if f.startswith(folder + "/") and re.sub(r"(_p)?\.\w+$", "", f.rsplit("/", 1)[-1]) in words}
+
+
+def passes(tree, table):
+    return re.findall(r"^PASS\( *(\w+)", tree.text(table), re.MULTILINE)
+
+
+def test_a_pass_is_a_file_of_its_name():
+    tree = Tree(CHECKOUT)
+    found = passes(tree, "codegen/machine/passes.def")
+    assert found
+    check({p: f"no file is called {p}.cpp" for p in found if not any(f"{folder}/{p}.cpp" in tree.files for folder in PASSES)}, {},
+          "Give the pass a file of its own.")
+
+
+def test_no_file_has_a_retired_name():
+    check(retired(Tree(CHECKOUT)), {}, "Rename it.")
+
+
+def test_the_readme_has_at_most_150_lines():
+    assert len(Tree(CHECKOUT).text("README.md").splitlines()) <= 150
+
+
+def test_a_retired_name_is_found(tmp_path):
+    tree = make_tree(tmp_path, {"codegen/kernel/online_p.h": "", "codegen/kernel/scopes.cpp": "", "ops/online.cpp": ""})
+    assert list(retired(tree)) == ["codegen/kernel/online_p.h"]
