@@ -7,7 +7,7 @@
 
 #include "strata/core/support/error.h"
 
-/// What the headers of AMD's HIP runtime say, as facts: the provider that calls the library and the library of bindings/hip
+/// What the headers of AMD's HIP runtime say, as facts: the provider that calls the library and the library of hip/
 /// share them, and nothing of ROCm is needed to build either.
 namespace strata::providers::abi {
 

@@ -7,8 +7,8 @@ from tree import CHECKOUT, Tree, check, make_tree
 
 ADVICE = "Delete the column, or let what decides this fact read it."
 DEAD_COLUMNS = {
-    "bindings/hip/exports.def:EXPORT:area": "CMake looks for the file of that name",
-    "bindings/hip/attributes.def:ATTRIBUTE:name": "test/bindings/hip/abi_test.cpp holds the code against the header's of that name",
+    "hip/api/exports.def:EXPORT:area": "CMake looks for the file of that name",
+    "hip/library/attributes.def:ATTRIBUTE:name": "test/hip/library/abi_test.cpp holds the code against the header's of that name",
 }
 DEAD_FIELDS = {
     "codegen/decompose/functions.def:Decomposition.ulps": "a promise, which test/codegen/decompose measures",

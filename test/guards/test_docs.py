@@ -11,7 +11,7 @@ ADVICE = "Say what is there now; if the sentence describes what does not exist, 
 # What the documents may name without the tree having it.
 EXAMPLES = {
     "asm/emu/foo.cpp": "any file", "test/asm/emu/foo_test.cpp": "the test of any file", "_p.h": "how private headers end",
-    "member_": "how members end", "kName": "any constant", "hip_runtime.h": "HIP's", "oob.hip": "a kernel of README's",
+    "member_": "how members end", "kName": "any constant", "hip_runtime.h": "HIP's", "hip/hip_runtime.h": "HIP's", "oob.hip": "a kernel of README's",
     "kernel.hip": "HIP source that came without a file",
 }
 LONGEST = {"README.md": 150, "ARCHITECTURE.md": 150}  # lines

@@ -1,11 +1,12 @@
 """Each function of the drop-in libamdhip64 is called by a test that has it succeed, and by a row of refusals; each of libhiprtc by a test."""
 
 import re
+from pathlib import Path
 
 from tree import CHECKOUT, Tree, check, make_tree
 
-TABLE, TESTS, REFUSALS = "bindings/hip/exports.def", "test/bindings/hip/", "test/bindings/hip/refusals/"
-RTC_TABLE, RTC_TESTS = "bindings/hip/hiprtc.def", "test/bindings/hiprtc/"
+TABLE, TESTS, REFUSALS = "hip/api/exports.def", "test/hip/library/", "test/hip/library/refusals/"
+RTC_TABLE, RTC_TESTS = "hip/api/hiprtc.def", "test/hip/rtc/"
 
 OF_CLANG = "clang's code calls it with what it made, and it returns nothing"
 CANNOT_FAIL = {
@@ -92,7 +93,7 @@ def never_succeeds(tree):
 
 
 def test_every_export_succeeds_in_a_test():
-    check(never_succeeds(Tree(CHECKOUT)), {}, "Call it in test/bindings/hip and look at what it does: EXPECT_EQ(hip...(...), hipSuccess).")
+    check(never_succeeds(Tree(CHECKOUT)), {}, "Call it in test/hip/library and look at what it does: EXPECT_EQ(hip...(...), hipSuccess).")
 
 
 def test_every_export_has_a_row_of_what_it_refuses_or_cannot_fail():
@@ -100,7 +101,7 @@ def test_every_export_has_a_row_of_what_it_refuses_or_cannot_fail():
 
 
 def test_every_export_of_hiprtc_has_a_test():
-    check(untested_of_rtc(Tree(CHECKOUT)), {}, "Call it in test/bindings/hiprtc, with what it does and what it refuses.")
+    check(untested_of_rtc(Tree(CHECKOUT)), {}, "Call it in test/hip/rtc, with what it does and what it refuses.")
 
 
 def test_an_export_of_hiprtc_without_a_test_is_found(tmp_path):
@@ -150,8 +151,9 @@ def calls(body):
 
 def unguarded(tree):
     """By name: the functions of C whose body runs under no guard against exceptions, neither by itself nor in what alone it calls."""
-    files = {name: f"bindings/hip/{area}.cpp" for area, name in re.findall(r"^EXPORT\( *\w+, *(\w+), *[^,]+, *(\w+)", tree.text(TABLE), re.MULTILINE)}
-    files |= {name: "bindings/hiprtc/exports.cpp" for name in re.findall(r"^RTC\( *[^,]+, *(\w+)", tree.text(RTC_TABLE), re.MULTILINE)}
+    areas = {Path(file).stem: file for file in tree.files if re.fullmatch(r"hip/\w+/\w+\.cpp", file) and not file.startswith("hip/rtc/")}
+    files = {name: areas[area] for area, name in re.findall(r"^EXPORT\( *\w+, *(\w+), *[^,]+, *(\w+)", tree.text(TABLE), re.MULTILINE)}
+    files |= {name: "hip/rtc/exports.cpp" for name in re.findall(r"^RTC\( *[^,]+, *(\w+)", tree.text(RTC_TABLE), re.MULTILINE)}
     out = {}
     for name, file in files.items():
         text = tree.text(file)
@@ -173,4 +175,4 @@ def test_a_function_without_a_guard_is_found(tmp_path):
     rows = "EXPORT( 4_2, memory, int, hipMalloc, (void** out) )\nEXPORT( 4_2, memory, int, hipFree, (void* memory) )\nEXPORT( 4_2, memory, int, hipHostFree, (void* memory) )\n"
     code = "Code give(void* memory) {\n    return entry([&] { return free(memory); });\n}\nint hipMalloc(void** out) {\n    return take(out);\n}\n" \
            "int hipFree(void* memory) {\n    return give(memory);\n}\nint hipHostFree(void* memory) { return hipFree(memory); }\n"
-    assert list(unguarded(make_tree(tmp_path, {TABLE: rows, RTC_TABLE: "", "bindings/hip/memory.cpp": code}))) == ["hipMalloc"]
+    assert list(unguarded(make_tree(tmp_path, {TABLE: rows, RTC_TABLE: "", "hip/memory/memory.cpp": code}))) == ["hipMalloc"]

@@ -5,7 +5,7 @@ import subprocess
 from functools import cached_property
 from pathlib import Path
 
-LAYERS = ["core", "asm", "codegen", "providers", "runtime", "ops", "bindings"]  # a layer includes itself and what is left of it
+LAYERS = ["core", "asm", "codegen", "providers", "runtime", "ops", "bindings", "hip"]  # a layer includes itself and what is left of it
 CXX = (".cpp", ".h", ".inc", ".def")
 CHECKOUT = Path(__file__).parents[2]
 

@@ -1,4 +1,4 @@
-// The provider for AMD's cards against Strata's own libamdhip64 (bindings/hip), whose devices are emulated.
+// The provider for AMD's cards against Strata's own libamdhip64 (hip/), whose devices are emulated.
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -1,0 +1,9 @@
+#pragma once
+#include <cstddef>
+
+/// What the library exports.
+extern "C" {
+#define RTC(result, name, parameters, arguments) [[gnu::visibility("default")]] result name parameters;
+#include "strata/hip/api/hiprtc.def"
+#undef RTC
+}
