@@ -23,15 +23,18 @@ struct Link {
     /// fifth, 128 bits of 130 are data (PCI Express Base Specification 4.0 and 5.0).
     double gbs() const { return (1 << generation) * 16 * 128.0 / 130 / 8; }
 };
-const Link& link_of(int device) {
-    static constexpr Link kLinks[] = {
+constexpr Link kLinks[] = {
 #define LINK(arch, ...) {#arch, __VA_ARGS__},
 #include "strata/hip/stream/pcie.def"
 #undef LINK
-    };
-    const auto row = std::ranges::find(kLinks, std::string_view(told(device).arch), &Link::arch);
-    return row == std::end(kLinks) ? kLinks[0] : *row;
+};
+constexpr bool has_link(std::string_view arch) {
+    return std::ranges::find(kLinks, arch, &Link::arch) != std::end(kLinks);
 }
+#define ARCH(arch, ...) static_assert(has_link(#arch), "hip/stream/pcie.def lacks a row of " #arch);
+#include "strata/asm/isa/archs.def"
+#undef ARCH
+const Link& link_of(int device) { return *std::ranges::find(kLinks, std::string_view(told(device).arch), &Link::arch); }
 
 // Bytes of pageable memory up to which AMD's library copies through pinned memory of its own (ROCclr, GPU_PINNED_MIN_XFER_SIZE).
 constexpr size_t kMostStaged = 1 << 20;
