@@ -1,4 +1,6 @@
-"""The entry point of the `strata` command. It is no part of the package: an interrupt while the package loads finds it in force."""
+"""The entry point of the `strata` command. It is no part of the package: an interrupt while the package loads finds it
+in force.
+"""
 
 import signal
 
