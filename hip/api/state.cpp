@@ -113,7 +113,7 @@ std::optional<int> device_at(int number) {
 
 int number_of(int device) { return static_cast<int>(std::ranges::find(devices(), device) - devices().begin()); }
 
-const DeviceProperties& told(int device) {
+const DeviceProperties& query(int device) {
     static auto* mutex = new Mutex;
     static auto* all = new std::map<int, DeviceProperties>;
     std::lock_guard lock(*mutex);

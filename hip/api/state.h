@@ -36,8 +36,8 @@ Code make_current(int device);
 std::optional<int> device_at(int number);
 /// A device of the emulator as the library counts.
 int number_of(int device);
-/// What the emulator says of a device; it is asked once.
-const DeviceProperties& told(int device);
+/// Properties of a device of the emulator, which is asked once.
+const DeviceProperties& query(int device);
 /// HIP's major version by the file that the program was linked with: libamdhip64.so.6.
 int major_version();
 

@@ -114,9 +114,9 @@ void write(const Graph& graph, const Lines& lines, const std::string& prefix, st
     for (const auto& node : graph.nodes) {
         const std::string& name = names[node.get()];
         const std::string handle = lines.wants(handles) ? fmt::format("\\n{}", fmt::ptr(node.get())) : "";
-        std::string told = lines(node->details);
-        if (lines.wants(attributes) && node->type == NodeType::kernel) told += attributes_of(*node);
-        out += fmt::format("{} [shape=box label=\"{}{}{}\"]\n", name, name_of(node->type), handle, told);
+        std::string text = lines(node->details);
+        if (lines.wants(attributes) && node->type == NodeType::kernel) text += attributes_of(*node);
+        out += fmt::format("{} [shape=box label=\"{}{}{}\"]\n", name, name_of(node->type), handle, text);
         if (const auto* child = node->details.get_if<Child>()) write(**child, lines, name, out);
         for (const Node* before : node->after) out += fmt::format("{} -> {}\n", names.at(before), name);
     }

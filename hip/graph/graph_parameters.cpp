@@ -1,4 +1,4 @@
-// What nodes do, told and changed: in a graph, and in one that was made ready.
+// Reads and changes what nodes do, in a graph and in one that was made ready.
 #include <functional>
 
 #include "strata/hip/api/exports.h"

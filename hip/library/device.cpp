@@ -76,7 +76,7 @@ Code set_limit(int code, size_t value) {
     // COMPUTE_TMPRING_SIZE counts a wave's scratch memory in 2^13 units of 256 words: so much of it a lane of 64 has.
     constexpr size_t kMostStack = 128 * 1024 - 16, kStackUnit = 16;
     if (const Code known = check_limit(code); known != hipSuccess) return known;
-    if (code == of_stack ? value > kMostStack : value >= told(current()).memory_bytes) return hipErrorInvalidValue;
+    if (code == of_stack ? value > kMostStack : value >= query(current()).memory_bytes) return hipErrorInvalidValue;
     const int device = current();
     std::lock_guard lock(limits().mutex);
     Limits& own = limits().of_device[device];

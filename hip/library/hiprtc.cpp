@@ -10,7 +10,7 @@
 
 namespace {
 
-/// nullptr: it is not there, and stderr was told why.
+/// nullptr: it is not there, and stderr says why.
 void* compiler() noexcept {
     static void* const library = []() -> void* {
         Dl_info info{};

@@ -6,8 +6,8 @@ namespace {
 
 using namespace strata::hip::library;
 
-int not_there(const char* call, std::atomic<bool>& told, const char* instead = "hipErrorNotSupported") {
-    say_missing(call, told, instead);
+int not_there(const char* call, std::atomic<bool>& reported, const char* instead = "hipErrorNotSupported") {
+    say_missing(call, reported, instead);
     return finish(hipErrorNotSupported);
 }
 
@@ -19,19 +19,19 @@ constexpr const char* kUnknown = "unknown";  // as AMD's library says where it k
 extern "C" {
 #define MISSING(version, name)                  \
     [[gnu::visibility("default")]] int name() { \
-        static std::atomic<bool> told;          \
-        return not_there(#name, told);          \
+        static std::atomic<bool> reported;      \
+        return not_there(#name, reported);      \
     }
 #define MISSING_NAME(version, name)                     \
     [[gnu::visibility("default")]] const char* name() { \
-        static std::atomic<bool> told;                  \
-        not_there(#name, told, kUnknown);               \
+        static std::atomic<bool> reported;              \
+        not_there(#name, reported, kUnknown);           \
         return kUnknown;                                \
     }
 #define MISSING_RTC(version, name)              \
     [[gnu::visibility("default")]] int name() { \
-        static std::atomic<bool> told;          \
-        return missing_of_rtc(#name, told);     \
+        static std::atomic<bool> reported;      \
+        return missing_of_rtc(#name, reported); \
     }
 #include "strata/hip/api/missing.def"
 #undef MISSING_RTC

@@ -95,9 +95,9 @@ Code look_up(const char* symbol, void** function, int version, uint64_t flags, i
     const Procedure* const procedure = meant(symbol, version, flags);
     const bool of_older = version < major_version() * 100;  // than this library: what came since it does not know
     const bool too_new = procedure && of_older && procedure->since > std::max(version, kOldest);
-    const Status told = !procedure ? not_found : too_new ? version_not_sufficient : found;
-    if (status) *status = told;
-    if (told != found) return hipErrorInvalidValue;
+    const Status outcome = !procedure ? not_found : too_new ? version_not_sufficient : found;
+    if (status) *status = outcome;
+    if (outcome != found) return hipErrorInvalidValue;
     *function = procedure->address;
     return hipSuccess;
 }

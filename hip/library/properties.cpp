@@ -27,7 +27,7 @@ int arch_minor(const std::string& arch) {
 
 Properties properties_of(int number) {
     const int device = *device_at(number);
-    const DeviceProperties& is = told(device);
+    const DeviceProperties& is = query(device);
     Properties p;
     p.name = text256(is.name);
     p.gcnArchName = text256(arch_with_features(device));

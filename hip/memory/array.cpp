@@ -43,7 +43,7 @@ size_t up(size_t bytes, size_t multiple) { return (bytes + multiple - 1) / multi
 /// as of 256 (ROCR-Runtime, addrlib of gfx11 and gfx12).
 void lay_out(OwnArray& array) {
     constexpr size_t kRow = 256, kRowOfGfx12 = 128;
-    const bool is_gfx12 = told(array.device).arch.starts_with("gfx12");
+    const bool is_gfx12 = query(array.device).arch.starts_with("gfx12");
     array.pitch = up(array.row_bytes(), is_gfx12 ? kRowOfGfx12 : kRow);
     array.slice = up(array.row_bytes(), kRow) * array.rows();
 }
@@ -147,7 +147,7 @@ void forget_arrays(int device) {
 }
 
 bool has_images(int device) {
-    const Result<isa::Arch> arch = isa::parse_arch(told(device).arch);
+    const Result<isa::Arch> arch = isa::parse_arch(query(device).arch);
     return arch && !is_cdna(isa::info(*arch).family);
 }
 

@@ -79,7 +79,7 @@ bool overlaps_block(const void* memory, size_t bytes) {
 }
 
 size_t free_bytes(int device) {
-    const size_t all = told(device).memory_bytes;
+    const size_t all = query(device).memory_bytes;
     Blocks& own = blocks();
     std::lock_guard lock(own.mutex);
     return all - std::min(all, own.used[device]);

@@ -3,14 +3,14 @@
 
 #include "strata/hip/api/state.h"
 
-/// Which memory the library gave out, or was told of.
+/// Memory that the library gave out, or that the program registered.
 namespace strata::hip::library {
 
 enum class MemoryKind {
     device,
     host,  ///< hipHostMalloc: of the device, as all the emulator's memory is the host's too
     managed,
-    registered,  ///< the program's own, which hipHostRegister was told of
+    registered,  ///< the program's own: hipHostRegister
     variable,    ///< of a code object
     mapped,      ///< hipMemMap: a part of a range of addresses (virtual_memory.cpp)
     imported     ///< of another process

@@ -28,21 +28,21 @@ bool may_open_with(unsigned flags) { return flags == 1 || (flags == 0 && major_v
 enum class What : uint32_t { memory = 0x4d495053, event = 0x45495053 };
 
 /// What a handle holds.
-struct Told {
+struct Exported {
     What what{};
     int32_t process = 0, file = -1, number = 0;  ///< number: of the device, as the library counts
     uint64_t inode = 0, bytes = 0, offset = 0;
 };
-static_assert(sizeof(Told) <= sizeof(IpcHandle));
+static_assert(sizeof(Exported) <= sizeof(IpcHandle));
 
-Code tell_of(void* out, Told told, int file) {
+Code tell_of(void* out, Exported exported, int file) {
     struct stat about{};
     if (fstat(file, &about) != 0) return hipErrorInvalidValue;
-    told.process = getpid();
-    told.file = file;
-    told.inode = about.st_ino;
+    exported.process = getpid();
+    exported.file = file;
+    exported.inode = about.st_ino;
     auto* const handle = new (out) IpcHandle{};
-    std::memcpy(handle->bytes, &told, sizeof told);
+    std::memcpy(handle->bytes, &exported, sizeof exported);
     return hipSuccess;
 }
 
@@ -52,14 +52,14 @@ std::string_view name_of(What what) { return what == What::memory ? kDeviceMemor
 /// The file that a handle means, to be closed. A handle is text that anybody can write, and what it names may be any file that the
 /// other process has open: one that this library made is of this user, in memory, of its name and of a size that stays. Errors:
 /// hipErrorInvalidContext in the process that made it; `gone` where that has ended, or has given it back.
-Code open_file(const IpcHandle& handle, What what, Told& told, int& file, Code gone) {
-    std::memcpy(&told, handle.bytes, sizeof told);
-    if (told.what != what || !device_at(told.number)) return hipErrorInvalidValue;
-    if (told.process == getpid()) return hipErrorInvalidContext;
-    file = open(fmt::format("/proc/{}/fd/{}", told.process, told.file).c_str(), O_RDWR | O_CLOEXEC);
+Code open_file(const IpcHandle& handle, What what, Exported& exported, int& file, Code gone) {
+    std::memcpy(&exported, handle.bytes, sizeof exported);
+    if (exported.what != what || !device_at(exported.number)) return hipErrorInvalidValue;
+    if (exported.process == getpid()) return hipErrorInvalidContext;
+    file = open(fmt::format("/proc/{}/fd/{}", exported.process, exported.file).c_str(), O_RDWR | O_CLOEXEC);
     if (file < 0) return gone;
     struct stat about{};
-    if (fstat(file, &about) == 0 && about.st_ino == told.inode && is_memory_file(file, name_of(what)))
+    if (fstat(file, &about) == 0 && about.st_ino == exported.inode && is_memory_file(file, name_of(what)))
         return hipSuccess;
     close(file);
     return gone;
@@ -91,19 +91,19 @@ Code get_memory(void* out, void* memory) {
                    file);
 }
 
-Code map_file(int file, const Told& told, Opened& out) {
+Code map_file(int file, const Exported& exported, Opened& out) {
     constexpr size_t kPage = 4096;
-    out = {0, (told.bytes + kPage - 1) / kPage * kPage, current()};
+    out = {0, (exported.bytes + kPage - 1) / kPage * kPage, current()};
     struct stat about{};
-    if (told.bytes == 0 || fstat(file, &about) != 0 || static_cast<size_t>(about.st_size) < told.bytes)
+    if (exported.bytes == 0 || fstat(file, &about) != 0 || static_cast<size_t>(about.st_size) < exported.bytes)
         return hipErrorInvalidValue;
     void* const at = mmap(nullptr, out.mapped, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     if (at == MAP_FAILED) return hipErrorOutOfMemory;
     out.start = address(at);
     const Code code =
-        code_of(permit(out.device, at, told.bytes, "memory of another process", true, true), hipErrorInvalidValue);
+        code_of(permit(out.device, at, exported.bytes, "memory of another process", true, true), hipErrorInvalidValue);
     if (code == hipSuccess)
-        note({out.start, told.bytes, out.device, MemoryKind::imported});
+        note({out.start, exported.bytes, out.device, MemoryKind::imported});
     else
         munmap(at, out.mapped);
     return code;
@@ -111,24 +111,25 @@ Code map_file(int file, const Told& told, Opened& out) {
 
 Code open_memory(void** out, const IpcHandle& handle, unsigned flags) {
     if (!out || !may_open_with(flags)) return hipErrorInvalidValue;
-    Told told;
+    Exported exported;
     int file = -1;
-    if (const Code code = open_file(handle, What::memory, told, file, hipErrorInvalidDevicePointer); code != hipSuccess)
+    if (const Code code = open_file(handle, What::memory, exported, file, hipErrorInvalidDevicePointer);
+        code != hipSuccess)
         return code;
     const UniqueFd owned(file);
-    if (told.offset >= told.bytes) return hipErrorInvalidValue;
+    if (exported.offset >= exported.bytes) return hipErrorInvalidValue;
     std::lock_guard lock(imports().mutex);
     Code code = hipSuccess;
-    const auto known = imports().of_inode.find(told.inode);
+    const auto known = imports().of_inode.find(exported.inode);
     Opened opened;
     if (known != imports().of_inode.end()) {
         ++known->second.references;
         opened = known->second;
     } else {
-        code = map_file(file, told, opened);
-        if (code == hipSuccess) imports().of_inode[told.inode] = opened;
+        code = map_file(file, exported, opened);
+        if (code == hipSuccess) imports().of_inode[exported.inode] = opened;
     }
-    if (code == hipSuccess) *out = reinterpret_cast<void*>(opened.start + told.offset);
+    if (code == hipSuccess) *out = reinterpret_cast<void*>(opened.start + exported.offset);
     return code;
 }
 
@@ -159,9 +160,9 @@ Code get_event(void* out, void* event) {
 
 Code open_event(void** out, const IpcHandle& handle) {
     if (!out) return hipErrorInvalidValue;
-    Told told;
+    Exported exported;
     int file = -1;
-    if (const Code code = open_file(handle, What::event, told, file, hipErrorInvalidValue); code != hipSuccess)
+    if (const Code code = open_file(handle, What::event, exported, file, hipErrorInvalidValue); code != hipSuccess)
         return code;
     Event event{current(), kInterprocess | kNoTiming};
     event.shared = map_event(file);

@@ -24,7 +24,7 @@ Code allocate_rows(void** memory, size_t* pitch, size_t width, size_t rows) {
 
 int hipMemGetInfo(size_t* free, size_t* total) {
     return entry("hipMemGetInfo", [&] {
-        if (total) *total = told(current()).memory_bytes;
+        if (total) *total = query(current()).memory_bytes;
         if (free) *free = free_bytes(current());
         return hipSuccess;
     });

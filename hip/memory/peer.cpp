@@ -17,7 +17,7 @@ constexpr uint32_t kPcie = 2, kHops = 2;
 /// Devices reach each other's memory where they are of one arch.
 struct Pair {
     int device = 0, peer = 0;  ///< as the emulator counts
-    bool may() const { return device != peer && told(device).arch == told(peer).arch; }
+    bool may() const { return device != peer && query(device).arch == query(peer).arch; }
     auto operator<=>(const Pair&) const = default;
 };
 struct Peers {

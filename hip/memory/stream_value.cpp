@@ -5,7 +5,7 @@
 
 #include "strata/hip/api/exports.h"
 #include "strata/hip/memory/blocks.h"
-#include "strata/hip/stream/waiting.h"
+#include "strata/hip/stream/stream_waits.h"
 
 namespace strata::hip::library {
 namespace {

@@ -7,7 +7,7 @@ namespace {
 constexpr int kVersion = 10 * 10 + 0;  // as AMD's library says, whatever the card
 
 int lds_left(const Function& function) {
-    return told(function.device).lds_per_block - static_cast<int>(function.kernel.lds);
+    return query(function.device).lds_per_block - static_cast<int>(function.kernel.lds);
 }
 
 FunctionAttributes attributes_of(const Function& function) {

@@ -137,7 +137,7 @@ Code run(Stream& stream, const Launch& launch) {
     show(report.output);
     if (ran) {
         if (profiling()) add_to_profile(launch, report);
-        const double work_ms = std::max(0.0, report.modelled_ms - told(stream.device).launch_us / 1000);
+        const double work_ms = std::max(0.0, report.modelled_ms - query(stream.device).launch_us / 1000);
         spend_launch(stream, static_cast<Time>(std::llround(work_ms * 1e12)));
         return hipSuccess;
     }

@@ -75,7 +75,7 @@ Code unload_of_program(void* handle) {
 }  // namespace
 
 std::string arch_with_features(int device) {
-    const std::string& arch = told(device).arch;
+    const std::string& arch = query(device).arch;
     const Result<isa::Arch> row = isa::parse_arch(arch);
     return row && is_cdna(isa::info(*row).family) ? arch + ":sramecc+:xnack-" : arch;
 }
@@ -112,8 +112,8 @@ Function* function_of(Module& module, std::string_view name) {
     if (!kernel) return nullptr;
     const Result<FunctionHandle*> handle = emulator().module_function(module.handle.get(), name);
     if (!handle) return nullptr;
-    auto function =
-        std::make_unique<Function>(Function{module.handle, *handle, *kernel, module.device, told(module.device).units});
+    auto function = std::make_unique<Function>(
+        Function{module.handle, *handle, *kernel, module.device, query(module.device).units});
     for (const isa::KernelArg& argument : kernel->args)
         if (!argument.value_kind.starts_with("hidden_"))
             function->argument_bytes = std::max<size_t>(function->argument_bytes, argument.offset + argument.size);

@@ -14,7 +14,7 @@
 namespace strata::hiprtc {
 namespace {
 
-/// What programs say of the device; the compiler is told by its own option.
+/// What programs say of the device; the compiler gets an option of its own.
 constexpr std::string_view kArchOptions[] = {"--offload-arch=", "--gpu-architecture=", "-arch="};
 
 struct Options {

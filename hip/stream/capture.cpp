@@ -115,15 +115,15 @@ bool orders_with_capture(const Stream& legacy) {
     });
 }
 
-/// What is told of a stream that records, where it is asked for.
-struct Told {
+/// What a program asks about a stream that records.
+struct Query {
     unsigned long long* id = nullptr;
     void** graph = nullptr;
     void* const** nodes = nullptr;  ///< which the next one comes after, until the stream records it
     size_t* count = nullptr;
 };
 
-Code info(void* handle, int* status, const Told& told) {
+Code info(void* handle, int* status, const Query& query) {
     const std::shared_ptr<Stream> stream = stream_of(handle);
     if (!stream) return hipErrorContextIsDestroyed;
     if (!status) return hipErrorInvalidValue;
@@ -132,12 +132,12 @@ Code info(void* handle, int* status, const Told& told) {
     const std::shared_ptr<Capture>& capture = stream->capture;
     *status = !capture ? none : capture->valid ? active : invalidated;
     if (!capture) return hipSuccess;
-    if (told.id) *told.id = address(capture.get());
-    if (told.graph) *told.graph = capture->graph.get();
-    if (told.graph || told.nodes) tell_of(capture->graph);
+    if (query.id) *query.id = address(capture.get());
+    if (query.graph) *query.graph = capture->graph.get();
+    if (query.graph || query.nodes) tell_of(capture->graph);
     const std::vector<Node*>& tips = capture->tips[stream.get()];
-    if (told.nodes) *told.nodes = reinterpret_cast<void* const*>(tips.data());
-    if (told.count) *told.count = tips.size();
+    if (query.nodes) *query.nodes = reinterpret_cast<void* const*>(tips.data());
+    if (query.count) *query.count = tips.size();
     return hipSuccess;
 }
 

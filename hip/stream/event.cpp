@@ -12,7 +12,7 @@
 #include "strata/hip/api/device_file.h"
 #include "strata/hip/api/exports.h"
 #include "strata/hip/stream/recording.h"
-#include "strata/hip/stream/waiting.h"
+#include "strata/hip/stream/stream_waits.h"
 
 namespace strata::hip::library {
 namespace {

@@ -12,7 +12,7 @@ namespace {
 struct KeptGraphs {
     Mutex mutex;
     std::map<void*, std::shared_ptr<Graph>> all;
-    std::map<void*, std::weak_ptr<Graph>> children;  ///< that the program was told of, and those that streams record
+    std::map<void*, std::weak_ptr<Graph>> children;  ///< that the program has handles of, and those that streams record
 };
 KeptGraphs& kept_graphs() {
     static auto* all = new KeptGraphs;

@@ -66,7 +66,7 @@ struct Node {
     const Node* origin = nullptr;  ///< which node of another graph this one was made of
     bool enabled = true;
     std::map<int, KernelAttribute> attributes = {};
-    std::vector<void*> pointers = {};  ///< to the arguments of a launch, as the program was told them
+    std::vector<void*> pointers = {};  ///< to the arguments of a launch, as the program got them
 
     /// From now on it does what these say.
     void become(Details wanted) {
@@ -117,7 +117,7 @@ Node copy_of(const Node& node);
 /// Graphs that the program has handles of.
 Graph* keep(std::shared_ptr<Graph> graph);
 bool forget(void* handle);  ///< false: it is none
-/// One that the program is told of while streams record into it.
+/// A graph that the program gets a handle of, though something else owns it: a child, or one that streams record into.
 void tell_of(const std::shared_ptr<Graph>& graph);
 std::shared_ptr<Graph> kept(void* handle);  ///< nullptr: it is none
 Graph* graph_of(void* handle);              ///< nullptr: it is none

@@ -9,7 +9,7 @@
 #include "strata/core/support/mutex.h"
 #include "strata/hip/api/exports.h"
 #include "strata/hip/stream/event.h"
-#include "strata/hip/stream/waiting.h"
+#include "strata/hip/stream/stream_waits.h"
 
 namespace strata::hip::library {
 namespace {
@@ -34,7 +34,9 @@ constexpr bool has_link(std::string_view arch) {
 #define ARCH(arch, ...) static_assert(has_link(#arch), "hip/stream/pcie.def lacks a row of " #arch);
 #include "strata/asm/isa/archs.def"
 #undef ARCH
-const Link& link_of(int device) { return *std::ranges::find(kLinks, std::string_view(told(device).arch), &Link::arch); }
+const Link& link_of(int device) {
+    return *std::ranges::find(kLinks, std::string_view(query(device).arch), &Link::arch);
+}
 
 // Bytes of pageable memory up to which AMD's library copies through pinned memory of its own (ROCclr, GPU_PINNED_MIN_XFER_SIZE).
 constexpr size_t kMostStaged = 1 << 20;
@@ -136,7 +138,7 @@ Code create_for_units(void** out, uint32_t words, const uint32_t* mask) {
 Code units_of(void* handle, uint32_t words, uint32_t* mask) {
     const std::shared_ptr<Stream> stream = stream_of(handle);
     if (!stream) return hipErrorInvalidHandle;
-    const auto units = static_cast<unsigned>(told(stream->device).units);
+    const auto units = static_cast<unsigned>(query(stream->device).units);
     if (!mask || words < (units + 31) / 32) return hipErrorInvalidValue;
     for (uint32_t i = 0; i < words; ++i) {
         const unsigned first = i * 32, left = units > first ? units - first : 0;
@@ -184,7 +186,7 @@ void spend(Stream& stream, Time duration) {
 }
 
 void spend_launch(Stream& stream, Time work) {
-    const DeviceProperties& device = told(stream.device);
+    const DeviceProperties& device = query(stream.device);
     Timelines& all = timelines();
     std::lock_guard lock(all.mutex);
     const Timeline& line = all.of(stream.device);
@@ -238,7 +240,7 @@ void reset_streams(int device) {
 }
 
 Time time_within_device(int device, size_t bytes) {
-    return static_cast<Time>(static_cast<double>(bytes) / told(device).memory_gbs * 1e6);
+    return static_cast<Time>(static_cast<double>(bytes) / query(device).memory_gbs * 1e6);
 }
 Time time_over_link(int device, size_t bytes, bool pageable) {
     const Link& link = link_of(device);

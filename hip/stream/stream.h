@@ -76,7 +76,7 @@ bool refused_by_capture();
 /// Keeps work for the graph that a stream records.
 Code record(Stream& stream, NodeType type, Work work);
 
-/// How much is kept back by streams that wait (waiting_p.h).
+/// How much is kept back by streams that wait (stream_waits.h).
 extern std::atomic<size_t> held_back;
 /// Runs work, or keeps it behind what is kept back.
 Code in_order_of_held(Stream& stream, Work work);

@@ -24,7 +24,7 @@ Code create(void** out, const ResourceDescription* resource) {
     if (!out || !resource || resource->kind != kOfArray) return hipErrorInvalidValue;
     const OwnArray* const array = array_at(resource->array);
     if (!array || (array->flags && !(array->flags & kForSurfaces))) return hipErrorInvalidValue;
-    const bool is_gfx12 = told(array->device).arch.starts_with("gfx12");
+    const bool is_gfx12 = query(array->device).arch.starts_with("gfx12");
     const Code code = write_object(array->device, image_object(texels_of(*array), {}, is_gfx12), out);
     if (code != hipSuccess) return code;
     std::lock_guard lock(surfaces().mutex);

@@ -25,7 +25,7 @@ Textures& textures() {
     return *all;
 }
 
-bool is_gfx12(int device) { return told(device).arch.starts_with("gfx12"); }
+bool is_gfx12(int device) { return query(device).arch.starts_with("gfx12"); }
 
 /// hipResourceViewFormat: rows of three, by how many channels there are.
 Code format_of_view(int view, const ElementFormat*& out, unsigned& count) {

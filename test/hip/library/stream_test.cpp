@@ -90,7 +90,7 @@ TEST_F(ModelledTimes, LaunchesFromAFullQueueFollowAtTheCardsInterval) {
     bool differ = false;
     for (int number = 0; number < count; ++number) {
         ASSERT_EQ(hipSetDevice(number), hipSuccess);
-        const DeviceProperties& device = told(current());
+        const DeviceProperties& device = query(current());
         differ |= device.next_launch_us < device.launch_us;
         for (int launches : {1, 2, 17}) {
             const double time = us([&](void* memory) {

@@ -1,4 +1,4 @@
-#include "strata/hip/stream/waiting.h"
+#include "strata/hip/stream/stream_waits.h"
 
 #include <fmt/format.h>
 

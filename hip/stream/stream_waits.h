@@ -11,7 +11,7 @@ namespace strata::hip::library {
 using Ready = std::function<bool()>;
 struct Awaited {
     Ready ready = {};                        ///< none: it waits for what stands before it alone
-    std::function<std::string()> text = {};  ///< "until ...", for who is told of a deadlock
+    std::function<std::string()> text = {};  ///< "until ...", for the message of a deadlock
     const void* memory = nullptr;            ///< that it looks at
 };
 
