@@ -31,18 +31,21 @@ bool collide(const Operand& x, const Operand& y, int banks) {
 }  // namespace
 
 /// RDNA3 ISA, 7.6: first and second sources of the halves come from different ones of four banks; third sources, and
-/// destinations, are one even and one odd; both halves together read at most two scalar registers and literals. Two moves
-/// of RDNA4 may read one bank (LLVM's validateVOPDRegBankConstraints).
+/// destinations, are one even and one odd; both halves together read at most two scalar registers and literals. Halves of
+/// RDNA4 may read one register as the same source (RDNA4 ISA, 7.6), and two moves one bank (LLVM's
+/// validateVOPDRegBankConstraints).
 bool Encoder::vopd_banks() {
     const Row& y = *inst_.row_y;
     if (collide(inst_.dst[0], inst_.dst_y, 2)) return fail("one half must write an even VGPR, the other an odd one");
+    const auto clash = [&](const Operand& x_source, const Operand& y_source, int banks) {
+        return collide(x_source, y_source, banks) && !(rules_.dual_reads_share && x_source.vgpr() == y_source.vgpr());
+    };
     const bool moves = row_.mnemonic == "v_dual_mov_b32" && y.mnemonic == row_.mnemonic;
-    if (!(moves && rules_.dual_moves_share) && collide(inst_.src[0], inst_.src_y[0], 4))
+    if (!(moves && rules_.dual_moves_share) && clash(inst_.src[0], inst_.src_y[0], 4))
         return fail("src0 of both halves is in VGPR bank {}", inst_.src[0].vgpr() % 4);
-    if (collide(second_source(row_, inst_.src[1]), second_source(y, inst_.src_y[1]), 4))
+    if (clash(second_source(row_, inst_.src[1]), second_source(y, inst_.src_y[1]), 4))
         return fail("src1 of both halves is in VGPR bank {}", inst_.src[1].vgpr() % 4);
-    bool third =
-        collide(third_source(row_, inst_.dst[0], inst_.src[1]), third_source(y, inst_.dst_y, inst_.src_y[1]), 2);
+    bool third = clash(third_source(row_, inst_.dst[0], inst_.src[1]), third_source(y, inst_.dst_y, inst_.src_y[1]), 2);
     return !third ||
            fail("the third sources of both halves are in the same VGPR bank, one must be even, the other odd");
 }

@@ -33,6 +33,7 @@ constexpr Rules kRdna = [] {
 
 constexpr Rules kRdna4 = [] {
     Rules rules = kRdna;
+    rules.dual_reads_share = true;
     rules.dual_moves_share = true;
     return rules;
 }();

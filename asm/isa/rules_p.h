@@ -29,6 +29,7 @@ struct Rules {
     bool cmpx_has_exec = true;               ///< EXEC is the destination of v_cmpx, not written besides it
     bool dpp8 = true;                        ///< there are DPP8 and DPP's fi
     std::array<bool, 512> dpp16_controls{};  ///< controls that name a lane pattern
+    bool dual_reads_share = false;           ///< both halves may read one register as the same source
     bool dual_moves_share = false;           ///< two v_dual_mov may read registers of one bank
     bool dpp16_of_wide = true;               ///< all of them for operations on 64-bit values, not row_newbcast alone
 

@@ -92,19 +92,31 @@ TEST(Failure, EncodeNamesTheModifier) {
     EXPECT_SAYS(message(made), "exactly when glc is set");
 }
 
-TEST(Failure, TwoDualMovesReadOneBankOnRdna4Only) {
+/// Two moves may read one bank as well.
+TEST(Failure, DualHalvesReadOneRegisterAsTheSameSourceOnRdna4Only) {
     for (Arch which : {Arch::gfx1100, Arch::gfx1201}) {
         const Family family = info(which).family;
-        Inst moves;
-        moves.row = moves.row_y = find_row(family, "v_dual_mov_b32");
-        moves.encoding = Format::VOPD;
-        moves.dst[0] = v(1);
-        moves.src[0] = v(0);
-        moves.dst_y = v(2);
-        moves.src_y[0] = v(4);
-        const auto encoded = encode(which, moves);
-        EXPECT_EQ(bool(encoded), family == Family::rdna4);
-        if (!encoded) EXPECT_SAYS(encoded.error().message, "src0 of both halves is in VGPR bank 0");
+        for (const Row& x : rows(family))
+            for (const Row& y : rows(family)) {
+                if (x.format != Format::VOPD || y.format != Format::VOPD || x.opcode > 15) continue;
+                if ((x.flags ^ y.flags) & kLiteralSecond) continue;  // an addend beside a destination: other banks
+                const bool moves = x.mnemonic == y.mnemonic && x.mnemonic == "v_dual_mov_b32";
+                for (const int other : {0, 4}) {
+                    Inst pair;
+                    pair.row = &x;
+                    pair.row_y = &y;
+                    pair.encoding = Format::VOPD;
+                    pair.dst[0] = v(1);
+                    pair.dst_y = v(2);
+                    pair.src[0] = v(4);
+                    pair.src_y[0] = v(4 + other);
+                    if (x.src_kind[1]) pair.src[1] = v(6);
+                    if (y.src_kind[1]) pair.src_y[1] = v(6 + other);
+                    const auto encoded = encode(which, pair);
+                    EXPECT_EQ(bool(encoded), family == Family::rdna4 && (!other || moves)) << x.mnemonic << y.mnemonic;
+                    if (!encoded) EXPECT_SAYS(encoded.error().message, "src0 of both halves is in VGPR bank 0");
+                }
+            }
     }
 }
 
