@@ -23,7 +23,7 @@ def integer(where, name, value, least=0):
     with contextlib.suppress(TypeError):
         if not isinstance(value, (bool, Tensor)) and (number := operator.index(value)) >= least:
             return number
-    raise UsageError(f"[{where}] {name} is {shown(value)}: an integer, {least} or more")
+    raise UsageError(f"[{where}] {name} is {shown(value)}: an integer" + f", {least} or more" * (least > -math.inf))
 
 
 def real(where, name, value, above=-math.inf, below=math.inf, closed=True):

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import strata
-from strata import Tensor, _words, dtypes, uop
+from strata import Tensor, _words, dtypes, nn, uop
+from strata.nn import activations
 
 PYBIND = ("incompatible function arguments", "incompatible constructor arguments", "Unable to cast", "pybind", "C++ type", "std::", "::at")
 OWNERS = [(lambda: Tensor([1.0]), "TENSOR"), (lambda: strata, "PACKAGE"), (lambda: uop, "UOP"), (lambda: uop.const(1.0), "UOP"), (lambda: dtypes, "DTYPES")]
@@ -116,3 +117,11 @@ def test_size_is_a_property_and_says_so_when_it_is_called(arguments):
         x.size(*arguments)
     assert x.size == 3 and isinstance(x.size, int) and f"{x.size!r} {x.size}" == "3 3" and type(x.size + 1) is int
     assert pickle.loads(pickle.dumps({x.size: x.size})) == {3: 3} and json.dumps(x.size) == "3" and np.zeros(x.size).shape == (3,)
+
+
+def test_an_activation_takes_numbers_alone():
+    for name, (function, _) in activations._ROWS.items():
+        for argument in list(inspect.signature(function).parameters)[1:]:
+            for wrong in (Tensor(1.0), Tensor(1), "a", None, True, float("nan")):
+                with pytest.raises(strata.UsageError, match=rf"\[{name}\] {argument} is"):
+                    getattr(nn, name)(**{argument: wrong})

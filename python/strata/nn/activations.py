@@ -1,6 +1,8 @@
 """Activations as modules, one row each; those with `glu` halve an axis: one half gates the other (Shazeer 2020)."""
 
-from .._checks import check_all, real
+import math
+
+from .._checks import check_all, integer, real
 from .._derivatives import custom_gradient as _custom_gradient
 from .._narrow import rounded_once
 from .._strata import ArgumentError, ShapeError
@@ -111,11 +113,8 @@ def _module(name, function, meaning):
             values = values if renamed is None else renamed
         if unknown := [v for v in values if v not in known]:
             raise ArgumentError(f"[{name}] takes ({', '.join(known)}); there is no argument '{unknown[0]}'")
-        if "axis" in values and not hasattr(type(values["axis"]), "__index__"):
-            raise ArgumentError(f"[{name}] axis is {values['axis']!r}: an integer")
         for value, given in values.items():
-            if value != "axis":
-                real(name, value, given)
+            values[value] = integer(name, value, given, -math.inf) if value == "axis" else real(name, value, given)
         self.values = values
 
     return type(name, (Module,), {
