@@ -27,7 +27,8 @@ def text_section(elf):
 
 def assembled(lines, arch):
     """Pairs of a line and its bytes; lines that this LLVM refuses are left out."""
-    code = text_section(amd.assemble_amdgcn("\n".join(lines) + "\n", "amdgcn-amd-amdhsa", arch, ""))
+    made = amd.assemble_amdgcn("\n".join(lines) + "\n", "amdgcn-amd-amdhsa", arch, "")  # b"" where it refuses a line
+    code = text_section(made) if made else b""
     if len(lines) == 1:
         return [(lines[0], code)] if code else []
     if code:
@@ -45,5 +46,10 @@ def test_decode_to_the_text_they_were_made_of(arch, capfd):
     made = assembled(lines, arch)
     capfd.readouterr()  # LLVM's complaints
     assert len(made) > 0.9 * len(lines), [line for line in lines if line not in dict(made)]
-    wrong = [(text, code.hex()) for text, code in made if [t for *_, t in _strata._disassemble_instructions(code, arch, 0)] != [text]]
+    wrong = []
+    for text, code in made:
+        found = [t for *_, t in _strata._disassemble_instructions(code, arch, 0)]
+        if found != [text] and assembled(found, arch) != [(found[0], code)]:  # this LLVM drops sc1 of atomics with accumulation registers
+            wrong.append((text, code.hex(), found))
+    capfd.readouterr()
     assert not wrong

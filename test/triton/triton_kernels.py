@@ -38,7 +38,7 @@ def matmul(a, b, c, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
     acc = tl.zeros((BM, BN), tl.float32)
     for k in range(0, K, BK):
         x = tl.load(a + rm[:, None] * K + (k + rk)[None, :])
-        acc = tl.dot(x, tl.load(b + (k + rk)[:, None] * N + rn[None, :]), acc)
+        acc = tl.dot(x, tl.load(b + (k + rk)[:, None] * N + rn[None, :]), acc, input_precision="ieee")
     tl.store(c + rm[:, None] * N + rn[None, :], acc)
 
 
