@@ -44,6 +44,10 @@ def written(a):
     initial = [None] * (len(a.posonlyargs) + len(a.args) - len(a.defaults)) + [*a.defaults]
     named = lambda p, default: p.arg + (f": {ast.unparse(p.annotation)}" if p.annotation else "") + (f" = {ast.unparse(default)}" if default else "")  # noqa: E731
     any_of = lambda p: ": " + (ast.unparse(p.annotation) if p.annotation else "Any")  # noqa: E731
+    for p, default in [*zip(a.posonlyargs + a.args, initial), *zip(a.kwonlyargs, a.kw_defaults)]:
+        kind = ast.unparse(p.annotation) if p.annotation and default and ast.unparse(default) == "None" else "None"
+        if not re.search(r"\b(None|Any|Axes)\b", kind):
+            p.annotation = ast.BinOp(p.annotation, ast.BitOr(), ast.Constant(None))
     out = [named(p, d) for p, d in zip(a.posonlyargs + a.args, initial)]
     if a.posonlyargs:
         out.insert(len(a.posonlyargs), "/")
@@ -65,7 +69,9 @@ class Stub:
         self.module, self.name = module, module.__name__.rsplit(".", 1)[-1]
         self.siblings, self.aliases = siblings, aliases  # name -> stub that defines it
         self.lines, self.used = [], set()
-        self.shadowed = set()  # builtin types that are members of the class being written
+        # Builtin types that are members of the module, or of the class being written.
+        self.outer = {"bool", "complex", "float", "int"} & set(vars(module)) if self.name == "_strata" else set()
+        self.shadowed = self.outer
 
     def text(self):
         for name, value in vars(self.module).items():
@@ -103,7 +109,7 @@ class Stub:
         bases = [b.__name__ for b in cls.__bases__ if b.__name__ not in ("object", "pybind11_object")]
         self.lines.append(f"class {name}{'(' + ', '.join(bases) + ')' if bases else ''}:")
         start = len(self.lines)
-        self.shadowed = {"bool", "complex", "float", "int"} & set(vars(cls))
+        self.shadowed = self.outer | {"bool", "complex", "float", "int"} & set(vars(cls))
         self.used |= {"builtins"} if self.shadowed else set()
         if cls.__doc__:
             self.docstring(cls.__doc__, "    ")
@@ -124,12 +130,12 @@ class Stub:
                 self.lines.append("    @staticmethod")
                 self.function(member, value.__func__.__doc__, "    ")
             elif member == "__hash__":
-                self.lines.append("    def __hash__(self) -> int: ...")
+                self.lines.append(f"    def __hash__(self) -> {self.builtin('int')}: ...")
             elif callable(value):
                 self.function(member, value.__doc__, "    ")
             else:
                 self.attribute(member, value, "    ")
-        self.shadowed = set()
+        self.shadowed = self.outer
         if len(self.lines) == start:
             self.lines[-1] += " ..."
         self.lines.append("")
@@ -138,9 +144,13 @@ class Stub:
         kind = type(value).__name__
         kind = f"list[{type(value[0]).__name__}]" if kind == "list" else kind
         self.annotation(kind)
+        kind = self.builtin(kind)
         self.lines.append(f"{indent}{name}: {f'ClassVar[{kind}]' if indent else kind}")
         if indent:
             self.used.add("ClassVar")
+
+    def builtin(self, name):
+        return f"builtins.{name}" if name in self.shadowed else name
 
     def property(self, name, value):
         result = self.signature(value.fget.__doc__)[1]
@@ -176,6 +186,7 @@ class Stub:
         for node in ast.walk(function):
             if isinstance(node, ast.Name) and node.id in self.shadowed:
                 node.id = f"builtins.{node.id}"
+                self.used.add("builtins")
         a = function.args
         unnamed = [i for i, p in enumerate(a.args, 1) if re.fullmatch(r"arg\d+", p.arg)]  # pybind11's names are not to be used
         split = max(unnamed, default=0)

@@ -75,7 +75,7 @@ from ._strata import (  # noqa: E402
 for _name in ("dtypes", "emulator", "functional", "operations", "uop"):
     _sys.modules[f"strata.{_name}"] = getattr(_strata, _name)
 
-from ._strata.dtypes import (  # noqa: E402
+from .dtypes import (  # noqa: E402
     bool,
     complex64,
     complex128,
@@ -91,6 +91,11 @@ from ._strata.dtypes import (  # noqa: E402
     uint32,
     uint64,
 )
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ._namespace import *  # before operations, whose forms are others
+
 from .operations import *  # noqa: E402, F403
 
 TYPE_CHECKING = False
@@ -99,7 +104,6 @@ if TYPE_CHECKING:
     from ._derivatives import checkpoint, custom_gradient, grad, jvp, no_grad, value_and_grad, vjp
     from ._explain import explain
     from ._jit import jit
-    from ._namespace import *
     from ._profile import profile
     from .files import load, save
     from .kernels import asm_kernel, compile, hip_kernel
@@ -192,13 +196,14 @@ def _delitem(self, place):
     )
 
 
-Tensor.__delitem__ = _delitem
-Tensor.__array_function__, Tensor.__array_ufunc__, Tensor._repr_html_ = _array_function, _array_ufunc, _repr_html
-Tensor.__getattr__ = _names("Tensor", Tensor, "TENSOR")
-Tensor.__class__ = type("TensorType", (type(Tensor),), {"__getattr__": Tensor.__getattr__})  # for Tensor.name itself
-uop.UOp.__getattr__ = _names("UOp", uop.UOp, "UOP")
-uop.__getattr__ = _names("strata.uop", uop, "UOP")
-dtypes.__getattr__ = _names("strata.dtypes", dtypes, "DTYPES")
+Tensor.__delitem__ = _delitem  # type: ignore[attr-defined]
+Tensor.__array_function__, Tensor.__array_ufunc__, Tensor._repr_html_ = _array_function, _array_ufunc, _repr_html  # type: ignore[attr-defined]
+Tensor.__getattr__ = _names("Tensor", Tensor, "TENSOR")  # type: ignore[attr-defined]
+# For Tensor.name itself.
+Tensor.__class__ = type("TensorType", (type(Tensor),), {"__getattr__": Tensor.__getattr__})  # type: ignore
+uop.UOp.__getattr__ = _names("UOp", uop.UOp, "UOP")  # type: ignore[attr-defined]
+uop.__getattr__ = _names("strata.uop", uop, "UOP")  # type: ignore[method-assign]
+dtypes.__getattr__ = _names("strata.dtypes", dtypes, "DTYPES")  # type: ignore[method-assign]
 _missing = _names("strata", _sys.modules[__name__], "PACKAGE")
 
 

@@ -11,7 +11,7 @@ import numbers
 import operator
 import os
 import types
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 
 from ._strata import ArgumentError, Error, Tensor, UsageError, dtypes
 
@@ -85,7 +85,7 @@ _ROWS = {
         (str, int, float, list, dict)), "a type, such as 'float32'"),
     "parameters": (lambda v: isinstance(v, Iterable) and not isinstance(v, (str, bytes, Mapping)),
                    "a list of tensors, as module.parameters() gives it"),
-    "optimizer": (lambda v: isinstance(v, Callable) and hasattr(v, "parameters"), "an optimiser of strata.optim"),
+    "optimizer": (lambda v: callable(v) and hasattr(v, "parameters"), "an optimiser of strata.optim"),
     "state": (lambda v: v is None or isinstance(v, (Mapping, Tensor, tuple)), _STATE[1]),
     "path": (lambda v: isinstance(v, (str, bytes, os.PathLike)), "the name of a file"),
     "layers": (lambda v: all(map(callable, v)), "modules or functions of one tensor"),

@@ -1,6 +1,8 @@
 """Derivatives of functions of tensors: grad, value_and_grad, vjp and jvp, each of which may be used inside another;
 gradients of one's own; and functions past which no gradient goes, or that are made once more for it."""
 
+from __future__ import annotations
+
 import functools
 import threading
 import types
@@ -9,8 +11,13 @@ from . import _strata
 from ._checks import called, check_all, shown
 from ._strata import DTypeError, ShapeError, Tensor, UsageError
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
 
-def inside(times=1):
+
+def inside(times: int = 1) -> bool:
     """Is a function differentiated on this thread, inside so many others less one?"""
     return _strata._differentiating() >= times
 
@@ -59,7 +66,7 @@ def _places(argnums):
     return places
 
 
-def value_and_grad(f, argnums=0):
+def value_and_grad(f: Callable[..., Any], argnums: int = 0) -> Any:
     """A function that gives f's value, a Tensor of one element, and its derivative by an argument.
 
     argnums: which positional argument, or a tuple of several; then the derivatives are a tuple too. They have the
@@ -82,7 +89,7 @@ def value_and_grad(f, argnums=0):
     return both
 
 
-def grad(f, argnums=0):
+def grad(f: Callable[..., Any], argnums: int = 0) -> Any:
     """The derivative of f, whose value is a Tensor of one element, by an argument: value_and_grad without the value."""
     both = value_and_grad(f, argnums)
 
@@ -93,7 +100,7 @@ def grad(f, argnums=0):
     return derivative
 
 
-def vjp(f, *arguments):
+def vjp(f: Callable[..., Any], *arguments: Any) -> Any:
     """f's value y, and a function that takes a tensor g of y's shape to the derivatives of sum(g * y) by all
     arguments.
     """
@@ -109,7 +116,7 @@ def vjp(f, *arguments):
     return _strata._replaced(y, stand_ins, originals), pull_back
 
 
-def jvp(f, arguments, tangents):
+def jvp(f: Callable[..., Any], arguments: Any, tangents: Any) -> Any:
     """f's value at the arguments, a sequence, and its derivative along the tangents, tensors of their shapes.
 
     By differentiating twice: what pull_back does is linear in g, and its derivative by g is the one along the tangents.
@@ -168,7 +175,7 @@ def _of_each(given, arguments, what):
     return [g for g, x in zip(given, arguments) if isinstance(x, Tensor) and x.dtype.is_float]
 
 
-def of_kernel(results, inputs, grad):
+def of_kernel(results: Any, inputs: Any, grad: Any) -> Any:
     """Results of a user's kernel, of which the first has the gradient that the function says."""
     if not callable(grad):
         raise UsageError(
@@ -182,7 +189,7 @@ def of_kernel(results, inputs, grad):
     return first, *results[1:]
 
 
-def custom_gradient(f):
+def custom_gradient(f: Callable[..., Any]) -> Any:
     """A function whose gradient it says itself. f gives a value and a function that takes it back.
 
         @strata.custom_gradient
@@ -222,7 +229,7 @@ def custom_gradient(f):
     return own
 
 
-def checkpoint(f):
+def checkpoint(f: Callable[..., Any]) -> Any:
     """The function, made once more when gradients go through it: what it computes on the way is not kept from forward
     to backward.
 
@@ -330,25 +337,26 @@ class no_grad:
     then.
     """
 
-    def __init__(self, f=None):
+    def __init__(self, f: Callable[..., Any] | None = None) -> None:
         if f is not None and not callable(f):
             raise UsageError(
                 f"[no_grad] takes a function, not a {type(f).__name__}: with strata.no_grad():, or @strata.no_grad"
             )
-        self._entered, self._function = [], f
+        self._entered: list[Any] = []
+        self._function = f
         if f is not None:
             functools.update_wrapper(self, f)
 
-    def __enter__(self):
+    def __enter__(self) -> Any:
         self._entered.append(_enter())
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: Any) -> None:
         if not self._entered:
             raise UsageError("[no_grad] is left that was not entered: use with strata.no_grad():")
         _leave(self._entered.pop())
 
-    def __call__(self, *arguments, **named):
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
         if self._function is None:  # @no_grad()
             if len(arguments) != 1 or named:
                 raise UsageError("[no_grad] decorates one function: @strata.no_grad()")
@@ -362,7 +370,7 @@ class no_grad:
             )
         return _awaited(made) if isinstance(made, types.CoroutineType) else made
 
-    def __get__(self, instance, owner=None):
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
 
 

@@ -1,23 +1,30 @@
 """What becomes of tensors: strata.explain."""
 
+from __future__ import annotations
+
 from . import Tensor, _strata
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class Explanation(str):
     """Text whose repr is itself, so that an interactive session shows it as it is."""
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return str(self)
 
 
-def bytes_text(n):
-    for unit in ("B", "KiB", "MiB", "GiB"):
-        if n < 1024 or unit == "GiB":
-            return f"{n:.4g} {unit}"
-        n /= 1024
+def bytes_text(n: int) -> str:
+    size, units = float(n), ["B", "KiB", "MiB", "GiB"]
+    while size >= 1024 and len(units) > 1:
+        size /= 1024
+        units.pop(0)
+    return f"{size:.4g} {units[0]}"
 
 
-def explain(*tensors):
+def explain(*tensors: Any) -> Explanation:
     """Says which kernels compute tensors, and why each ends where it does.
 
     tensors: Tensors, or lists of them, that are computed together; nothing is run.

@@ -1,5 +1,7 @@
 """jit: a function of tensors that is traced on its first calls, and after them launched as a list of kernels."""
 
+from __future__ import annotations
+
 import functools
 import threading
 import types
@@ -10,6 +12,13 @@ from ._checks import called
 from ._jit_values import Arguments, Results, alike
 from ._reach import Reach
 from ._strata import UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ._types import DTypeLike
+
 
 STRIKES = 3  # calls in a row that differ
 FEW = 8  # captures, before a warning says why there are so many
@@ -72,7 +81,7 @@ class _FedPlaces(threading.local):
 _fed_places = _FedPlaces()
 
 
-def fed(numbers, owner, changes, dtype="float32", device=""):
+def fed(numbers: Any, owner: Any, changes: Any, dtype: DTypeLike = "float32", device: str = "") -> Any:
     """A tensor of the numbers that numbers() gives: now, and anew at each replay of a captured function that asked for
     them.
 
@@ -133,28 +142,29 @@ class jit(_strata._Calls):
     captures: how many lists there are. launches: kernels of the last one. reason: why the last trace was made.
     """
 
-    def __new__(cls, function=None, *, symbolic=False):
+    def __new__(cls, function: Any = None, *, symbolic: bool = False) -> Any:
         return functools.partial(cls, symbolic=symbolic) if function is None else super().__new__(cls)
 
-    def __init__(self, function, *, symbolic=False):
+    def __init__(self, function: Any, *, symbolic: bool = False) -> None:
         if not callable(function):
             raise UsageError(f"[jit] of a {type(function).__name__}: it takes a function")
         super().__init__()
         functools.update_wrapper(self, function, updated=())
         self.__name__ = _name_of(function)
-        self.function, self._known, self.reason = function, {}, None
+        self.function, self.reason = function, None
+        self._known: dict[Any, Any] = {}
         self.symbolic, self._warned = symbolic, False
         self._last, self._tracing = None, threading.Lock()
 
-    def __get__(self, instance, owner=None):
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else types.MethodType(self, instance)
 
     @property
-    def captures(self):
+    def captures(self) -> Any:
         return sum(one.confirmed for known in self._known.values() for one in known)
 
     @property
-    def launches(self):
+    def launches(self) -> Any:
         return self._last.capture.launches if self._last else 0
 
     def _otherwise(self, *args, **kwargs):

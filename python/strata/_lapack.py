@@ -2,11 +2,15 @@
 rules of their gradients share."""
 
 import functools
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
 
 import numpy as _np
 
 from . import _derivatives, _strata
 from ._strata import DTypeError, ShapeError, Tensor, Unsupported, dtypes
+
+_F = TypeVar("_F", bound=Callable[..., Any])
 
 
 def tensor(x):
@@ -22,12 +26,12 @@ def matrices(name, x, square=False):
     return x
 
 
-def on_host(square=False, rule=None):
+def on_host(square: bool = False, rule: Any = None) -> Callable[[_F], _F]:
     """f(arrays, ...) of NumPy, as a function of tensors: where it runs, and what it takes. rule(g, tensors, ...) gives
     what arrives at each of what arrives at the result; of several results there is a rule each, or None for one
     without. A rule calls the functions here again, so that it has gradients itself."""
 
-    def wrapped(f):
+    def wrapped(f: _F) -> _F:
         @functools.wraps(f)
         def call(*operands, **named):
             name = f.__name__
@@ -55,7 +59,7 @@ def on_host(square=False, rule=None):
                     out[i] = _strata._with_gradient(out[i], given, lambda g, to=to: to(g, *given, **named))
             return type(found)(*out) if isinstance(found, tuple) else out[0]
 
-        return call
+        return cast(_F, call)
 
     return wrapped
 

@@ -59,7 +59,7 @@ FUNCTIONS = {
     "reshape": lambda a, shape: a.reshape(shape),
     "roll": lambda a, shift, axis=None: strata.roll(a, shift, axis),
     "round": lambda a, decimals=0: a.round() if decimals == 0 else NotImplemented,
-    "searchsorted": lambda a, v, side="left": strata.searchsorted(*_tensors(a, v), side=side),
+    "searchsorted": lambda a, v, side="left": strata.searchsorted(*_tensors(a, v), side=side),  # type: ignore[call-arg]
     "sort": lambda a, axis=-1: a.flatten().sort() if axis is None else a.sort(axis),
     "squeeze": lambda a, axis=None: a.squeeze(axis),
     "stack": lambda arrays, axis=0: strata.stack(arrays, axis),

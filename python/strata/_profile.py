@@ -1,5 +1,7 @@
 """strata.profile: what holds launches up, on an emulated device."""
 
+from __future__ import annotations
+
 import json
 import linecache
 import os
@@ -8,11 +10,17 @@ from . import _strata
 from ._explain import bytes_text
 from ._written import written
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from os import PathLike
+    from typing import Any
+
+
 HOT = 4  # instructions that a table shows of a kernel
 KERNELS = 8  # kernels whose instructions it shows
 
 
-def operations(assembly):
+def operations(assembly: Any) -> Any:
     """Of each instruction that Strata lowered itself, the operation that it is for: the comment above."""
     out, comment = [], ""
     for line in assembly.splitlines():
@@ -24,7 +32,7 @@ def operations(assembly):
     return out
 
 
-def origin(launch, place, lowered):
+def origin(launch: Any, place: Any, lowered: Any) -> Any:
     """Where an instruction comes from: the operation, or the line of source."""
     if lowered:
         return lowered[place["index"]] if place["index"] < len(lowered) else ""
@@ -38,7 +46,7 @@ def origin(launch, place, lowered):
     return f"{os.path.basename(file)}:{line}" + (f": {text.strip()}" if text.strip() else "")
 
 
-def with_origins(launch, done):
+def with_origins(launch: Any, done: Any) -> Any:
     """done: the lists of instructions that have theirs, by id; equal launches share one."""
     places = []
     if id(launch.get("instructions")) not in done:
@@ -54,17 +62,17 @@ def with_origins(launch, done):
     return {key: value for key, value in launch.items() if key not in ("source", "assembly")}
 
 
-def short(text, width):
+def short(text: Any, width: int) -> str:
     return text if len(text) <= width else text[: width - 3] + "..."
 
 
-def bound_text(launch):
+def bound_text(launch: Any) -> str:
     if "bound" not in launch:
         return "measured"
     return f"{launch['bound']} {launch['bound_cycles'][launch['bound']] / launch['cycles']:.0%}"
 
 
-def waves_text(launch):
+def waves_text(launch: Any) -> str:
     if "bound" not in launch:
         return ""
     limit = launch["occupancy_limit"]
@@ -73,14 +81,14 @@ def waves_text(launch):
     )
 
 
-def moved_text(launch):
+def moved_text(launch: Any) -> str:
     if "bound" not in launch:
         return ""
     times = f" ({launch['dram_bytes'] / launch['least_bytes']:.2f}x)" if launch["least_bytes"] else ""
     return bytes_text(launch["dram_bytes"]) + times
 
 
-def conflicts_text(launch):
+def conflicts_text(launch: Any) -> str:
     return f"{launch['lds_conflict_cycles'] / launch['lds_cycles']:.0%}" if launch.get("lds_cycles") else "-"
 
 
@@ -95,7 +103,7 @@ COLUMNS = {
 }
 
 
-def table(rows):
+def table(rows: Any) -> Any:
     """Lines of columns as wide as what is in them; numbers on the right."""
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     left = (0, 3, 4)
@@ -108,7 +116,7 @@ def table(rows):
     )
 
 
-def stalls_text(launch):
+def stalls_text(launch: Any) -> str:
     """The instructions that a kernel's waves stand longest before."""
     all_stalls = sum(one["stall_cycles"] for one in launch["instructions"])
     hot = sorted((one for one in launch["instructions"] if one["stall_cycles"]), key=lambda one: -one["stall_cycles"])[
@@ -138,10 +146,13 @@ class Trace:
     workgroups.
     """
 
-    def __init__(self):
-        self.events, self.devices, self.tracks, self.now_us = [], [], set(), {}
+    def __init__(self) -> None:
+        self.events: list[Any] = []
+        self.devices: list[Any] = []
+        self.tracks: set[Any] = set()
+        self.now_us: dict[Any, Any] = {}
 
-    def track(self, device, number, name):
+    def track(self, device: str, number: Any, name: Any) -> Any:
         if device not in self.devices:
             self.devices.append(device)
             self.events.append(
@@ -153,10 +164,10 @@ class Trace:
             self.events.append({"ph": "M", "name": "thread_name", "pid": pid, "tid": number, "args": {"name": name}})
         return {"pid": pid, "tid": number}
 
-    def slice(self, track, name, start_us, end_us, args):
+    def slice(self, track: Any, name: Any, start_us: Any, end_us: Any, args: Any) -> None:
         self.events.append({"ph": "X", "name": name, "ts": start_us, "dur": end_us - start_us, "args": args, **track})
 
-    def add(self, launch):
+    def add(self, launch: Any) -> None:
         device, start = launch["device"], self.now_us.get(launch["device"], 0)
         end = self.now_us[device] = start + launch["time_ms"] * 1e3
         facts = (
@@ -190,45 +201,46 @@ class Trace:
                         {"before": stall["instruction"], "origin": stall["origin"]},
                     )
 
-    def json(self):
+    def json(self) -> str:
         return json.dumps({"traceEvents": self.events, "displayTimeUnit": "ns"})
 
 
 class Profile:
     """What strata.profile() collects: `launches`, a dict for each, in their order; print() shows a table."""
 
-    def __init__(self, trace=None):
+    def __init__(self, trace: Any = None) -> None:
         if trace is not None:
             trace = os.fspath(trace)
-        self._trace_file, self._block, self._read = trace, _strata._ProfileBlock(), None
+        self._trace_file, self._block = trace, _strata._ProfileBlock()
+        self._read: Any = None
         self._ended = False
 
-    def __enter__(self):
+    def __enter__(self) -> Profile:
         self._read, self._ended = None, False
         self._block.enter()
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: Any) -> None:
         self._block.exit()
         self._ended = True
         if self._trace_file is not None:
             self.save_trace(self._trace_file)
 
     @property
-    def launches(self):
+    def launches(self) -> Any:
         if self._read is not None:
             return self._read
-        done = set()
+        done: set[Any] = set()
         launches = [with_origins(launch, done) for launch in self._block.launches()]
         if self._ended:
             self._read = launches
         return launches
 
-    def to_json(self):
+    def to_json(self) -> str:
         """A JSON array, an object a launch."""
         return json.dumps(self.launches, indent=2)
 
-    def save_trace(self, file):
+    def save_trace(self, file: str | PathLike[str]) -> None:
         """Writes a trace that chrome://tracing and ui.perfetto.dev show."""
         trace = Trace()
         for launch in self.launches:
@@ -236,8 +248,8 @@ class Profile:
         with written(file, "w") as out:
             out.write(trace.json())
 
-    def __str__(self):
-        kernels = {}
+    def __str__(self) -> str:
+        kernels: dict[Any, Any] = {}
         for launch in self.launches:
             kernels.setdefault((launch["kernel"], launch["grid"], launch["block"], launch["device"]), []).append(launch)
         if not kernels:
@@ -246,11 +258,11 @@ class Profile:
         text = table([list(COLUMNS)] + [[cell(launches) for cell in COLUMNS.values()] for launches in order])
         return text + "".join(stalls_text(launches[0]) for launches in order[:KERNELS] if "bound" in launches[0])
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<Profile of {len(self.launches)} launches>"
 
 
-def profile(trace=None):
+def profile(trace: Any = None) -> Profile:
     """with strata.profile() as p: collects what holds up each launch of the block; print(p) shows it.
 
     trace: a file to write when the block ends, for chrome://tracing or ui.perfetto.dev.

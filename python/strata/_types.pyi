@@ -24,3 +24,4 @@ KernelArgument: TypeAlias = ArrayLike | np.generic | bytes | bytearray | Any | N
 Kernel: TypeAlias = CustomKernel | Callable[..., UOp]
 Space: TypeAlias = Literal["reg", "local", "global"]
 AxisKind: TypeAlias = Literal["global", "local", "loop", "reduce", "upcast", "unroll", "group"]
+Reduction: TypeAlias = Literal["mean", "sum", "none"]

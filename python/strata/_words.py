@@ -235,9 +235,13 @@ def by_own_names(where, own, named):
     return meant if meant.keys() != named.keys() else None
 
 
-_short = reprlib.Repr()
+class _Short(reprlib.Repr):
+    def repr_Tensor(self, x, level):
+        return f"<Tensor {x.shape} {x.dtype.name}>"  # a message computes nothing
+
+
+_short = _Short()
 _short.maxother = _short.maxstring = 80
-_short.repr_Tensor = lambda x, level: f"<Tensor {x.shape} {x.dtype.name}>"  # a message computes nothing
 
 
 def missing(owner, names, table, name):

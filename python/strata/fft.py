@@ -19,12 +19,19 @@ Errors: UsageError for a length below 1 or an unknown norm, ShapeError for an ax
 complex input where real input is meant.
 """
 
+from __future__ import annotations
+
 import functools
 import math
 
 import numpy as _np
 
 from ._strata import DType, DTypeError, ShapeError, Tensor, UsageError, _capturing, cat, dtypes
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ._types import Axes, DTypeLike, Sizes
+
 
 __all__ = [
     "fft", "fftfreq", "fftn", "fftshift", "hfft", "ifft", "ifftn", "ifftshift", "ihfft", "irfft", "irfftn", "rfft",
@@ -178,12 +185,12 @@ def _transformed(x, n, axis, norm, forward):
     return out if scale == 1.0 else out * scale
 
 
-def fft(x, /, *, n=None, axis=-1, norm="backward"):
+def fft(x: Tensor, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Tensor:
     """The transform of x along an axis: complex, of n elements there."""
     return _transformed(_tensor(x), n, axis, norm, True)
 
 
-def ifft(x, /, *, n=None, axis=-1, norm="backward"):
+def ifft(x: Tensor, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Tensor:
     """The inverse of fft."""
     return _transformed(_tensor(x), n, axis, norm, False)
 
@@ -200,7 +207,7 @@ def _axes(x, s, axes, name):
     return list(zip([None] * len(axes) if s is None else s, axes))
 
 
-def fftn(x, /, *, s=None, axes=None, norm="backward"):
+def fftn(x: Tensor, /, *, s: Sizes | None = None, axes: Axes | None = None, norm: str = "backward") -> Tensor:
     """fft along several axes, all by default, or as many last ones as s has lengths."""
     x = _tensor(x)
     for n, axis in reversed(_axes(x, s, axes, "fftn")):
@@ -208,7 +215,7 @@ def fftn(x, /, *, s=None, axes=None, norm="backward"):
     return x.cast(_complex_type(x))
 
 
-def ifftn(x, /, *, s=None, axes=None, norm="backward"):
+def ifftn(x: Tensor, /, *, s: Sizes | None = None, axes: Axes | None = None, norm: str = "backward") -> Tensor:
     """The inverse of fftn."""
     x = _tensor(x)
     for n, axis in reversed(_axes(x, s, axes, "ifftn")):
@@ -220,7 +227,7 @@ def _first_half(x, n, axis):
     return _resized(x, n // 2 + 1, axis)
 
 
-def rfft(x, /, *, n=None, axis=-1, norm="backward"):
+def rfft(x: Tensor, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Tensor:
     """fft of real x, without the half that the other one tells: n // 2 + 1 elements."""
     x = _tensor(x, real=True, name="rfft")
     return _first_half(_transformed(x, n, axis, norm, True), _length(n, x, axis), axis)
@@ -234,7 +241,7 @@ def _whole(x, n, axis):
     return (cat([half, rest], -1) if n > 2 else half).movedim(-1, axis)
 
 
-def irfft(x, /, *, n=None, axis=-1, norm="backward"):
+def irfft(x: Tensor, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Tensor:
     """The inverse of rfft: n real elements, 2 (m - 1) of m by default, so give an odd n."""
     x = _tensor(x)
     _check_axis(x, axis)
@@ -243,7 +250,7 @@ def irfft(x, /, *, n=None, axis=-1, norm="backward"):
     return _transformed(_whole(x, n, axis), n, axis, norm, False).real
 
 
-def rfftn(x, /, *, s=None, axes=None, norm="backward"):
+def rfftn(x: Tensor, /, *, s: Sizes | None = None, axes: Axes | None = None, norm: str = "backward") -> Tensor:
     """rfft along the last of the axes, fft along the others."""
     x = _tensor(x, real=True, name="rfftn")
     *others, (n, last) = _axes(x, s, axes, "rfftn")
@@ -253,7 +260,7 @@ def rfftn(x, /, *, s=None, axes=None, norm="backward"):
     return x
 
 
-def irfftn(x, /, *, s=None, axes=None, norm="backward"):
+def irfftn(x: Tensor, /, *, s: Sizes | None = None, axes: Axes | None = None, norm: str = "backward") -> Tensor:
     """The inverse of rfftn: ifft along all axes but the last of them, irfft there."""
     x = _tensor(x)
     *others, (n, last) = _axes(x, s, axes, "irfftn")
@@ -265,14 +272,14 @@ def irfftn(x, /, *, s=None, axes=None, norm="backward"):
 _OTHER = {"backward": "forward", "forward": "backward"}
 
 
-def hfft(x, /, *, n=None, axis=-1, norm="backward"):
+def hfft(x: Tensor, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Tensor:
     """The transform of a signal whose spectrum is real, from its first half: n real elements, 2 (m - 1) of m by
     default.
     """
     return irfft(_tensor(x).conj(), n=n, axis=axis, norm=_OTHER.get(norm, norm))
 
 
-def ihfft(x, /, *, n=None, axis=-1, norm="backward"):
+def ihfft(x: Tensor, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Tensor:
     """The inverse of hfft: the first n // 2 + 1 elements."""
     x = _tensor(x, real=True, name="ihfft")
     return rfft(x, n=n, axis=axis, norm=_OTHER.get(norm, norm)).conj()
@@ -288,14 +295,14 @@ def _frequencies(count, first, n, d, dtype, device):
     return (i.cast("float64") / (n * d)).cast(dtype or "float32")
 
 
-def fftfreq(n, /, *, d=1.0, dtype=None, device=None):
+def fftfreq(n: int, /, *, d: float = 1.0, dtype: DTypeLike | None = None, device: str | None = None) -> Tensor:
     """The frequencies of fft's n elements, in cycles per unit of the spacing d: 0, 1, ..., -2, -1 over n d. float32 by
     default.
     """
     return _frequencies(n, (n + 1) // 2, n, d, dtype, device)
 
 
-def rfftfreq(n, /, *, d=1.0, dtype=None, device=None):
+def rfftfreq(n: int, /, *, d: float = 1.0, dtype: DTypeLike | None = None, device: str | None = None) -> Tensor:
     """The frequencies of rfft's n // 2 + 1 elements, in cycles per unit of the spacing d. float32 by default."""
     return _frequencies(n // 2 + 1, None, n, d, dtype, device)
 
@@ -308,11 +315,11 @@ def _rolled(x, axes, shift):
     return x
 
 
-def fftshift(x, /, *, axes=None):
+def fftshift(x: Tensor, /, *, axes: Axes | None = None) -> Tensor:
     """The element of frequency 0 moved to the middle of the axes, all by default."""
     return _rolled(x, axes, lambda n: n // 2)
 
 
-def ifftshift(x, /, *, axes=None):
+def ifftshift(x: Tensor, /, *, axes: Axes | None = None) -> Tensor:
     """The inverse of fftshift, for odd sizes too."""
     return _rolled(x, axes, lambda n: -(n // 2))

@@ -9,7 +9,7 @@ TYPE_CHECKING = False  # importing typing takes longer than the rest of the pack
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from os import PathLike
-    from typing import Literal
+    from typing import Any, Literal
 
     from ._types import Sizes
     from .asm import Assembler
@@ -47,7 +47,7 @@ def hip_kernel(
         path, source = source, ""
     if (path is None) == (not source):
         raise _strata.UsageError("[hip_kernel] give the source's text, or path= of its file")
-    what = source if path is None else os.fsencode(path)
+    what: Any = source if path is None else os.fsencode(path)
     return _strata._hip_kernel(what, name, grid, block, lds, list(options), path is not None)
 
 
@@ -124,7 +124,8 @@ def compile(
                 f"not a {type(what).__name__}: call a function, and compile what it gives"
             )
         what = tensors
-    with _strata.config(**({"target": target} if target else {})):
+    given: Any = {"target": target} if target else {}
+    with _strata.config(**given):
         if isinstance(what, CustomKernel):
             return _strata._compile_kernel(what, arch)
         return _strata._compile([what] if isinstance(what, Tensor) else what, arch)

@@ -16,6 +16,8 @@ neither float32, float64, complex64 nor complex128; LinAlgError, which is NumPy'
 without a Cholesky factor, or whose iteration does not converge.
 """
 
+from __future__ import annotations
+
 import math
 from collections import namedtuple
 
@@ -35,6 +37,13 @@ from ._lapack import (
 from ._namespace.movement import matmul, matrix_transpose, tensordot, vecdot
 from ._narrow import rounded_once
 from ._strata import DTypeError, ShapeError, Tensor, Unsupported, UsageError, stack
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ._types import DTypeLike
+
 
 __all__ = [
     "LinAlgError", "cholesky", "cross", "det", "diagonal", "eigh", "eigvalsh", "inv", "matmul", "matrix_norm",
@@ -57,7 +66,7 @@ def _axis(name, x, axis):
 # Products.
 
 
-def outer(x1, x2, /):
+def outer(x1: Tensor, x2: Tensor, /) -> Tensor:
     """(n,), (m,) -> (n, m): the products of all pairs."""
     x1, x2 = _tensor(x1), _tensor(x2)
     if x1.ndim != 1 or x2.ndim != 1:
@@ -66,7 +75,7 @@ def outer(x1, x2, /):
 
 
 @rounded_once
-def cross(x1, x2, /, *, axis=-1):
+def cross(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:
     """The cross product along an axis of size 3 that both have; the others broadcast."""
     x1, x2 = _tensor(x1), _tensor(x2)
     if not -min(x1.ndim, x2.ndim) <= axis < max(x1.ndim, x2.ndim):
@@ -83,7 +92,7 @@ def cross(x1, x2, /, *, axis=-1):
 # Diagonals and norms.
 
 
-def diagonal(x, /, *, offset=0):
+def diagonal(x: Tensor, /, *, offset: int = 0) -> Tensor:
     """(..., n, m) -> (..., k): the elements [i, i + offset]. A view."""
     x = _matrices("diagonal", x)
     n, m = x.shape[-2:]
@@ -95,7 +104,7 @@ def diagonal(x, /, *, offset=0):
     return square.flatten(-2)[..., :: k + 1]
 
 
-def trace(x, /, *, offset=0, dtype=None):
+def trace(x: Tensor, /, *, offset: Any = 0, dtype: DTypeLike | None = None) -> Tensor:
     """The sum of a diagonal. Integers give int64 (uint64 for unsigned)."""
     return diagonal(x, offset=offset).sum(-1, dtype=dtype)
 
@@ -128,14 +137,14 @@ def _floating(name, x):
 
 
 @rounded_once
-def vector_norm(x, /, *, axis=None, keepdims=False, ord=2):
+def vector_norm(x: Tensor, /, *, axis: int | None = None, keepdims: bool = False, ord: Any = 2) -> Tensor:
     """sum(|x|^ord)^(1 / ord) along axes, or over all elements. ord: a number, inf (the largest |x|), -inf (the
     smallest), 0 (how many are not 0). Real."""
     return _norm_of("vector_norm", _tensor(x), axis, keepdims, ord)
 
 
 @rounded_once
-def matrix_norm(x, /, *, keepdims=False, ord="fro"):
+def matrix_norm(x: Tensor, /, *, keepdims: bool = False, ord: Any = "fro") -> Tensor:
     """Norms of matrices. ord: "fro" sqrt(sum |x|^2), "nuc" the sum of the singular values, 2 and -2 the largest and the
     smallest of them, 1 and -1 the largest and smallest sum of |x| of a column, inf and -inf of a row. Real."""
     x = _floating("matrix_norm", _matrices("matrix_norm", x))
@@ -160,7 +169,7 @@ def matrix_norm(x, /, *, keepdims=False, ord="fro"):
 
 
 @rounded_once
-def norm(x, /, ord=None, axis=None, keepdims=False):
+def norm(x: Tensor, /, ord: Any = None, axis: int | None = None, keepdims: bool = False) -> Tensor:
     """numpy.linalg.norm: over one axis, or all of them without an order, the norm of vectors; over two that of
     matrices.
     """
@@ -176,14 +185,14 @@ def norm(x, /, ord=None, axis=None, keepdims=False):
 
 
 @rounded_once
-def matrix_power(x, n, /):
+def matrix_power(x: Tensor, n: int, /) -> Tensor:
     """x @ x @ ..., n times, by squaring; of negative n the inverse's power."""
     x = _matrices("matrix_power", x, square=True)
     if n < 0:
         return matrix_power(inv(x), -n)
     if n == 0:
         return Tensor.eye(x.shape[-1], dtype=x.dtype, device=x.device).expand(x.shape)
-    out = None
+    out: Any = None
     while n:
         if n & 1:
             out = x if out is None else out @ x
@@ -288,74 +297,74 @@ def _of_pinv(g, x, *, rtol=None):
 
 
 @_on_host(square=True, rule=_of_cholesky)
-def cholesky(x, /, *, upper=False):
+def cholesky(x: Tensor, /, *, upper: bool = False) -> Tensor:
     """The lower triangular L with a positive diagonal and L @ L^H = x, of a Hermitian positive definite x, whose lower
     triangle is read; upper: L^H. LinAlgError where x is not positive definite."""
     factor = _np.linalg.cholesky(x)
-    return _np.conj(_np.swapaxes(factor, -1, -2)) if upper else factor
+    return _np.conj(_np.swapaxes(factor, -1, -2)) if upper else factor  # type: ignore[return-value]  # on_host gives it arrays
 
 
 @_on_host(square=True, rule=_of_det)
-def det(x, /):
+def det(x: Tensor, /) -> Tensor:
     """Determinants, (..., n, n) -> (...), by LU decomposition."""
     return _np.linalg.det(x)
 
 
 @_on_host(square=True, rule=(None, _of_logabsdet))
-def slogdet(x, /):
+def slogdet(x: Tensor, /) -> SlogdetResult:
     """(sign, logabsdet) with det = sign * exp(logabsdet), which neither overflow; of a singular matrix (0, -inf)."""
     return SlogdetResult(*_np.linalg.slogdet(x))
 
 
 @_on_host(square=True, rule=_of_inv)
-def inv(x, /):
+def inv(x: Tensor, /) -> Tensor:
     """Inverse matrices. LinAlgError for a singular one."""
-    return _np.linalg.inv(x)
+    return _np.linalg.inv(x)  # type: ignore[return-value]  # on_host gives it arrays
 
 
 @_on_host(square=True, rule=_of_solve)
-def solve(x1, x2, /):
+def solve(x1: Tensor, x2: Tensor, /) -> Tensor:
     """x with x1 @ x = x2: x1 (..., n, n), x2 (..., n, k), or one vector (n,). LinAlgError for a singular x1."""
     if x2.ndim == 0 or x2.shape[0 if x2.ndim == 1 else -2] != x1.shape[-1]:
         raise ShapeError(f"[solve] shapes {x1.shape} and {x2.shape}: {x1.shape[-1]} rows are needed on the right")
     common = _np.result_type(x1, x2)
     x = _np.linalg.solve(x1, x2[:, None] if x2.ndim == 1 else x2).astype(common)
-    return x[..., 0] if x2.ndim == 1 else x
+    return x[..., 0] if x2.ndim == 1 else x  # type: ignore[return-value]  # on_host gives it arrays
 
 
 @_on_host(square=True, rule=(_of_eigenvalues, _of_eigenvectors))
-def eigh(x, /):
+def eigh(x: Tensor, /) -> EighResult:
     """(eigenvalues, eigenvectors) of Hermitian matrices, whose lower triangle is read: (..., n) real, ascending, and
     (..., n, n), a column each, of length 1."""
     return EighResult(*_np.linalg.eigh(x))
 
 
 @_on_host(square=True, rule=_of_eigenvalues)
-def eigvalsh(x, /):
+def eigvalsh(x: Tensor, /) -> Tensor:
     """The eigenvalues of Hermitian matrices, ascending, real."""
-    return _np.linalg.eigvalsh(x)
+    return _np.linalg.eigvalsh(x)  # type: ignore[return-value]  # on_host gives it arrays
 
 
 @_on_host()
-def qr(x, /, *, mode="reduced"):
+def qr(x: Tensor, /, *, mode: str = "reduced") -> QRResult:
     """(Q, R) with x = Q @ R, the columns of Q orthonormal and R upper triangular: (..., n, k) and (..., k, m), k =
     min(n, m); mode="complete": k = n."""
     if mode not in ("reduced", "complete"):
         raise UsageError(f"[qr] mode {mode!r}: use 'reduced' or 'complete'")
-    return QRResult(*_np.linalg.qr(x, mode))
+    return QRResult(*_np.linalg.qr(x, mode))  # type: ignore[call-overload]  # on_host gives it arrays
 
 
 @_on_host(rule=(_of_left, _of_values, _of_right))
-def svd(x, /, *, full_matrices=True):
+def svd(x: Tensor, /, *, full_matrices: bool = True) -> SVDResult:
     """(U, S, Vh) with x = U @ diag(S) @ Vh: U (..., n, n), S (..., k) real, descending, Vh (..., m, m), k = min(n, m);
     without full_matrices U has k columns and Vh k rows."""
     return SVDResult(*_np.linalg.svd(x, full_matrices=full_matrices))
 
 
 @_on_host(rule=_of_values)
-def svdvals(x, /):
+def svdvals(x: Tensor, /) -> Tensor:
     """The singular values, (..., min(n, m)), descending, real."""
-    return _np.linalg.svd(x, compute_uv=False)
+    return _np.linalg.svd(x, compute_uv=False)  # type: ignore[return-value]  # on_host gives it arrays
 
 
 def _cut(x, s, rtol):
@@ -365,7 +374,7 @@ def _cut(x, s, rtol):
     return _tensor(rtol).cast(s.dtype).unsqueeze(-1) * s.max(-1, keepdims=True)
 
 
-def matrix_rank(x, /, *, rtol=None):
+def matrix_rank(x: Tensor, /, *, rtol: Any = None) -> Tensor:
     """How many singular values are larger than rtol times the largest: int64 (...). rtol: max(n, m) epsilons of the
     type.
     """
@@ -375,12 +384,12 @@ def matrix_rank(x, /, *, rtol=None):
 
 
 @_on_host(rule=_of_pinv)
-def pinv(x, /, *, rtol=None):
+def pinv(x: Tensor, /, *, rtol: Any = None) -> Tensor:
     """The inverse of Moore and Penrose, (..., n, m) -> (..., m, n); singular values up to rtol times the largest count
     as 0.
     rtol: max(n, m) epsilons of the type."""
     if x.size == 0:
-        return _np.swapaxes(x, -1, -2)
+        return _np.swapaxes(x, -1, -2)  # type: ignore[return-value]  # on_host gives it arrays
     u, s, vh = _np.linalg.svd(x, full_matrices=False)
     least = _np.asarray(max(x.shape[-2:]) * _np.finfo(s.dtype).eps if rtol is None else rtol).astype(s.dtype)
     large = s > least[..., None] * s.max(-1, keepdims=True)

@@ -8,6 +8,8 @@ A learning rate is a number, or a function of the number of steps made before: c
 step_decay.
 """
 
+from __future__ import annotations
+
 import math
 import sys
 
@@ -17,6 +19,12 @@ from ._renamed import renamed_attribute, renamed_function
 from ._strata import DTypeError, Tensor, UsageError, dtypes
 from .nn.module import new_values
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+
 # Rates.
 
 
@@ -25,7 +33,7 @@ def _warmed(lr, warmup):
     return lambda step: lr(step - warmup) if step >= warmup else lr(0) * (step + 1) / (warmup + 1)
 
 
-def constant(lr, warmup=0):
+def constant(lr: float, warmup: int = 0) -> Callable[[int], float]:
     """After `warmup` steps, over which it grows evenly, always the same."""
     real("constant", "lr", lr, 0)
     return _warmed(lambda step: lr, warmup)
@@ -35,25 +43,25 @@ def _check_way(name, lr, steps, end):
     real(name, "lr", lr, 0), real(name, "end", end, 0), integer(name, "steps", steps, 1)
 
 
-def linear(lr, steps, end=0.0, warmup=0):
+def linear(lr: float, steps: Any, end: float = 0.0, warmup: int = 0) -> Callable[[int], float]:
     """From `lr` to `end` over so many steps, 1 or more, then `end`."""
     _check_way("linear", lr, steps, end)
     return _warmed(lambda step: lr + (end - lr) * min(step / steps, 1), warmup)
 
 
-def cosine(lr, steps, end=0.0, warmup=0):
+def cosine(lr: float, steps: Any, end: float = 0.0, warmup: int = 0) -> Callable[[int], float]:
     """From `lr` to `end` over so many steps, 1 or more, along half a cosine (Loshchilov and Hutter 2017)."""
     _check_way("cosine", lr, steps, end)
     return _warmed(lambda step: end + (lr - end) * (1 + math.cos(math.pi * min(step / steps, 1))) / 2, warmup)
 
 
-def exponential(lr, factor, warmup=0):
+def exponential(lr: float, factor: float, warmup: int = 0) -> Callable[[int], float]:
     """Times `factor` at each step."""
     real("exponential", "lr", lr, 0), real("exponential", "factor", factor, 0)
     return _warmed(lambda step: lr * factor**step, warmup)
 
 
-def step_decay(lr, every, factor=0.1, warmup=0):
+def step_decay(lr: float, every: int, factor: float = 0.1, warmup: int = 0) -> Callable[[int], float]:
     """Times `factor` at each `every`-th step."""
     real("step_decay", "lr", lr, 0), real("step_decay", "factor", factor, 0), integer("step_decay", "every", every, 1)
     return _warmed(lambda step: lr * factor ** (step // every), warmup)
@@ -62,7 +70,7 @@ def step_decay(lr, every, factor=0.1, warmup=0):
 stairs = renamed_function("stairs", step_decay)
 
 
-def clip_grad_norm(parameters, max_norm):
+def clip_grad_norm(parameters: Any, max_norm: float) -> Tensor:
     """Scales the gradients so that their common norm is at most `max_norm`; returns the norm before, a Tensor."""
     real("clip_grad_norm", "max_norm", max_norm, 0)
     grads = [(p, p.grad) for p in _tensors("clip_grad_norm", parameters) if p.grad is not None]
@@ -75,7 +83,7 @@ def clip_grad_norm(parameters, max_norm):
     return norm
 
 
-def clip_grad_value(parameters, max_value):
+def clip_grad_value(parameters: Any, max_value: float) -> None:
     """Keeps each element of the gradients within [-max_value, max_value]."""
     real("clip_grad_value", "max_value", max_value, 0)
     for p in _tensors("clip_grad_value", parameters):
@@ -110,10 +118,10 @@ class Optimizer:
     """The base: a class says which tensors it keeps for each parameter (`slots`), what a step makes of one (`update`),
     and of which numbers beside the learning rate it is made (`numbers`)."""
 
-    slots = ()
+    slots: tuple[str, ...] = ()
     rate = renamed_attribute("rate", "lr")
 
-    def __init__(self, parameters, lr):
+    def __init__(self, parameters: Any, lr: Any) -> None:
         self.parameters = _tensors(type(self).__name__, parameters)
         for i, p in enumerate(self.parameters):
             if not p.requires_grad:
@@ -144,11 +152,11 @@ class Optimizer:
     def _wide(p):
         return "float32" if p.dtype.itemsize < 4 else p.dtype.name
 
-    def update(self, value, grad, state, lr, *numbers):
+    def update(self, value: Any, grad: Any, state: Any, lr: Any, *numbers: Any) -> Any:
         """The new value; puts what it keeps into state. lr and the numbers are tensors of shape (), of value's type."""
         raise NotImplementedError
 
-    def numbers(self):
+    def numbers(self) -> Any:
         """What update takes after the learning rate in this step, which is number self.steps, from 1 on."""
         return []
 
@@ -161,7 +169,7 @@ class Optimizer:
         self.steps += 1
         return [float(lr), *self.numbers()]
 
-    def __call__(self, scale=None, when=None):
+    def __call__(self, scale: Any = None, when: Any = None) -> Any:
         """Makes a step from the gradients that are there, and takes them away; parameters without one stay.
 
         scale: a tensor of shape () that gradients are multiplied with. when: a bool tensor of shape (); where it is
@@ -191,18 +199,18 @@ class Optimizer:
 
     step = __call__
 
-    def zero_grad(self):
+    def zero_grad(self) -> None:
         for p in self.parameters:
             p.grad = None
 
-    def state_dict(self):
+    def state_dict(self) -> dict[str, Any]:
         """Name -> tensor or number: what another of its kind goes on from."""
         return {
             "steps": self.steps,
             **{f"{i}.{name}": t for i, state in enumerate(self.state) for name, t in state.items()},
         }
 
-    def load_state_dict(self, state):
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Goes on from what state_dict() of another of its kind gave. UsageError for other names, ShapeError and
         DTypeError for values that do not fit; nothing is changed then."""
         own, steps = _checked_names(self.state_dict(), state), state["steps"]
@@ -233,13 +241,15 @@ class SGD(Optimizer):
     ahead.
     """
 
-    def __init__(self, parameters, lr=1e-2, momentum=0.0, nesterov=False, weight_decay=0.0):
+    def __init__(
+        self, parameters: Any, lr: Any = 1e-2, momentum: float = 0.0, nesterov: bool = False, weight_decay: float = 0.0
+    ) -> None:
         self._check(momentum=momentum, weight_decay=weight_decay)
         self.momentum, self.nesterov, self.weight_decay = momentum, nesterov, weight_decay
         self.slots = ("momentum",) if momentum else ()
         super().__init__(parameters, lr)
 
-    def update(self, value, grad, state, lr):
+    def update(self, value: Any, grad: Any, state: Any, lr: Any) -> Any:
         if self.weight_decay:
             grad = grad + value * self.weight_decay
         if self.momentum:
@@ -256,7 +266,14 @@ class Adam(Optimizer):
 
     slots = ("mean", "square")
 
-    def __init__(self, parameters, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0):
+    def __init__(
+        self,
+        parameters: Any,
+        lr: Any = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0.0,
+    ) -> None:
         self._check(eps=eps, weight_decay=weight_decay)
         if (
             not isinstance(betas, (tuple, list))
@@ -267,7 +284,7 @@ class Adam(Optimizer):
         self.betas, self.eps, self.weight_decay = tuple(betas), eps, weight_decay
         super().__init__(parameters, lr)
 
-    def numbers(self):
+    def numbers(self) -> Any:
         return [1 - beta**self.steps for beta in self.betas]
 
     def _direction(self, grad, state, first, second):
@@ -275,7 +292,7 @@ class Adam(Optimizer):
             state[name] = state[name] * beta + what * (1 - beta)
         return (state["mean"] / first) / ((state["square"] / second).sqrt() + self.eps)
 
-    def update(self, value, grad, state, lr, *corrections):
+    def update(self, value: Any, grad: Any, state: Any, lr: Any, *corrections: Any) -> Any:
         return (
             value
             - self._direction(grad + value * self.weight_decay if self.weight_decay else grad, state, *corrections) * lr
@@ -285,17 +302,24 @@ class Adam(Optimizer):
 class AdamW(Adam):
     """Adam whose decay goes past the gradient's means: value * (1 - lr * weight_decay) (Loshchilov and Hutter 2019)."""
 
-    def __init__(self, parameters, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=1e-2):
+    def __init__(
+        self,
+        parameters: Any,
+        lr: Any = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 1e-2,
+    ) -> None:
         super().__init__(parameters, lr, betas, eps, weight_decay)
 
-    def update(self, value, grad, state, lr, *corrections):
+    def update(self, value: Any, grad: Any, state: Any, lr: Any, *corrections: Any) -> Any:
         return value * (1 - lr * self.weight_decay) - self._direction(grad, state, *corrections) * lr
 
 
 class Lamb(AdamW):
     """AdamW whose steps are as long, beside the parameter's norm, for each tensor (You et al. 2020, algorithm 2)."""
 
-    def update(self, value, grad, state, lr, *corrections):
+    def update(self, value: Any, grad: Any, state: Any, lr: Any, *corrections: Any) -> Any:
         step = self._direction(grad, state, *corrections) + value * self.weight_decay
         length, of_step = value.square().sum().sqrt(), step.square().sum().sqrt()
         trust = ((length > 0) & (of_step > 0)).where(length / of_step.maximum(1e-30), 1.0)
@@ -309,12 +333,12 @@ class Muon(Optimizer):
 
     slots = ("momentum",)
 
-    def __init__(self, parameters, lr=2e-2, momentum=0.95, weight_decay=0.0):
+    def __init__(self, parameters: Any, lr: Any = 2e-2, momentum: float = 0.95, weight_decay: float = 0.0) -> None:
         self._check(momentum=momentum, weight_decay=weight_decay)
         self.momentum, self.weight_decay = momentum, weight_decay
         super().__init__(parameters, lr)
 
-    def update(self, value, grad, state, lr):
+    def update(self, value: Any, grad: Any, state: Any, lr: Any) -> Any:
         state["momentum"] = m = state["momentum"] * self.momentum + grad
         step = grad + m * self.momentum
         if value.ndim >= 2 and value.size:
@@ -347,7 +371,7 @@ class LossScaler:
     that were not it is times `growth`. scale and good, the steps in a row, are tensors of shape ().
     """
 
-    def __init__(self, scale=2.0**16, growth=2.0, backoff=0.5, every=2000):
+    def __init__(self, scale: Any = 2.0**16, growth: float = 2.0, backoff: float = 0.5, every: int = 2000) -> None:
         (
             real("LossScaler", "scale", scale, 0, 2.0**127, closed=False),
             real("LossScaler", "growth", growth, 1, closed=False),
@@ -357,13 +381,13 @@ class LossScaler:
         self.scale = Tensor(float(scale), dtype="float32").contiguous().realize()
         self.good = Tensor(0, dtype="int32").contiguous().realize()
 
-    def __call__(self, loss):
+    def __call__(self, loss: Tensor) -> Any:
         """The loss times the scale."""
         if not isinstance(loss, Tensor) or not loss.dtype.is_float:
             raise UsageError(f"[LossScaler] the loss is {shown(loss)}: a tensor of floats")
         return loss * self.scale.cast(loss.dtype)
 
-    def step(self, optimizer):
+    def step(self, optimizer: Callable[..., Any]) -> Any:
         """Makes a step of the optimizer, or leaves it out; returns a bool tensor that says whether it was made."""
         if not isinstance(optimizer, Optimizer):
             raise UsageError(
@@ -384,10 +408,10 @@ class LossScaler:
         _strata.realize([self.scale, self.good])
         return finite
 
-    def state_dict(self):
+    def state_dict(self) -> dict[str, Any]:
         return {"scale": self.scale, "good": self.good}
 
-    def load_state_dict(self, state):
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """As an optimiser's."""
         own = _checked_names(self.state_dict(), state)
         for tensor, value in new_values(own, {name: state[name] for name in own}):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from .. import _strata
 from .._checks import integer, real, shown
@@ -124,8 +124,8 @@ def interpolate(
     modes = {"nearest": False, "linear": True, "bilinear": True, "trilinear": True}
     if mode not in modes:
         raise UsageError(f"[interpolate] mode {mode!r}: use nearest or linear")
-    given = size if size is not None else scale_factor
-    each = [*given] if isinstance(given, (list, tuple)) else [given] * axes
+    given: Any = size if size is not None else scale_factor
+    each: list[Any] = [*given] if isinstance(given, (list, tuple)) else [given] * axes
     if len(each) != axes:
         raise UsageError(f"[interpolate] {len(each)} numbers for {axes} axes")
     for i, number in enumerate(each):

@@ -165,8 +165,8 @@ def nanmedian(x: Tensor, axis: Axes = None, keepdims: bool = False) -> Tensor:
         return none
     lines, axes = _lines(x if x.dtype.is_float else x.cast("float32"), axis)
     ordered, count = lines.sort().contiguous(), _counted(lines, -1, True)
-    middle = [ordered.gather(-1, ((count - 1 + more) // 2).maximum(0)).squeeze(-1) for more in (0, 1)]
-    return _kept(_between(*middle, 0.5), x.shape, axes, keepdims)
+    low, high = (ordered.gather(-1, ((count - 1 + more) // 2).maximum(0)).squeeze(-1) for more in (0, 1))
+    return _kept(_between(low, high, 0.5), x.shape, axes, keepdims)
 
 
 def kthvalue(x: Tensor, k: int, axis: int = -1, keepdims: bool = False) -> tuple[Tensor, Tensor]:

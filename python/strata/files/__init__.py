@@ -4,6 +4,8 @@ strata.save("net.safetensors", net.state_dict())
 net.load_state_dict(strata.load("net.safetensors"))
 """
 
+from __future__ import annotations
+
 import math
 import os
 from collections.abc import Mapping
@@ -13,6 +15,13 @@ from .._checks import checked, shown
 from .._files import check_kind, open_regular
 from .._strata import _MOST_AXES, Tensor, Unsupported, UsageError
 from .._written import written
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from .._types import Sizes
 
 
 class Tensors(Mapping):
@@ -24,15 +33,15 @@ class Tensors(Mapping):
     file says. shapes: of all tensors, by name, None where a type that is not known hides it; nothing is read for it.
     """
 
-    def __init__(self, path, rows, metadata, stamp):
+    def __init__(self, path: Any, rows: Any, metadata: Any, stamp: Any) -> None:
         self.path, self._rows, self.metadata = str(path), rows, metadata  # name -> (shape, function that reads it)
         self._stamp = stamp
 
     @property
-    def shapes(self):
+    def shapes(self) -> Any:
         return {name: shape for name, (shape, _) in self._rows.items()}
 
-    def __getitem__(self, name):
+    def __getitem__(self, name: Any) -> Any:
         if name not in self._rows:
             near = [n for n in self._rows if str(name) in n or n in str(name)]
             raise KeyError(
@@ -55,31 +64,31 @@ class Tensors(Mapping):
                 f"or read all tensors before it is written",
             )
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[str]:
         return iter(self._rows)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self._rows)
 
-    def __contains__(self, name):
+    def __contains__(self, name: Any) -> bool:
         return name in self._rows
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<{len(self)} tensors of {self.path}>"
 
 
-def stamp_of(path):
+def stamp_of(path: Any) -> Any:
     """What tells a file from one that takes its place or is written over it."""
     found = os.stat(path)
     check_kind(path, found.st_mode)
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_mode
 
 
-def malformed(path, what):
+def malformed(path: Any, what: Any) -> UsageError:
     return UsageError(f"[load] {path}: {what}")
 
 
-def refusal(path, name, kind, known):
+def refusal(path: Any, name: Any, kind: Any, known: Any) -> Any:
     """What reads a tensor of a type that is not known here."""
 
     def read():
@@ -88,7 +97,7 @@ def refusal(path, name, kind, known):
     return read
 
 
-def bytes_of(path, name, shape, itemsize=1):
+def bytes_of(path: Any, name: Any, shape: Any, itemsize: int = 1) -> Any:
     """Those of a tensor, whose shape is one that tensors have: what a file says may be anything."""
     if len(shape) > _MOST_AXES:
         raise malformed(path, f"'{name}' has {len(shape)} axes; tensors have {_MOST_AXES} at most")
@@ -97,7 +106,7 @@ def bytes_of(path, name, shape, itemsize=1):
     return math.prod(shape) * itemsize
 
 
-def part_of(path, name, start, size):
+def part_of(path: Any, name: Any, start: Any, size: Any) -> Any:
     """Bytes of a file that were there when it was opened."""
     with open_regular(path) as file:
         file.seek(start)
@@ -107,7 +116,7 @@ def part_of(path, name, start, size):
     return content
 
 
-def load(path, device=""):
+def load(path: Any, device: str = "") -> Any:
     """The tensors of a file, as a Mapping that reads each when it is asked for.
 
     The format is told by the name: .safetensors; .npz, .npy; .pt, .pth, .bin; .gguf. Of a PyTorch checkpoint names of
@@ -132,10 +141,11 @@ def load(path, device=""):
     if not path.is_file():
         raise UsageError(f"[load] {path}: there is no such file")
     stamp = stamp_of(path)
-    return Tensors(path, *readers[path.suffix](path, device), stamp)
+    rows, metadata = readers[path.suffix](path, device)
+    return Tensors(path, rows, metadata, stamp)
 
 
-def save(path, tensors, metadata=None):
+def save(path: Any, tensors: Any, metadata: Any = None) -> None:
     """Writes tensors, by name, to .safetensors (any type; metadata: a dict of texts) or .npz. The file is there whole
     or not at all.
     """

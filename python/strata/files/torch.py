@@ -7,6 +7,7 @@ import io
 import pickle
 import re
 import zipfile
+from typing import Any
 
 import numpy as np
 
@@ -165,8 +166,9 @@ class Unpickler(pickle._Unpickler):
         "ADDITEMS",
         "FROZENSET",
     ):
-        dispatch[getattr(pickle, code)[0]] = refused
-    dispatch |= {pickle.BUILD[0]: build, pickle.SETITEM[0]: set_item, pickle.SETITEMS[0]: set_items}
+        dispatch[getattr(pickle, code)[0]] = refused  # type: ignore[assignment]
+    _own: dict[int, Any] = {pickle.BUILD[0]: build, pickle.SETITEM[0]: set_item, pickle.SETITEMS[0]: set_items}
+    dispatch |= _own
 
 
 class Walk:

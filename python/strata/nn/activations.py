@@ -1,5 +1,7 @@
 """Activations as modules, one row each; those with `glu` halve an axis: one half gates the other (Shazeer 2020)."""
 
+from __future__ import annotations
+
 import math
 
 from .._checks import check_all, integer, real
@@ -8,10 +10,19 @@ from .._narrow import rounded_once
 from .._strata import ArgumentError, ShapeError
 from .module import Module
 
-__all__ = []
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .._strata import Tensor
 
 
-def softplus(x):
+__all__ = [
+    "ReLU", "LeakyReLU", "ELU", "SELU", "GELU", "GELUTanh", "SiLU", "Mish", "Softplus", "Softsign", "Sigmoid",
+    "LogSigmoid", "Tanh", "Hardtanh", "Hardsigmoid", "Hardswish", "ReLU6", "Softmax", "LogSoftmax", "GLU", "SwiGLU",
+    "GEGLU", "ReGLU",
+]  # fmt: skip
+
+
+def softplus(x: Tensor) -> Tensor:
     return x.softplus()
 
 
@@ -124,9 +135,38 @@ def _module(name, function, meaning):
     })  # fmt: skip
 
 
+if TYPE_CHECKING:
+
+    class _Activation(Module):
+        def __init__(self, *given: float, **values: float) -> None: ...
+
+    ReLU: type[_Activation]
+    LeakyReLU: type[_Activation]
+    ELU: type[_Activation]
+    SELU: type[_Activation]
+    GELU: type[_Activation]
+    GELUTanh: type[_Activation]
+    SiLU: type[_Activation]
+    Mish: type[_Activation]
+    Softplus: type[_Activation]
+    Softsign: type[_Activation]
+    Sigmoid: type[_Activation]
+    LogSigmoid: type[_Activation]
+    Tanh: type[_Activation]
+    Hardtanh: type[_Activation]
+    Hardsigmoid: type[_Activation]
+    Hardswish: type[_Activation]
+    ReLU6: type[_Activation]
+    Softmax: type[_Activation]
+    LogSoftmax: type[_Activation]
+    GLU: type[_Activation]
+    SwiGLU: type[_Activation]
+    GEGLU: type[_Activation]
+    ReGLU: type[_Activation]
+
+
 for _name, (_function, _meaning) in _ROWS.items():
     globals()[_name] = _module(_name, _function, _meaning)
-    __all__.append(_name)
 
 
 check_all(globals(), __name__)

@@ -1,5 +1,7 @@
 """Attention with several heads, rotary positions, and a cache of keys and values."""
 
+from __future__ import annotations
+
 import math
 from fractions import Fraction
 
@@ -11,6 +13,13 @@ from .._strata import ShapeError, Tensor, UsageError
 from ..functional import scaled_dot_product_attention
 from .layers import Linear
 from .module import Module
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from .._types import DTypeLike
+
 
 _TURN = 2**64
 
@@ -29,7 +38,7 @@ def _angles(positions, pairs, start, base):
     return turns.bitcast("int64").bitwise_right_shift(32).cast("float32") * (2 * math.pi / 2**32)
 
 
-def rotary(x, start=0, base=10000.0):
+def rotary(x: Tensor, start: int = 0, base: float = 10000.0) -> Tensor:
     """Turns pairs of elements of x (..., positions, width) by angles that grow with the position (Su et al. 2021).
 
     Element i of the first half makes a pair with that of the second; the pair turns by position * base^(-2 i / width),
@@ -50,13 +59,14 @@ def rotary(x, start=0, base=10000.0):
 class KVCache:
     """Keys and values of the positions that were seen: (n, heads, positions, width) each."""
 
-    def __init__(self):
-        self.keys = self.values = None
+    def __init__(self) -> None:
+        self.keys: Any = None
+        self.values: Any = None
 
-    def __len__(self):
+    def __len__(self) -> int:
         return 0 if self.keys is None else self.keys.shape[2]
 
-    def extended(self, keys, values):
+    def extended(self, keys: Any, values: Any) -> tuple[Tensor, Tensor]:
         """All keys and values, with those of the positions behind."""
         if self.keys is not None:
             keys, values = _strata.cat([self.keys, keys], 2), _strata.cat([self.values, values], 2)
@@ -73,7 +83,16 @@ class MultiheadAttention(Module):
     queries and keys are turned by `rotary` with that base. causal: position i sees positions up to i.
     """
 
-    def __init__(self, embed_dim, num_heads, num_kv_heads=None, causal=False, rope=None, bias=True, dtype="float32"):
+    def __init__(
+        self,
+        embed_dim: int,
+        num_heads: int,
+        num_kv_heads: int | None = None,
+        causal: bool = False,
+        rope: Any = None,
+        bias: bool = True,
+        dtype: DTypeLike = "float32",
+    ) -> None:
         name = "MultiheadAttention"
         embed_dim, num_heads = integer(name, "embed_dim", embed_dim, 1), integer(name, "num_heads", num_heads, 1)
         num_kv_heads = num_heads if num_kv_heads is None else integer(name, "num_kv_heads", num_kv_heads, 1)
@@ -91,7 +110,7 @@ class MultiheadAttention(Module):
         self.value = Linear(embed_dim, num_kv_heads * of_head, bias, dtype)
         self.out = Linear(embed_dim, embed_dim, bias, dtype)
 
-    def forward(self, x, memory=None, mask=None, cache=None):
+    def forward(self, x: Tensor, memory: Tensor | None = None, mask: Tensor | None = None, cache: Any = None) -> Any:
         """memory (n, m, embed_dim): where keys and values come from, x by default. mask as in
         scaled_dot_product_attention.
 

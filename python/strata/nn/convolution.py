@@ -1,5 +1,7 @@
 """Convolutions and pooling as layers: (n, channels, sizes) of one to three axes."""
 
+from __future__ import annotations
+
 import math
 
 from .._checks import check_all, integer
@@ -8,6 +10,13 @@ from ..functional import avg_pool, conv, conv_transpose, max_pool
 from . import init
 from .layers import parameter
 from .module import Module
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from .._strata import Tensor
+    from .._types import Sizes
 
 
 def _each(value, axes):
@@ -127,10 +136,10 @@ class ConvTranspose3d(_ConvolutionTransposed):
 class MaxPool(Module):
     """functional.max_pool: `kernel_size` has a number for each of the last axes, (2, 2) for images."""
 
-    def __init__(self, kernel_size, stride=None, padding=0, dilation=1):
+    def __init__(self, kernel_size: Sizes, stride: Any = None, padding: Any = 0, dilation: Sizes = 1) -> None:
         self.kernel_size, self.stride, self.padding, self.dilation = kernel_size, stride, padding, dilation
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Any:
         return max_pool(x, self.kernel_size, self.stride, self.padding, self.dilation)
 
     def _describes(self):
@@ -140,7 +149,9 @@ class MaxPool(Module):
 class AvgPool(Module):
     """functional.avg_pool: `kernel_size` has a number for each of the last axes."""
 
-    def __init__(self, kernel_size, stride=None, padding=0, count_include_pad=True):
+    def __init__(
+        self, kernel_size: Sizes, stride: Any = None, padding: Any = 0, count_include_pad: bool = True
+    ) -> None:
         self.kernel_size, self.stride, self.padding, self.count_include_pad = (
             kernel_size,
             stride,
@@ -148,7 +159,7 @@ class AvgPool(Module):
             count_include_pad,
         )
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Any:
         return avg_pool(x, self.kernel_size, self.stride, self.padding, self.count_include_pad)
 
     def _describes(self):

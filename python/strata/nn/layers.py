@@ -1,5 +1,7 @@
 """Layers without state of their own kind: linear maps, tables, dropout, sequences."""
 
+from __future__ import annotations
+
 import math
 
 from .._checks import called, check_all, integer, shown
@@ -9,8 +11,15 @@ from . import init
 from .functional import dropout
 from .module import Module
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
-def parameter(value):
+    from .._strata import Tensor
+    from .._types import DTypeLike
+
+
+def parameter(value: Any) -> Tensor:
     """A tensor in memory of its own that requires a gradient."""
     return value.contiguous().realize().requires_grad_()
 
@@ -21,7 +30,7 @@ class Linear(Module):
     weight (out_features, in_features) and bias (out_features,) start uniform within 1 / sqrt(in_features).
     """
 
-    def __init__(self, in_features, out_features, bias=True, dtype="float32"):
+    def __init__(self, in_features: int, out_features: int, bias: bool = True, dtype: DTypeLike = "float32") -> None:
         in_features, out_features = (
             integer("Linear", "in_features", in_features),
             integer("Linear", "out_features", out_features),
@@ -30,7 +39,7 @@ class Linear(Module):
         self.weight = parameter(init.uniform((out_features, in_features), -bound, bound, dtype))
         self.bias = parameter(init.uniform((out_features,), -bound, bound, dtype)) if bias else None
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Any:
         return linear(x, self.weight, self.bias)
 
     def _describes(self):
@@ -42,14 +51,14 @@ class Embedding(Module):
     starts normal.
     """
 
-    def __init__(self, num_embeddings, embedding_dim, dtype="float32"):
+    def __init__(self, num_embeddings: int, embedding_dim: int, dtype: DTypeLike = "float32") -> None:
         shape = (
             integer("Embedding", "num_embeddings", num_embeddings),
             integer("Embedding", "embedding_dim", embedding_dim),
         )
         self.weight = parameter(init.normal(shape, dtype=dtype))
 
-    def forward(self, ids):
+    def forward(self, ids: Tensor) -> Any:
         return embedding(ids, self.weight)
 
     def _describes(self):
@@ -59,12 +68,12 @@ class Embedding(Module):
 class Dropout(Module):
     """In training each element becomes 0 with probability p, and the others are divided by 1 - p; else x itself."""
 
-    def __init__(self, p=0.5):
+    def __init__(self, p: Any = 0.5) -> None:
         if not 0 <= p <= 1:
             raise UsageError(f"[Dropout] the probability {p} is not between 0 and 1")
         self.p = p
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Any:
         return dropout(x, self.p, self.training)
 
     def _describes(self):
@@ -74,21 +83,21 @@ class Dropout(Module):
 class Flatten(Module):
     """(n, ...) -> (n, the rest as one axis)."""
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Any:
         return x.flatten(1)
 
 
 class Identity(Module):
     """x itself."""
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Any:
         return x
 
 
 class Sequential(Module):
     """Calls modules and functions of one tensor one after the other."""
 
-    def __init__(self, *layers):
+    def __init__(self, *layers: Any) -> None:
         for layer in layers:
             if not callable(layer):
                 raise UsageError(
@@ -97,15 +106,15 @@ class Sequential(Module):
                 )
         self.layers = list(layers)
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Any:
         for layer in self.layers:
             x = called("Sequential", layer, (x,))
         return x
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.layers)
 
-    def __getitem__(self, i):
+    def __getitem__(self, i: Any) -> Any:
         return Sequential(*self.layers[i]) if isinstance(i, slice) else self.layers[i]
 
 

@@ -4,6 +4,8 @@ Targets broadcast to no other shape than the predictions' own: a ShapeError says
 mistake trains to nothing.
 """
 
+from __future__ import annotations
+
 import math
 
 from .. import _strata
@@ -13,6 +15,14 @@ from .._narrow import rounded_once as _rounded_once
 from .._strata import ShapeError, Tensor, UsageError
 from ..functional import cross_entropy as _cross_entropy
 from .activations import softplus as _softplus
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from .._types import Reduction
+
 
 _TINY = 1e-12
 
@@ -35,31 +45,31 @@ def _cross_of_logits(x, target):
     return above.where(x * (1 - target), -x * target) + above.where(-x, x).exp().log1p()
 
 
-def l1(x, target, reduction="mean"):
+def l1(x: Tensor, target: Tensor, reduction: Reduction = "mean") -> Tensor:
     """|x - target|."""
     _alike("l1", x, target)
     return _reduced((x - target).abs(), reduction)
 
 
-def mse(x, target, reduction="mean"):
+def mse(x: Tensor, target: Tensor, reduction: Reduction = "mean") -> Tensor:
     """(x - target)^2."""
     _alike("mse", x, target)
     return _reduced((x - target).square(), reduction)
 
 
-def huber(x, target, delta=1.0, reduction="mean"):
+def huber(x: Tensor, target: Tensor, delta: float = 1.0, reduction: Reduction = "mean") -> Tensor:
     """d^2 / 2 of the difference d up to delta, delta * (|d| - delta / 2) above."""
     _alike("huber", x, target)
     d = (x - target).abs()
     return _reduced((d <= delta).where(d.square() * 0.5, (d - 0.5 * delta) * delta), reduction)
 
 
-def smooth_l1(x, target, beta=1.0, reduction="mean"):
+def smooth_l1(x: Tensor, target: Tensor, beta: float = 1.0, reduction: Reduction = "mean") -> Tensor:
     """huber with delta = beta, divided by beta."""
     return huber(x, target, beta, reduction) / beta
 
 
-def log_cosh(x, target, reduction="mean"):
+def log_cosh(x: Tensor, target: Tensor, reduction: Reduction = "mean") -> Tensor:
     """log(cosh(x - target)), without overflow."""
     _alike("log_cosh", x, target)
     d = x - target
@@ -69,7 +79,9 @@ def log_cosh(x, target, reduction="mean"):
     return _reduced(is_near.where(by_square, d.abs() - math.log(2)), reduction)
 
 
-def cross_entropy(logits, target, label_smoothing=0.0, reduction="mean"):
+def cross_entropy(
+    logits: Tensor, target: Tensor, label_smoothing: float = 0.0, reduction: Reduction = "mean"
+) -> Tensor:
     """-log_softmax(logits)[target]: logits (n, classes, ...) or (classes,), target integers (n, ...) or (). A negative
     class counts from the last one, as an index does. A target whose class has all but an ulp of the probability costs
     exactly 0, as in PyTorch.
@@ -83,7 +95,7 @@ def cross_entropy(logits, target, label_smoothing=0.0, reduction="mean"):
     return hard * (1 - label_smoothing) + spread * label_smoothing
 
 
-def nll(log_probabilities, target, reduction="mean"):
+def nll(log_probabilities: Tensor, target: Tensor, reduction: Reduction = "mean") -> Tensor:
     """-log_probabilities[target]: (n, classes), target integers (n,)."""
     if log_probabilities.ndim != 2 or target.shape != log_probabilities.shape[:1]:
         raise ShapeError(f"[nll] shapes {log_probabilities.shape} and {target.shape}: it takes (n, classes) and (n,)")
@@ -101,26 +113,26 @@ def _binary_cross(x, target):
     return -(target * yes + (1 - target) * no), back
 
 
-def binary_cross_entropy(x, target, reduction="mean"):
+def binary_cross_entropy(x: Tensor, target: Tensor, reduction: Reduction = "mean") -> Tensor:
     """-(target log x + (1 - target) log(1 - x)) of probabilities x; logarithms not below -100, as in PyTorch."""
     _alike("binary_cross_entropy", x, target)
     return _reduced(_binary_cross(x, target), reduction)
 
 
-def binary_cross_entropy_with_logits(x, target, reduction="mean"):
+def binary_cross_entropy_with_logits(x: Tensor, target: Tensor, reduction: Reduction = "mean") -> Tensor:
     """binary_cross_entropy of sigmoid(x), without overflow."""
     _alike("binary_cross_entropy_with_logits", x, target)
     return _reduced(_cross_of_logits(x, target), reduction)
 
 
-def focal(x, target, gamma=2.0, reduction="mean"):
+def focal(x: Tensor, target: Tensor, gamma: float = 2.0, reduction: Reduction = "mean") -> Tensor:
     """binary_cross_entropy_with_logits times (1 - p)^gamma, p what is given to the right answer (Lin et al. 2017)."""
     _alike("focal", x, target)
     wrong = x.sigmoid() * (1 - target) + (-x).sigmoid() * target
     return _reduced(_cross_of_logits(x, target) * wrong**gamma, reduction)
 
 
-def kl_div(log_probabilities, target, reduction="mean"):
+def kl_div(log_probabilities: Tensor, target: Tensor, reduction: Reduction = "mean") -> Tensor:
     """target * (log target - log_probabilities) of probabilities `target`; 0 where they are 0."""
     _alike("kl_div", log_probabilities, target)
     seen = target > 0
@@ -128,44 +140,46 @@ def kl_div(log_probabilities, target, reduction="mean"):
     return _reduced(seen.where(target * apart, 0.0), reduction)
 
 
-def poisson_nll(x, target, reduction="mean"):
+def poisson_nll(x: Tensor, target: Tensor, reduction: Reduction = "mean") -> Tensor:
     """exp(x) - target * x of logarithms x of rates."""
     _alike("poisson_nll", x, target)
     return _reduced(x.exp() - target * x, reduction)
 
 
-def gaussian_nll(x, target, variance, eps=1e-6, reduction="mean"):
+def gaussian_nll(
+    x: Tensor, target: Tensor, variance: Tensor, eps: float = 1e-6, reduction: Reduction = "mean"
+) -> Tensor:
     """(log v + (x - target)^2 / v) / 2 with v the variance, not below eps."""
     _alike("gaussian_nll", x, target, variance)
     v = variance.maximum(eps)
     return _reduced((v.log() + (x - target).square() / v) * 0.5, reduction)
 
 
-def hinge(x, target, margin=1.0, reduction="mean"):
+def hinge(x: Tensor, target: Tensor, margin: float = 1.0, reduction: Reduction = "mean") -> Tensor:
     """max(0, margin - target * x) of targets -1 and 1."""
     _alike("hinge", x, target)
     return _reduced((margin - target * x).relu(), reduction)
 
 
-def squared_hinge(x, target, margin=1.0, reduction="mean"):
+def squared_hinge(x: Tensor, target: Tensor, margin: float = 1.0, reduction: Reduction = "mean") -> Tensor:
     """The square of hinge's elements."""
     _alike("squared_hinge", x, target)
     return _reduced((margin - target * x).relu().square(), reduction)
 
 
-def soft_margin(x, target, reduction="mean"):
+def soft_margin(x: Tensor, target: Tensor, reduction: Reduction = "mean") -> Tensor:
     """log(1 + exp(-target * x)) of targets -1 and 1."""
     _alike("soft_margin", x, target)
     return _reduced(_softplus(-(target * x)), reduction)
 
 
-def margin_ranking(a, b, target, margin=0.0, reduction="mean"):
+def margin_ranking(a: Tensor, b: Any, target: Tensor, margin: float = 0.0, reduction: Reduction = "mean") -> Tensor:
     """max(0, margin - target * (a - b)): target 1 wants a above b, -1 below."""
     _alike("margin_ranking", a, b, target)
     return _reduced((margin - target * (a - b)).relu(), reduction)
 
 
-def cosine_similarity(a, b, axis=-1, eps=1e-8):
+def cosine_similarity(a: Tensor, b: Any, axis: int = -1, eps: float = 1e-8) -> Tensor:
     """a . b / (|a| |b|) along an axis; norms are not taken below eps."""
     _alike("cosine_similarity", a, b)
     norms = _strata._root_of(a.square().sum(axis), 2).maximum(eps) * _strata._root_of(b.square().sum(axis), 2).maximum(
@@ -174,14 +188,16 @@ def cosine_similarity(a, b, axis=-1, eps=1e-8):
     return (a * b).sum(axis) / norms
 
 
-def cosine_embedding(a, b, target, margin=0.0, reduction="mean"):
+def cosine_embedding(a: Tensor, b: Any, target: Tensor, margin: float = 0.0, reduction: Reduction = "mean") -> Tensor:
     """1 - cosine of rows of (n, width) where the target is 1, max(0, cosine - margin) where it is -1."""
     cosine = cosine_similarity(a, b)
     _alike("cosine_embedding", cosine, target)
     return _reduced((target > 0).where(1 - cosine, (cosine - margin).relu()), reduction)
 
 
-def triplet_margin(anchor, positive, negative, margin=1.0, reduction="mean"):
+def triplet_margin(
+    anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, reduction: Reduction = "mean"
+) -> Tensor:
     """max(0, |anchor - positive| - |anchor - negative| + margin) of rows."""
     _alike("triplet_margin", anchor, positive, negative)
 
@@ -191,7 +207,14 @@ def triplet_margin(anchor, positive, negative, margin=1.0, reduction="mean"):
     return _reduced((distance(anchor, positive) - distance(anchor, negative) + margin).relu(), reduction)
 
 
-def ctc(log_probabilities, targets, input_lengths, target_lengths, blank=0, reduction="mean"):
+def ctc(
+    log_probabilities: Tensor,
+    targets: Tensor,
+    input_lengths: Sequence[int] | Tensor,
+    target_lengths: Any,
+    blank: int = 0,
+    reduction: Reduction = "mean",
+) -> Tensor:
     """Connectionist temporal classification (Graves et al. 2006): -log of the sum over all alignments.
 
     log_probabilities (steps, n, classes); targets (n, most labels) of integers; lengths are lists of n ints. mean

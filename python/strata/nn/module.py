@@ -1,13 +1,22 @@
 """Module: what has parameters, may hold others of its kind, and is called."""
 
+from __future__ import annotations
+
 import reprlib
 
 from .._checks import check_all
 from .._derivatives import no_grad
 from .._strata import DType, ShapeError, Tensor, UsageError, _become as become, devices
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import Any
 
-def new_values(own, state):
+    from .._types import DTypeLike
+
+
+def new_values(own: Any, state: Any) -> list[tuple[Tensor, Any]]:
     """(tensor, the value that it is to get) of each name of a state; ShapeError, DTypeError for one that does not
     fit.
     """
@@ -20,7 +29,7 @@ def new_values(own, state):
     return found
 
 
-def by_name(pairs, what):
+def by_name(pairs: Any, what: Any) -> dict[str, Any]:
     """A dict of them; UsageError for two of one name."""
     found = {}
     for name, value in pairs:
@@ -42,10 +51,10 @@ class Module:
 
     training = True
 
-    def forward(self, *inputs, **named):
+    def forward(self, *inputs: Any, **named: Any) -> Any:
         raise UsageError(f"{type(self).__name__} has no forward(): write what a call of it does")
 
-    def __call__(self, *inputs, **named):
+    def __call__(self, *inputs: Any, **named: Any) -> Any:
         return self.forward(*inputs, **named)
 
     def _parts(self):
@@ -63,7 +72,7 @@ class Module:
             elif isinstance(value, dict):
                 pending += reversed([(f"{name}.{k}", v) for k, v in value.items()])
 
-    def named_modules(self, prefix=""):
+    def named_modules(self, prefix: str = "") -> Iterator[tuple[str, Module]]:
         """(dotted name, module) of this one, whose name is the prefix, and of all below it, each once."""
         seen, pending = set(), [(prefix, self)]
         while pending:
@@ -76,7 +85,7 @@ class Module:
                 [(f"{name}.{part}" if name else part, m) for part, m in module._parts() if isinstance(m, Module)]
             )
 
-    def modules(self):
+    def modules(self) -> list[Module]:
         return [module for _, module in self.named_modules()]
 
     def _tensors(self):
@@ -87,20 +96,20 @@ class Module:
                     seen.add(id(value))
                     yield (f"{prefix}.{name}" if prefix else name), value
 
-    def named_parameters(self):
+    def named_parameters(self) -> list[tuple[str, Tensor]]:
         """(dotted name, tensor) of each parameter, those that are shared once."""
         return [(name, t) for name, t in self._tensors() if t.requires_grad]
 
-    def parameters(self):
+    def parameters(self) -> list[Tensor]:
         return [t for _, t in self.named_parameters()]
 
-    def state_dict(self):
+    def state_dict(self) -> dict[str, Any]:
         """Dotted name -> tensor, of parameters and everything else that is to be saved. UsageError where two have one
         name.
         """
         return by_name(self._tensors(), "state_dict")
 
-    def load_state_dict(self, state, strict=True):
+    def load_state_dict(self, state: Mapping[str, Any], strict: bool = True) -> None:
         """Gives the tensors other values, by name. strict: every name is there, and no other; UsageError names what is
         not.
 
@@ -119,33 +128,33 @@ class Module:
         for tensor, value in new_values(own, {n: state[n] for n in own if n in state}):
             tensor.assign(value)
 
-    def train(self, mode=True):
+    def train(self, mode: bool = True) -> Any:
         """As for training (Dropout drops, BatchNorm uses the batch), or not; returns the module."""
         for module in self.modules():
             module.training = mode
         return self
 
-    def eval(self):
+    def eval(self) -> Any:
         return self.train(False)
 
-    def children(self):
+    def children(self) -> list[Module]:
         """The modules right below this one, in the order of attributes."""
         return [m for _, m in self._parts() if isinstance(m, Module)]
 
-    def apply(self, function):
+    def apply(self, function: Any) -> Any:
         """Calls function(module) for each module below this one and then for this one; returns the module."""
         for module in reversed(self.modules()):
             function(module)
         return self
 
-    def requires_grad_(self, requires_grad=True):
+    def requires_grad_(self, requires_grad: bool = True) -> Any:
         """All tensors of floats are parameters, or none is; returns the module."""
         for _, t in self._tensors():
             if t.dtype.is_float:
                 t.requires_grad_(requires_grad)
         return self
 
-    def to(self, dtype=None, device=None):
+    def to(self, dtype: DTypeLike | None = None, device: str | None = None) -> Any:
         """Casts the tensors of floats to a type of floats, moves all tensors to a device; returns the module.
         to("emu:gfx942") and to(tensor) work too. Tensors stay the same objects, so that an optimiser made before goes
         on with them."""
@@ -163,16 +172,16 @@ class Module:
                     become(t, value)
         return self
 
-    def half(self):
+    def half(self) -> Any:
         return self.to("float16")
 
-    def bfloat16(self):
+    def bfloat16(self) -> Tensor:
         return self.to("bfloat16")
 
-    def float(self):
+    def float(self) -> Any:
         return self.to("float32")
 
-    def double(self):
+    def double(self) -> Any:
         return self.to("float64")
 
     def __getattr__(self, name):
@@ -182,16 +191,16 @@ class Module:
 
         return _words.attribute_of_module(self, name)
 
-    def zero_grad(self):
+    def zero_grad(self) -> None:
         for parameter in self.parameters():
-            parameter.grad = None
+            parameter.grad = None  # type: ignore[misc]  # None is the one value that it takes
 
     def _describes(self):
         """What its line in repr says between the parentheses."""
         return ""
 
     @reprlib.recursive_repr()
-    def __repr__(self):
+    def __repr__(self) -> str:
         parts = [(name, repr(m).replace("\n", "\n  ")) for name, m in self._parts() if isinstance(m, Module)]
         if not parts:
             return f"{type(self).__name__}({self._describes()})"

@@ -1,5 +1,7 @@
 """Normalisation: to mean 0 and variance 1 over some axes, then * weight + bias where there are such."""
 
+from __future__ import annotations
+
 import math
 
 from .._checks import check_all, integer, real
@@ -9,11 +11,24 @@ from ..functional import layernorm, rmsnorm
 from .layers import parameter
 from .module import Module
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from .._types import DTypeLike, Sizes
+
 
 class LayerNorm(Module):
     """Over the last axes, whose sizes are `normalized_shape` (an int for one)."""
 
-    def __init__(self, normalized_shape, eps=1e-5, elementwise_affine=True, bias=True, dtype="float32"):
+    def __init__(
+        self,
+        normalized_shape: Sizes,
+        eps: float = 1e-5,
+        elementwise_affine: bool = True,
+        bias: bool = True,
+        dtype: DTypeLike = "float32",
+    ) -> None:
         sizes = normalized_shape if isinstance(normalized_shape, (tuple, list)) else (normalized_shape,)
         self.normalized_shape, self.eps = (
             tuple(integer("LayerNorm", "a size of normalized_shape", n) for n in sizes),
@@ -26,7 +41,7 @@ class LayerNorm(Module):
         self.weight = parameter(Tensor.ones(self.normalized_shape, dtype=dtype)) if elementwise_affine else None
         self.bias = parameter(Tensor.zeros(self.normalized_shape, dtype=dtype)) if elementwise_affine and bias else None
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Any:
         if x.shape[-len(self.normalized_shape) :] != self.normalized_shape:
             raise ShapeError(f"[LayerNorm] of {self.normalized_shape} for a tensor of shape {x.shape}")
         return layernorm(x, len(self.normalized_shape), self.weight, self.bias, self.eps)
@@ -40,14 +55,16 @@ class RMSNorm(Module):
     2019).
     """
 
-    def __init__(self, normalized_shape, eps=1e-6, elementwise_affine=True, dtype="float32"):
+    def __init__(
+        self, normalized_shape: Sizes, eps: float = 1e-6, elementwise_affine: bool = True, dtype: DTypeLike = "float32"
+    ) -> None:
         self.normalized_shape, self.eps = (
             integer("RMSNorm", "normalized_shape", normalized_shape),
             real("RMSNorm", "eps", eps, 0),
         )
         self.weight = parameter(Tensor.ones(normalized_shape, dtype=dtype)) if elementwise_affine else None
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Any:
         if x.shape[-1:] != (self.normalized_shape,):
             raise ShapeError(f"[RMSNorm] of {self.normalized_shape} for a tensor of shape {x.shape}")
         return rmsnorm(x, self.weight, self.eps)
@@ -92,7 +109,9 @@ class _OfChannels(Module):
 class GroupNorm(_OfChannels):
     """Over groups of neighbouring channels of each sample of (n, num_channels, ...) (Wu and He 2018)."""
 
-    def __init__(self, num_groups, num_channels, eps=1e-5, affine=True, dtype="float32"):
+    def __init__(
+        self, num_groups: int, num_channels: int, eps: float = 1e-5, affine: bool = True, dtype: DTypeLike = "float32"
+    ) -> None:
         num_groups, num_channels = (
             integer("GroupNorm", "num_groups", num_groups, 1),
             integer("GroupNorm", "num_channels", num_channels),
@@ -103,7 +122,7 @@ class GroupNorm(_OfChannels):
         self.num_groups = num_groups
 
     @rounded_once
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Any:
         self._check(x)
         of_groups = x.reshape(x.shape[0], self.num_groups, math.prod(x.shape[1:]) // self.num_groups)
         return self._scaled(_normalised(of_groups, -1, self.eps).reshape(x.shape))
@@ -115,11 +134,13 @@ class GroupNorm(_OfChannels):
 class InstanceNorm(_OfChannels):
     """Over each channel of each sample of (n, num_features, ...)."""
 
-    def __init__(self, num_features, eps=1e-5, affine=False, dtype="float32"):
+    def __init__(
+        self, num_features: int, eps: float = 1e-5, affine: bool = False, dtype: DTypeLike = "float32"
+    ) -> None:
         super().__init__(num_features, eps, affine, dtype)
 
     @rounded_once
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Any:
         self._check(x)
         return self._scaled(_normalised(x, tuple(range(2, x.ndim)), self.eps))
 
@@ -131,14 +152,21 @@ class BatchNorm(_OfChannels):
     variance as that of a sample, divided by n - 1); otherwise by the running ones.
     """
 
-    def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=True, dtype="float32"):
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float = 0.1,
+        affine: bool = True,
+        dtype: DTypeLike = "float32",
+    ) -> None:
         super().__init__(num_features, eps, affine, dtype)
         self.momentum = real("BatchNorm", "momentum", momentum, 0, 1)
         self.running_mean = Tensor.zeros(num_features, dtype=dtype).contiguous().realize()
         self.running_var = Tensor.ones(num_features, dtype=dtype).contiguous().realize()
 
     @rounded_once
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Any:
         self._check(x)
         if not self.training:
             scale = self._along(x, (self.running_var + self.eps).rsqrt())

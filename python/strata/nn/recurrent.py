@@ -1,5 +1,7 @@
 """GRU and LSTM over (n, steps, input_size), one layer; gates and their order are PyTorch's."""
 
+from __future__ import annotations
+
 import math
 
 from .. import _strata
@@ -10,6 +12,10 @@ from ..functional import linear
 from . import init
 from .layers import parameter
 from .module import Module
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class _Recurrent(Module):
@@ -71,7 +77,7 @@ class GRU(_Recurrent):
 
     gates = 3
 
-    def forward(self, x, state=None):
+    def forward(self, x: Tensor, state: Any = None) -> Any:
         @rounded_once
         def step(given, kept, state):
             reset, update = (given[0] + kept[0]).sigmoid(), (given[1] + kept[1]).sigmoid()
@@ -89,7 +95,7 @@ class LSTM(_Recurrent):
 
     gates = 4
 
-    def forward(self, x, state=None):
+    def forward(self, x: Tensor, state: Any = None) -> Any:
         @rounded_once
         def step(given, kept, state):
             take, keep, new, show = (g + k for g, k in zip(given, kept))

@@ -9,6 +9,8 @@ all). What a model computes of shapes alone is computed on the host when it is c
 which strata.jit takes too.
 """
 
+from __future__ import annotations
+
 import os
 
 from .._files import open_regular
@@ -18,10 +20,15 @@ from .graph import Graph, kind_of, package
 from .operators import OPERATORS
 from .values import NARROW, Declared, Narrow, Scope, to_tensor, type_name
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
 __all__ = ["Model", "load"]
 
 
-def load(model, device=""):
+def load(model: Any, device: str = "") -> Any:
     """A Model of a file's name, of its bytes, or of an onnx.ModelProto.
 
     Unsupported names all operators of it that are not there, with the types of layers that need them; UsageError for
@@ -60,7 +67,7 @@ class Model:
     tensors, or NumPy's arrays of integers, by name; who changes one changes the model.
     """
 
-    def __init__(self, model, device=""):
+    def __init__(self, model: Any, device: str = "") -> None:
         if not model.graph.output:
             raise UsageError("[onnx] this is no model: it has no outputs")
         if model.functions:
@@ -82,11 +89,11 @@ class Model:
         sizes = row.type.tensor_type.shape.dim
         return tuple(d.dim_value if d.HasField("dim_value") else d.dim_param or None for d in sizes)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         inputs = ", ".join(f"{n} {s}" for n, s in self.inputs.items())
         return f"<Model of {len(self._graph.steps)} nodes: {inputs} -> {', '.join(self.outputs)}>"
 
-    def __call__(self, *given, **named):
+    def __call__(self, *given: Any, **named: Any) -> Any:
         """The output, or a tuple of them. Inputs are tensors or what Tensor takes, of any sizes that the model's
         operators take; lists of them for sequences, None for optional ones. Types of 2 and 4 bits are values in int8,
         uint8 and float16."""

@@ -1,8 +1,17 @@
 """Activations by torch's names. `inplace=True` stores the result in input; the names that end in _ always do."""
 
+from __future__ import annotations
+
 from ..._strata import Tensor, UsageError
 from .. import activations as _own
 from ._shared import rounded_once, stored
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ..._types import DTypeLike
+
 
 __all__ = [
     "celu", "celu_", "elu", "elu_", "gelu", "glu", "gumbel_softmax", "hardshrink", "hardsigmoid", "hardswish",
@@ -12,49 +21,49 @@ __all__ = [
 ]  # fmt: skip
 
 
-def relu(input, inplace=False):
+def relu(input: Tensor, inplace: bool = False) -> Tensor:
     """max(x, 0)."""
     return stored(input, input.relu(), inplace)
 
 
-def relu6(input, inplace=False):
+def relu6(input: Tensor, inplace: bool = False) -> Tensor:
     """x kept within [0, 6]."""
     return stored(input, _own.ReLU6()(input), inplace)
 
 
-def hardtanh(input, min_val=-1.0, max_val=1.0, inplace=False):
+def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
     """x kept within [min_val, max_val]."""
     if min_val > max_val:
         raise UsageError(f"[hardtanh] min_val {min_val} is above max_val {max_val}")
     return stored(input, _own.Hardtanh(min_val, max_val)(input), inplace)
 
 
-def hardsigmoid(input, inplace=False):
+def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
     """(x + 3) / 6 kept within [0, 1]."""
     return stored(input, rounded_once(_own.Hardsigmoid())(input), inplace)
 
 
-def hardswish(input, inplace=False):
+def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
     """x * hardsigmoid(x)."""
     return stored(input, rounded_once(_own.Hardswish())(input), inplace)
 
 
-def leaky_relu(input, negative_slope=0.01, inplace=False):
+def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
     """x, or negative_slope * x below 0."""
     return stored(input, rounded_once(_own.LeakyReLU(negative_slope))(input), inplace)
 
 
-def elu(input, alpha=1.0, inplace=False):
+def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """x, or alpha * (exp(x) - 1) below 0."""
     return stored(input, rounded_once(_own.ELU(alpha=alpha))(input), inplace)
 
 
-def selu(input, inplace=False):
+def selu(input: Tensor, inplace: bool = False) -> Tensor:
     """The self-normalising elu."""
     return stored(input, rounded_once(_own.SELU())(input), inplace)
 
 
-def celu(input, alpha=1.0, inplace=False):
+def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """x, or alpha * (exp(x / alpha) - 1) below 0."""
     if alpha == 0:
         raise UsageError("[celu] alpha is 0: x is divided by it")
@@ -66,22 +75,24 @@ def _celu(x, alpha):
     return (x > 0).where(x, (x > 0).where(0, x / alpha).expm1() * alpha)
 
 
-def mish(input, inplace=False):
+def mish(input: Tensor, inplace: bool = False) -> Tensor:
     """x * tanh(softplus(x))."""
     return stored(input, rounded_once(_own.Mish())(input), inplace)
 
 
-def silu(input, inplace=False):
+def silu(input: Tensor, inplace: bool = False) -> Tensor:
     """x * sigmoid(x)."""
     return stored(input, input.silu(), inplace)
 
 
-def threshold(input, threshold, value, inplace=False):
+def threshold(input: Tensor, threshold: float, value: Any, inplace: bool = False) -> Tensor:
     """x where it is above threshold, else value."""
     return stored(input, (input <= threshold).where(value, input), inplace)
 
 
-def rrelu(input, lower=1.0 / 8, upper=1.0 / 3, training=False, inplace=False):
+def rrelu(
+    input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, inplace: bool = False
+) -> Tensor:
     """x, or below 0 x times a slope: in training a random one from [lower, upper] for each element, else their mean."""
     if lower > upper:
         raise UsageError(f"[rrelu] lower {lower} is above upper {upper}")
@@ -113,48 +124,48 @@ relu_, hardtanh_, leaky_relu_, elu_, selu_, celu_, rrelu_, threshold_ = map(
 )
 
 
-def sigmoid(input):
+def sigmoid(input: Tensor) -> Tensor:
     """1 / (1 + exp(-x))."""
     return input.sigmoid()
 
 
-def tanh(input):
+def tanh(input: Tensor) -> Tensor:
     """Hyperbolic tangent."""
     return input.tanh()
 
 
-def logsigmoid(input):
+def logsigmoid(input: Tensor) -> Tensor:
     """log(sigmoid(x)), without overflow."""
     return rounded_once(_own.LogSigmoid())(input)
 
 
-def gelu(input, approximate="none"):
+def gelu(input: Tensor, approximate: str = "none") -> Tensor:
     """x * Phi(x); by tanh where approximate is 'tanh'."""
     if approximate not in ("none", "tanh"):
         raise UsageError(f"[gelu] approximate '{approximate}': use none or tanh")
     return input.gelu_tanh() if approximate == "tanh" else input.gelu()
 
 
-def glu(input, dim=-1):
+def glu(input: Tensor, dim: Any = -1) -> Tensor:
     """a * sigmoid(b) of the halves a, b of an axis."""
     return rounded_once(_own.GLU(axis=dim))(input)
 
 
 @rounded_once
-def softplus(input, beta=1, threshold=20):
+def softplus(input: Tensor, beta: float = 1, threshold: float = 20) -> Tensor:
     """log(1 + exp(beta * x)) / beta; x itself where beta * x is above threshold."""
     scaled = input * beta
     soft = _own.softplus(scaled)
     return (scaled > threshold).where(input, soft if beta == 1 else soft / beta)
 
 
-def softsign(input):
+def softsign(input: Tensor) -> Tensor:
     """x / (1 + |x|)."""
     return rounded_once(_own.Softsign())(input)
 
 
 @rounded_once
-def tanhshrink(input):
+def tanhshrink(input: Tensor) -> Tensor:
     """x - tanh(x)."""
     return input - input.tanh()
 
@@ -165,19 +176,19 @@ def _not_negative(name, lambd):
 
 
 @rounded_once
-def softshrink(input, lambd=0.5):
+def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """x moved by lambd towards 0, and 0 where |x| is at most lambd."""
     _not_negative("softshrink", lambd)
     return (input > lambd).where(input - lambd, (input < -lambd).where(input + lambd, input.isnan().where(input, 0)))
 
 
-def hardshrink(input, lambd=0.5):
+def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """x, and 0 where |x| is at most lambd."""
     return ((input >= -lambd) & (input <= lambd)).where(0, input)
 
 
 @rounded_once
-def prelu(input, weight):
+def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """x, or weight * x below 0: weight of one element, or one for each channel, which is axis 1."""
     if weight.size != 1 and (weight.ndim != 1 or input.ndim < 2 or weight.size != input.shape[1]):
         raise UsageError(
@@ -192,7 +203,7 @@ def _axis(x, dim):
     return dim if dim is not None else 0 if x.ndim in (0, 1, 3) else 1
 
 
-def softmax(input, dim=None, _stacklevel=3, dtype=None):
+def softmax(input: Tensor, dim: Any = None, _stacklevel: int = 3, dtype: DTypeLike | None = None) -> Tensor:
     """exp(x) / sum(exp(x)) along an axis, of input cast to dtype first. No dim: 0 of at most one or of three axes, else
     1.
     """
@@ -200,19 +211,19 @@ def softmax(input, dim=None, _stacklevel=3, dtype=None):
     return x.softmax(_axis(x, dim))
 
 
-def softmin(input, dim=None, _stacklevel=3, dtype=None):
+def softmin(input: Tensor, dim: Any = None, _stacklevel: int = 3, dtype: DTypeLike | None = None) -> Tensor:
     """softmax of -x."""
     return softmax(-input, dim, dtype=dtype)
 
 
-def log_softmax(input, dim=None, _stacklevel=3, dtype=None):
+def log_softmax(input: Tensor, dim: Any = None, _stacklevel: int = 3, dtype: DTypeLike | None = None) -> Tensor:
     """log(softmax(x)) along an axis, as softmax takes it."""
     x = input if dtype is None else input.cast(dtype)
     return x.log_softmax(_axis(x, dim))
 
 
 @rounded_once
-def gumbel_softmax(logits, tau=1, hard=False, eps=1e-10, dim=-1):
+def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: Any = -1) -> Tensor:
     """softmax((logits + Gumbel noise) / tau); hard: 1 at the largest and 0 elsewhere, with the gradient of the soft
     one. eps is not used.
     """

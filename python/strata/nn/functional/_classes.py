@@ -1,5 +1,7 @@
 """Losses over classes by torch's names: classes are axis 1 of (n, classes, ...), or axis 0 of (classes,)."""
 
+from __future__ import annotations
+
 import math
 
 from ..._strata import DTypeError, ShapeError, Tensor, UsageError
@@ -7,6 +9,12 @@ from ...functional import cross_entropy as _picked, linear
 from .. import losses as _own
 from ._activations import logsigmoid
 from ._shared import reduced, rounded_once
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
 
 __all__ = [
     "cross_entropy",
@@ -47,8 +55,15 @@ def _mean_of(losses, counted, weights, reduction):
 
 @rounded_once
 def cross_entropy(
-    input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean", label_smoothing=0.0
-):
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    ignore_index: int = -100,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
+) -> Tensor:
     """-log_softmax(input) at the target: input (n, classes, ...) or (classes,), target integers (n, ...) or (), or
     probabilities of input's shape.
 
@@ -87,17 +102,17 @@ def _of_probabilities(x, target, axis, along, reduction, label_smoothing):
 
 @rounded_once
 def linear_cross_entropy(
-    input,
-    linear_weight,
-    target,
+    input: Tensor,
+    linear_weight: Any,
+    target: Tensor,
     *,
-    linear_bias=None,
-    weight=None,
-    reduction="mean",
-    ignore_index=None,
-    label_smoothing=0.0,
-    options=None,
-):
+    linear_bias: Any = None,
+    weight: Tensor | None = None,
+    reduction: str = "mean",
+    ignore_index: int | None = None,
+    label_smoothing: float = 0.0,
+    options: Any = None,
+) -> Tensor:
     """cross_entropy(linear(input, linear_weight, linear_bias), target): input (n, in) or (in,). options: None."""
     if options is not None:
         raise UsageError("[linear_cross_entropy] options: the schedule decides here; leave it out")
@@ -113,7 +128,15 @@ def linear_cross_entropy(
 
 
 @rounded_once
-def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"):
+def nll_loss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    ignore_index: int = -100,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
     """-input at the target, times the weight of its class: input (n, classes, ...) or (classes,), target integers (n,
     ...) or (). The mean is by weight.
     """
@@ -137,7 +160,15 @@ def _lengths(given):
 
 
 @rounded_once
-def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reduction="mean", zero_infinity=False):
+def ctc_loss(
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Sequence[int] | Tensor,
+    target_lengths: Any,
+    blank: int = 0,
+    reduction: str = "mean",
+    zero_infinity: bool = False,
+) -> Tensor:
     """Connectionist temporal classification: log_probs (steps, n, classes) or (steps, classes), targets (n, most
     labels) or all labels behind one another.
 
@@ -167,7 +198,16 @@ def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reducti
 
 
 @rounded_once
-def multi_margin_loss(input, target, p=1, margin=1.0, weight=None, size_average=None, reduce=None, reduction="mean"):
+def multi_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    p: Any = 1,
+    margin: float = 1.0,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
     """The mean over other classes of max(0, margin - x[target] + x)^p, times the weight of the target's class: input
     (n, classes) or (classes,).
     """
@@ -184,7 +224,9 @@ def multi_margin_loss(input, target, p=1, margin=1.0, weight=None, size_average=
 
 
 @rounded_once
-def multilabel_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
+def multilabel_margin_loss(
+    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
+) -> Tensor:
     """sum(max(0, 1 - (x[right] - x[other]))) / classes over all right and other classes; a row of target lists the
     right ones, up to a -1.
     """
@@ -202,7 +244,14 @@ def multilabel_margin_loss(input, target, size_average=None, reduce=None, reduct
 
 
 @rounded_once
-def multilabel_soft_margin_loss(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
+def multilabel_soft_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
     """The mean over classes, the last axis, of binary_cross_entropy_with_logits, times weight (classes,)."""
     loss = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
     return reduced((loss if weight is None else loss * weight).mean(-1), reduction, size_average, reduce)

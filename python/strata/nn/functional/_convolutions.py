@@ -1,13 +1,23 @@
 """Convolutions by torch's arguments: (n, channels, sizes) of one to three sizes, or one of them without n."""
 
+from __future__ import annotations
+
 from ... import functional as _own
 from ..._strata import ShapeError, UsageError
 from ._shared import each, rounded_once
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from ..._strata import Tensor
+
+
 __all__ = [f"{kind}{n}d" for kind in ("conv", "conv_transpose") for n in (1, 2, 3)] + ["conv_tbc"]
 
 
-def batched(name, axes, function, x):
+def batched(name: str, axes: int, function: Callable[[Tensor], Any], x: Tensor) -> Any:
     """function(x) of x with n, which is taken away again where x has none."""
     if x.ndim not in (axes + 1, axes + 2):
         raise ShapeError(f"[{name}] shape {x.shape}: it takes (n, channels, {axes} sizes), or one of them without n")
@@ -101,6 +111,6 @@ conv_transpose1d, conv_transpose2d, conv_transpose3d = map(_conv_transpose, (1, 
 
 
 @rounded_once
-def conv_tbc(input, weight, bias, pad=0):
+def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:
     """conv1d of input (steps, n, in) with weight (window, in, out) and bias (out,)."""
     return conv1d(input.permute(1, 2, 0), weight.permute(2, 1, 0), bias, padding=pad).permute(2, 0, 1)

@@ -1,7 +1,14 @@
 """The dropout family: single elements, or whole channels, left out at random. Draws follow strata.manual_seed."""
 
+from __future__ import annotations
+
 from ..._strata import ShapeError, Tensor, UsageError
 from ._shared import rounded_once, stored
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 __all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d", "feature_alpha_dropout"]
 
@@ -21,7 +28,7 @@ def _dropped(x, p, shape):
     return kept.where(x / (1 - p), 0)
 
 
-def dropout(input, p=0.5, training=True, inplace=False):
+def dropout(input: Tensor, p: Any = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Each element 0 with probability p, the others divided by 1 - p; input itself where not in training."""
     _checked("dropout", p)
     return stored(input, _dropped(input, p, input.shape), inplace) if training and p else input
@@ -63,7 +70,7 @@ def _self_normalised(x, p, shape):
     return kept.where(x, _SATURATED) * a - a * _SATURATED * p
 
 
-def alpha_dropout(input, p=0.5, training=False, inplace=False):
+def alpha_dropout(input: Tensor, p: Any = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """Each element what selu tends to with probability p, then all scaled and moved so that mean 0 and variance 1
     stay.
     """
@@ -71,7 +78,7 @@ def alpha_dropout(input, p=0.5, training=False, inplace=False):
     return stored(input, _self_normalised(input, p, input.shape), inplace) if training and p else input
 
 
-def feature_alpha_dropout(input, p=0.5, training=False, inplace=False):
+def feature_alpha_dropout(input: Tensor, p: Any = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """alpha_dropout of whole channels of (n, channels, ...)."""
     _checked("feature_alpha_dropout", p)
     if input.ndim < 2:

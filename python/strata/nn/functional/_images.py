@@ -1,5 +1,7 @@
 """Pixels moved by torch's names: channels into space and back, patches, sampling at places of a grid."""
 
+from __future__ import annotations
+
 import math
 
 from ... import functional as _own
@@ -7,6 +9,13 @@ from ..._strata import ShapeError, Tensor, UsageError, stack
 from ._convolutions import batched
 from ._resize import _CUBIC
 from ._shared import each, listed, rounded_once, taken
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ..._types import Sizes
+
 
 __all__ = [
     "affine_grid",
@@ -21,7 +30,7 @@ __all__ = [
 ]
 
 
-def pad(input, pad, mode="constant", value=None):
+def pad(input: Tensor, pad: list[int] | tuple[int, ...], mode: str = "constant", value: Any = None) -> Tensor:
     """By pairs (before, after) for the last axes, the last one first; numbers below 0 take away. mode: constant, filled
     with value (0), reflect, replicate or circular.
     """
@@ -36,9 +45,9 @@ def pad(input, pad, mode="constant", value=None):
         raise UsageError(f"[pad] {tuple(pad)} goes more than once around the sizes of shape {input.shape}")
     from ... import _namespace
 
-    grown = _namespace.pad(
-        input, [tuple(max(n, 0) for n in pair) for pair in pairs], mode, 0 if value is None else value
-    )
+    widths: Any = [tuple(max(n, 0) for n in pair) for pair in pairs]
+    kind: Any = mode
+    grown = _namespace.pad(input, widths, kind, 0 if value is None else value)
     if all(n >= 0 for n in pad):
         return grown
     bounds = [(max(-a, 0), n - max(-b, 0)) for n, (a, b) in zip(grown.shape, pairs)]
@@ -47,9 +56,9 @@ def pad(input, pad, mode="constant", value=None):
     return grown.shrink(bounds)
 
 
-def pixel_shuffle(input, upscale_factor):
+def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     """(..., channels * r^2, height, width) -> (..., channels, height * r, width * r)."""
-    r, *rest = upscale_factor, *input.shape
+    r, rest = upscale_factor, [*input.shape]
     if len(rest) < 3 or r < 1 or rest[-3] % (r * r):
         raise ShapeError(
             f"[pixel_shuffle] shape {input.shape} by {r}: the channels, axis -3, are no multiple of {r * r}"
@@ -59,9 +68,9 @@ def pixel_shuffle(input, upscale_factor):
     return x.permute(0, 1, 4, 2, 5, 3).reshape(*lead, channels // (r * r), height * r, width * r)
 
 
-def pixel_unshuffle(input, downscale_factor):
+def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     """(..., channels, height * r, width * r) -> (..., channels * r^2, height, width)."""
-    r, *rest = downscale_factor, *input.shape
+    r, rest = downscale_factor, [*input.shape]
     if len(rest) < 3 or r < 1 or rest[-1] % r or rest[-2] % r:
         raise ShapeError(
             f"[pixel_unshuffle] shape {input.shape} by {r}: height and width, the last axes, are no multiples of it"
@@ -71,7 +80,7 @@ def pixel_unshuffle(input, downscale_factor):
     return x.permute(0, 1, 3, 5, 2, 4).reshape(*lead, channels * r * r, height // r, width // r)
 
 
-def channel_shuffle(input, groups):
+def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     """(n, channels, sizes): the first channels of all groups, then the second ones, ..."""
     if input.ndim < 3 or groups < 1 or input.shape[1] % groups:
         raise ShapeError(
@@ -82,15 +91,15 @@ def channel_shuffle(input, groups):
     return input.reshape(n, groups, channels // groups, *sizes).transpose(1, 2).reshape(input.shape)
 
 
-def native_channel_shuffle(input, groups):
+def native_channel_shuffle(input: Tensor, groups: int) -> Tensor:
     """channel_shuffle."""
     return channel_shuffle(input, groups)
 
 
-def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
+def unfold(input: Tensor, kernel_size: Sizes, dilation: Sizes = 1, padding: Any = 0, stride: Any = 1) -> Tensor:
     """Patches of (n, channels, height, width), or of one without n, as columns: (n, channels * window, places)."""
     window, apart, around, steps = (
-        each("unfold", *pair, 2)
+        each("unfold", *pair, 2)  # type: ignore[call-arg]
         for pair in (("kernel_size", kernel_size), ("dilation", dilation), ("padding", padding), ("stride", stride))
     )
 
@@ -105,12 +114,14 @@ def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
 
 
 @rounded_once
-def fold(input, output_size, kernel_size, dilation=1, padding=0, stride=1):
+def fold(
+    input: Tensor, output_size: Any, kernel_size: Sizes, dilation: Sizes = 1, padding: Any = 0, stride: Any = 1
+) -> Tensor:
     """Columns (n, channels * window, places), or those of one, added up where unfold takes them from: (n, channels,
     *output_size).
     """
     sizes, window, apart, around, steps = (
-        each("fold", *pair, 2)
+        each("fold", *pair, 2)  # type: ignore[call-arg]
         for pair in (
             ("output_size", output_size),
             ("kernel_size", kernel_size),
@@ -142,7 +153,7 @@ def fold(input, output_size, kernel_size, dilation=1, padding=0, stride=1):
     return x if input.ndim == 3 else x.squeeze(0)
 
 
-def affine_grid(theta, size, align_corners=None):
+def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> Tensor:
     """Places for grid_sample that affine maps theta (n, 2, 3) or (n, 3, 4) give: size (n, channels, sizes) -> (n,
     sizes, 2 or 3).
     """
@@ -226,7 +237,9 @@ def _weight(x):
     return (x < 1).where(near, far)
 
 
-def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corners=None):
+def grid_sample(
+    input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mode: str = "zeros", align_corners: bool | None = None
+) -> Tensor:
     """input (n, channels, sizes) at places of grid (n, places, 2 or 3), x first, from -1 to 1: (n, channels, places).
 
     mode: bilinear, nearest, or bicubic for two sizes. padding_mode: what stands outside: zeros, border, reflection.

@@ -2,6 +2,8 @@
 for reduction.
 """
 
+from __future__ import annotations
+
 import math
 
 from ..._checks import called, shown
@@ -10,6 +12,11 @@ from .. import losses as _own
 from ._activations import logsigmoid
 from ._distances import cosine_similarity, pairwise_distance
 from ._shared import reduced, rounded_once
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 __all__ = [
     "binary_cross_entropy", "binary_cross_entropy_with_logits", "cosine_embedding_loss", "gaussian_nll_loss",
@@ -33,19 +40,40 @@ def _mean_by_weight(name, loss, weight, reduction, size_average, reduce):
 
 
 @rounded_once
-def l1_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
+def l1_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    weight: Tensor | None = None,
+) -> Tensor:
     """|x - target|; the mean is by weight where there is one."""
     return _mean_by_weight("l1_loss", _own.l1(input, target, "none"), weight, reduction, size_average, reduce)
 
 
 @rounded_once
-def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
+def mse_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    weight: Tensor | None = None,
+) -> Tensor:
     """(x - target)^2; the mean is by weight where there is one."""
     return _mean_by_weight("mse_loss", _own.mse(input, target, "none"), weight, reduction, size_average, reduce)
 
 
 @rounded_once
-def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mean", beta=1.0):
+def smooth_l1_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    beta: float = 1.0,
+) -> Tensor:
     """d^2 / (2 beta) of the difference d up to beta, |d| - beta / 2 above; |d| where beta is 0."""
     if beta < 0:
         raise UsageError(f"[smooth_l1_loss] beta {beta} is below 0")
@@ -54,7 +82,9 @@ def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mea
 
 
 @rounded_once
-def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
+def huber_loss(
+    input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Tensor | None = None
+) -> Tensor:
     """d^2 / 2 of the difference d up to delta, delta * (|d| - delta / 2) above, times weight."""
     if delta <= 0:
         raise UsageError(f"[huber_loss] delta {delta} is not above 0")
@@ -62,7 +92,14 @@ def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
 
 
 @rounded_once
-def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
+def binary_cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
     """-(target log x + (1 - target) log(1 - x)) of probabilities x, times weight, which broadcasts; logarithms not
     below -100.
     """
@@ -72,8 +109,14 @@ def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=N
 
 @rounded_once
 def binary_cross_entropy_with_logits(
-    input, target, weight=None, size_average=None, reduce=None, reduction="mean", pos_weight=None
-):
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    pos_weight: Tensor | None = None,
+) -> Tensor:
     """binary_cross_entropy of sigmoid(x), without overflow. pos_weight broadcasts, and multiplies the part of
     target.
     """
@@ -84,7 +127,14 @@ def binary_cross_entropy_with_logits(
 
 
 @rounded_once
-def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_target=False):
+def kl_div(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    log_target: bool = False,
+) -> Tensor:
     """target * (log target - input) of logarithms `input` and probabilities `target`, or of their logarithms where
     log_target.
 
@@ -98,8 +148,15 @@ def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_
 
 @rounded_once
 def poisson_nll_loss(
-    input, target, log_input=True, full=False, size_average=None, eps=1e-8, reduce=None, reduction="mean"
-):
+    input: Tensor,
+    target: Tensor,
+    log_input: bool = True,
+    full: bool = False,
+    size_average: bool | None = None,
+    eps: float = 1e-8,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
     """exp(x) - target * x of logarithms of rates, or x - target * log(x + eps) of rates. full: with Stirling's term for
     targets above 1.
     """
@@ -111,7 +168,9 @@ def poisson_nll_loss(
 
 
 @rounded_once
-def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"):
+def gaussian_nll_loss(
+    input: Tensor, target: Tensor, var: Tensor, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
+) -> Tensor:
     """(log v + (x - target)^2 / v) / 2 with v the variance, not below eps: a number, of x's shape, or one for each row.
     full: with log(2 pi) / 2.
     """
@@ -126,7 +185,14 @@ def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"
 
 
 @rounded_once
-def hinge_embedding_loss(input, target, margin=1.0, size_average=None, reduce=None, reduction="mean"):
+def hinge_embedding_loss(
+    input: Tensor,
+    target: Tensor,
+    margin: float = 1.0,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
     """x where target is 1, max(0, margin - x) where it is -1."""
     return reduced(
         (target != 1).where((margin - input).relu(), 0) + (target != -1).where(input, 0),
@@ -137,13 +203,23 @@ def hinge_embedding_loss(input, target, margin=1.0, size_average=None, reduce=No
 
 
 @rounded_once
-def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
+def soft_margin_loss(
+    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
+) -> Tensor:
     """log(1 + exp(-target * x)) of targets -1 and 1."""
     return reduced(_own.soft_margin(input, target, "none"), reduction, size_average, reduce)
 
 
 @rounded_once
-def margin_ranking_loss(input1, input2, target, margin=0, size_average=None, reduce=None, reduction="mean"):
+def margin_ranking_loss(
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
+    margin: float = 0,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
     """max(0, margin - target * (input1 - input2)): target 1 wants input1 above, -1 below. The three broadcast."""
     if not input1.ndim == input2.ndim == target.ndim:
         raise ShapeError(
@@ -153,7 +229,15 @@ def margin_ranking_loss(input1, input2, target, margin=0, size_average=None, red
 
 
 @rounded_once
-def cosine_embedding_loss(input1, input2, target, margin=0, size_average=None, reduce=None, reduction="mean"):
+def cosine_embedding_loss(
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
+    margin: float = 0,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
     """1 - cosine of rows of (n, width) where target (n,) is 1, max(0, cosine - margin) where it is -1; or of one row,
     target ().
     """
@@ -169,8 +253,17 @@ def cosine_embedding_loss(input1, input2, target, margin=0, size_average=None, r
 
 @rounded_once
 def triplet_margin_loss(
-    anchor, positive, negative, margin=1.0, p=2, eps=1e-6, swap=False, size_average=None, reduce=None, reduction="mean"
-):
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    margin: float = 1.0,
+    p: Any = 2,
+    eps: float = 1e-6,
+    swap: bool = False,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
     """max(0, |anchor - positive| - |anchor - negative| + margin) of rows. swap: the nearer of anchor and positive to
     negative counts.
     """
@@ -191,8 +284,15 @@ def _distance_of(function, a, b):
 
 @rounded_once
 def triplet_margin_with_distance_loss(
-    anchor, positive, negative, *, distance_function=None, margin=1.0, swap=False, reduction="mean"
-):
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    *,
+    distance_function: Any = None,
+    margin: float = 1.0,
+    swap: bool = False,
+    reduction: str = "mean",
+) -> Tensor:
     """triplet_margin_loss by a distance of one's own: distance_function(rows, rows); pairwise_distance by default."""
 
     def distance(a, b):

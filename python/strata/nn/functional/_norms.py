@@ -1,11 +1,21 @@
 """Normalisation by torch's arguments. Narrow floats are computed as float32; the result has input's type."""
 
+from __future__ import annotations
+
 import math
 
 from ... import functional as _own
 from ..._strata import ShapeError, UsageError
 from ._pools import avg_pool1d
 from ._shared import rounded, widened
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ..._strata import Tensor
+    from ..._types import Sizes
+
 
 __all__ = ["batch_norm", "group_norm", "instance_norm", "layer_norm", "local_response_norm", "rms_norm"]
 
@@ -35,7 +45,16 @@ def _statistics(wide, axes):
     return mean, (wide - mean).square().mean(axes, keepdims=True)
 
 
-def batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
+def batch_norm(
+    input: Tensor,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    training: bool = False,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Tensor:
     """Over all axes but the channels of (n, channels, ...), then * weight + bias (channels,).
 
     training: by the batch's mean and variance, which are mixed into the running ones with weight momentum; else by the
@@ -57,8 +76,15 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
 
 
 def instance_norm(
-    input, running_mean=None, running_var=None, weight=None, bias=None, use_input_stats=True, momentum=0.1, eps=1e-5
-):
+    input: Tensor,
+    running_mean: Tensor | None = None,
+    running_var: Tensor | None = None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    use_input_stats: bool = True,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Tensor:
     """Over each channel of each sample of (n, channels, sizes), then * weight + bias (channels,).
 
     use_input_stats: by the sample's mean and variance, whose means over n are mixed into the running ones; else by the
@@ -79,7 +105,9 @@ def instance_norm(
     return rounded(_scaled((wide - mean) * (var + eps).rsqrt(), weight, bias), input.dtype)
 
 
-def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5):
+def group_norm(
+    input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
+) -> Tensor:
     """Over groups of neighbouring channels of each sample of (n, channels, ...), then * weight + bias (channels,)."""
     weight, bias = _channels("group_norm", input, (weight, bias))
     if num_groups < 1 or input.shape[1] % num_groups:
@@ -99,12 +127,14 @@ def _last_axes(name, x, normalized_shape, *given):
     return len(shape)
 
 
-def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
+def layer_norm(
+    input: Tensor, normalized_shape: Sizes, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
+) -> Tensor:
     """Over the last axes, whose sizes are normalized_shape, then * weight + bias of that shape."""
     return _own.layernorm(input, _last_axes("layer_norm", input, normalized_shape, weight, bias), weight, bias, eps)
 
 
-def rms_norm(input, normalized_shape, weight=None, eps=None):
+def rms_norm(input: Tensor, normalized_shape: Sizes, weight: Tensor | None = None, eps: float | None = None) -> Tensor:
     """x / sqrt(mean(x^2) + eps) over the last axes, whose sizes are normalized_shape, then * weight. eps: that of
     input's type by default.
     """
@@ -116,7 +146,7 @@ def rms_norm(input, normalized_shape, weight=None, eps=None):
     return rounded(y if weight is None else y * widened(weight), input.dtype)
 
 
-def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):
+def local_response_norm(input: Tensor, size: Any, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:
     """x / (k + alpha * mean(x^2 of `size` neighbouring channels))^beta of (n, channels, sizes), zeros beside the
     channels.
     """

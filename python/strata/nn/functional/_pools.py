@@ -142,7 +142,10 @@ def _avg_pool(axes):
     def of(input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override):
         if divisor_override == 0:
             raise UsageError(f"[avg_pool{axes}d] divisor_override is 0")
-        placed = lambda x: _Windows(f"avg_pool{axes}d", x.shape[2:], kernel_size, stride, padding, 1, ceil_mode)  # noqa: E731
+
+        def placed(x):
+            return _Windows(f"avg_pool{axes}d", x.shape[2:], kernel_size, stride, padding, 1, ceil_mode)
+
         return batched(
             f"avg_pool{axes}d", axes, lambda x: _averaged(x, placed(x), count_include_pad, divisor_override), input
         )
@@ -154,7 +157,7 @@ def _avg_pool(axes):
 
     else:
 
-        def avg_pool(
+        def avg_pool(  # type: ignore[misc]  # torch's form for one axis has no divisor_override
             input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None
         ):
             return of(input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
@@ -341,12 +344,15 @@ def _fractional_max_pool(axes):
     return _named(name, pool, meaning), _named(f"{name}_with_indices", with_indices, meaning)
 
 
-for _n in _SIZES:
-    for _made in (
-        _max_pool(_n),
-        _adaptive_max_pool(_n),
-        (_avg_pool(_n), _adaptive_avg_pool(_n), _lp_pool(_n), _max_unpool(_n)),
-    ):
-        globals().update({_function.__name__: _function for _function in _made})
-for _function in (*_fractional_max_pool(2), *_fractional_max_pool(3)):
-    globals()[_function.__name__] = _function
+max_pool1d, max_pool1d_with_indices = _max_pool(1)
+max_pool2d, max_pool2d_with_indices = _max_pool(2)
+max_pool3d, max_pool3d_with_indices = _max_pool(3)
+adaptive_max_pool1d, adaptive_max_pool1d_with_indices = _adaptive_max_pool(1)
+adaptive_max_pool2d, adaptive_max_pool2d_with_indices = _adaptive_max_pool(2)
+adaptive_max_pool3d, adaptive_max_pool3d_with_indices = _adaptive_max_pool(3)
+fractional_max_pool2d, fractional_max_pool2d_with_indices = _fractional_max_pool(2)
+fractional_max_pool3d, fractional_max_pool3d_with_indices = _fractional_max_pool(3)
+avg_pool1d, avg_pool2d, avg_pool3d = map(_avg_pool, _SIZES)
+adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d = map(_adaptive_avg_pool, _SIZES)
+lp_pool1d, lp_pool2d, lp_pool3d = map(_lp_pool, _SIZES)
+max_unpool1d, max_unpool2d, max_unpool3d = map(_max_unpool, _SIZES)

@@ -2,6 +2,8 @@
 works out which.
 """
 
+from __future__ import annotations
+
 import functools
 import math
 
@@ -9,6 +11,12 @@ from ..._checks import shown
 from ..._strata import DTypeError, ShapeError, Tensor, UsageError
 from ._pools import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
 from ._shared import MOST_LISTED, rounded_once, taken
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
 
 __all__ = ["interpolate", "upsample", "upsample_bilinear", "upsample_nearest"]
 
@@ -125,14 +133,14 @@ def _sizes(x, size, scale_factor, recompute):
 
 
 def interpolate(
-    input,
-    size=None,
-    scale_factor=None,
-    mode="nearest",
-    align_corners=None,
-    recompute_scale_factor=None,
-    antialias=False,
-):
+    input: Tensor,
+    size: Any = None,
+    scale_factor: float | Sequence[float] | None = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+    recompute_scale_factor: bool | None = None,
+    antialias: bool = False,
+) -> Tensor:
     """(n, channels, sizes) resized, to size or by scale_factor: one number or one a size.
 
     mode: nearest, nearest-exact and area for one to three sizes, linear for one, bilinear and bicubic for two,
@@ -162,16 +170,22 @@ def interpolate(
     return _resized(input, sizes, scales, mode, bool(align_corners), antialias)
 
 
-def upsample(input, size=None, scale_factor=None, mode="nearest", align_corners=None):
+def upsample(
+    input: Tensor,
+    size: Any = None,
+    scale_factor: float | Sequence[float] | None = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+) -> Tensor:
     """interpolate."""
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
-def upsample_nearest(input, size=None, scale_factor=None):
+def upsample_nearest(input: Tensor, size: Any = None, scale_factor: float | Sequence[float] | None = None) -> Tensor:
     """interpolate by the nearest element."""
     return interpolate(input, size, scale_factor, "nearest")
 
 
-def upsample_bilinear(input, size=None, scale_factor=None):
+def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: float | Sequence[float] | None = None) -> Tensor:
     """interpolate by mode bilinear, with align_corners."""
     return interpolate(input, size, scale_factor, "bilinear", align_corners=True)

@@ -1,16 +1,25 @@
 """Linear maps and rows of tables, by torch's arguments."""
 
+from __future__ import annotations
+
 import math
 
 from ... import functional as _own
 from ..._strata import ShapeError, Tensor, UsageError, cat, stack
 from ._shared import rounded_once
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ..._types import DTypeLike
+
+
 __all__ = ["bilinear", "embedding", "embedding_bag", "grouped_mm", "linear", "one_hot"]
 
 
 @rounded_once
-def linear(input, weight, bias=None):
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """x (..., in) @ weight (out, in)^T + bias (out,); a weight (in,) gives (...)."""
     if weight.ndim == 1:
         out = _own.linear(input, weight.unsqueeze(0)).squeeze(-1)
@@ -19,7 +28,7 @@ def linear(input, weight, bias=None):
 
 
 @rounded_once
-def bilinear(input1, input2, weight, bias=None):
+def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """input1 (..., in1), weight (out, in1, in2), input2 (..., in2) -> (..., out): x1 @ weight[i] @ x2 for each i, plus
     bias (out,).
     """
@@ -39,7 +48,14 @@ def bilinear(input1, input2, weight, bias=None):
     return y if bias is None else y + bias
 
 
-def grouped_mm(mat_a, mat_b, *, offs=None, bias=None, out_dtype=None):
+def grouped_mm(
+    mat_a: Tensor,
+    mat_b: Tensor,
+    *,
+    offs: Tensor | None = None,
+    bias: Tensor | None = None,
+    out_dtype: DTypeLike | None = None,
+) -> Tensor:
     """Products of groups: (groups, n, k) @ (groups, k, m), or groups that offs (groups,), where each ends, makes of an
     axis.
 
@@ -71,7 +87,7 @@ def grouped_mm(mat_a, mat_b, *, offs=None, bias=None, out_dtype=None):
     return out if out_dtype is None else out.cast(out_dtype)
 
 
-def one_hot(tensor, num_classes=-1):
+def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     """Integers of any shape -> shape + (num_classes,): 1 at the index, 0 elsewhere. -1: one class more than the
     largest, which computes.
     """
@@ -118,7 +134,15 @@ def _looked_up(name, ids, weight, padding_idx, max_norm, norm_type, scale_grad_b
     return rows.detach() + share - share.detach()
 
 
-def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False):
+def embedding(
+    input: Tensor,
+    weight: Tensor,
+    padding_idx: Any = None,
+    max_norm: float | None = None,
+    norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
+) -> Tensor:
     """Rows of weight (entries, width) by integer ids: shape + (width,).
 
     padding_idx: no gradient arrives at this row. max_norm: rows that are used and of a larger norm are shortened, in
@@ -145,18 +169,18 @@ def _bags(ids, offsets, include_last_offset):
 
 
 def embedding_bag(
-    input,
-    weight,
-    offsets=None,
-    max_norm=None,
-    norm_type=2,
-    scale_grad_by_freq=False,
-    mode="mean",
-    sparse=False,
-    per_sample_weights=None,
-    include_last_offset=False,
-    padding_idx=None,
-):
+    input: Tensor,
+    weight: Tensor,
+    offsets: Tensor | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2,
+    scale_grad_by_freq: bool = False,
+    mode: str = "mean",
+    sparse: bool = False,
+    per_sample_weights: Tensor | None = None,
+    include_last_offset: bool = False,
+    padding_idx: Any = None,
+) -> Tensor:
     """The sum, mean or largest elements of rows of weight, a bag each: ids (bags, n), or (n,) with offsets (bags,)
     where each begins.
 
