@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "strata/codegen/compile/compile.h"
+#include "strata/codegen/signature/parameters.h"
+#include "strata/codegen/toolchain/options.h"
 #include "strata/core/support/file.h"
 #include "strata/ops/build_p.h"
 #include "strata/runtime/kernel_call.h"

@@ -5,7 +5,7 @@
 #include <variant>
 #include <vector>
 
-#include "strata/codegen/compile/compiled.h"
+#include "strata/codegen/driver/compiled.h"
 #include "strata/providers/hip_api.h"
 
 namespace strata::runtime {

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <map>
 
-#include "strata/codegen/compile/compile_kernel.h"
-#include "strata/codegen/compile/route.h"
+#include "strata/codegen/driver/compile_kernel.h"
+#include "strata/codegen/driver/route.h"
 #include "strata/codegen/schedule/named_storage.h"
 #include "strata/core/support/settings.h"
 #include "strata/runtime/device.h"

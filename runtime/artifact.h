@@ -1,8 +1,8 @@
 #pragma once
 #include <vector>
 
-#include "strata/codegen/compile/compile_kernel.h"
-#include "strata/codegen/compile/compiled.h"
+#include "strata/codegen/driver/compile_kernel.h"
+#include "strata/codegen/driver/compiled.h"
 #include "strata/codegen/target/target.h"
 #include "strata/core/uop/uop.h"
 #include "strata/runtime/custom.h"

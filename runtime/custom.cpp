@@ -1,7 +1,7 @@
 #include "strata/runtime/custom.h"
 
-#include "strata/codegen/compile/compile.h"
-#include "strata/codegen/compile/compile_kernel.h"
+#include "strata/codegen/driver/compile.h"
+#include "strata/codegen/driver/compile_kernel.h"
 #include "strata/runtime/context_p.h"
 
 namespace strata::runtime {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "strata/asm/object/code_object.h"
-#include "strata/codegen/compile/compiled.h"
+#include "strata/codegen/driver/compiled.h"
 #include "strata/codegen/kernel/kernel.h"
 #include "strata/codegen/render/hip_source.h"
 #include "strata/core/support/mutex.h"

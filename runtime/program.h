@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "strata/codegen/compile/compiled.h"
+#include "strata/codegen/driver/compiled.h"
 #include "strata/codegen/target/target.h"
 #include "strata/runtime/buffer.h"
 #include "strata/runtime/custom.h"

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <list>
 
-#include "strata/codegen/compile/compile.h"
-#include "strata/codegen/compile/compile_kernel.h"
+#include "strata/codegen/driver/compile.h"
+#include "strata/codegen/driver/compile_kernel.h"
 #include "strata/codegen/kernel/scalar_parameters.h"
 #include "strata/codegen/kernel/signature.h"
 #include "strata/core/support/build_id.h"

@@ -4,7 +4,7 @@
 
 #include <chrono>
 
-#include "strata/codegen/compile/compile_kernel.h"
+#include "strata/codegen/driver/compile_kernel.h"
 #include "strata/codegen/optimize/beam.h"
 #include "strata/core/support/hash.h"
 #include "strata/core/support/settings.h"

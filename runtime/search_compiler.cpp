@@ -2,7 +2,7 @@
 #include <tuple>
 #include <utility>
 
-#include "strata/codegen/compile/compile_kernel.h"
+#include "strata/codegen/driver/compile_kernel.h"
 #include "strata/codegen/kernel/flops.h"
 #include "strata/core/support/interrupt.h"
 #include "strata/core/support/parallel.h"

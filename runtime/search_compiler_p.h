@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "strata/codegen/compile/compiled.h"
+#include "strata/codegen/driver/compiled.h"
 #include "strata/codegen/optimize/action.h"
 #include "strata/codegen/target/target.h"
 

@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "strata/codegen/compile/compiled.h"
+#include "strata/codegen/driver/compiled.h"
 #include "strata/codegen/optimize/beam.h"
 #include "strata/runtime/buffer.h"
 #include "strata/runtime/expected_p.h"

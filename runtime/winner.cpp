@@ -7,8 +7,8 @@
 #include <charconv>
 #include <chrono>
 
-#include "strata/codegen/compile/compile.h"
-#include "strata/codegen/compile/route.h"
+#include "strata/codegen/driver/compile.h"
+#include "strata/codegen/driver/route.h"
 #include "strata/core/support/disk_cache.h"
 #include "strata/core/support/hash.h"
 #include "strata/core/support/settings.h"

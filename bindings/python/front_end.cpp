@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "convert_p.h"
-#include "strata/codegen/compile/compile.h"
+#include "strata/codegen/driver/compile.h"
 
 // Python as the front end: its signals, its lock, its end, and the settings of its contexts.
 namespace strata::python {

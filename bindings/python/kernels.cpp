@@ -3,7 +3,7 @@
 #include "front_end_p.h"
 #include "kernels_p.h"
 #include "strata/asm/llvm/assemble.h"
-#include "strata/codegen/compile/compile.h"
+#include "strata/codegen/driver/compile.h"
 #include "strata/codegen/kernel/scalar_parameters.h"
 #include "strata/core/uop/kernel.h"
 #include "strata/core/uop/walk.h"

@@ -2,7 +2,7 @@
 #include "front_end_p.h"
 #include "strata/asm/isa/arch.h"
 #include "strata/asm/llvm/assemble.h"
-#include "strata/codegen/compile/route.h"
+#include "strata/codegen/driver/route.h"
 #include "strata/providers/emulated.h"
 #include "strata/runtime/device.h"
 #include "strata/runtime/realize.h"

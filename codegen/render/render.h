@@ -5,7 +5,7 @@
 
 namespace strata::codegen {
 
-/// The program as HIP text a person can read, for the small prelude of codegen/compile (freestanding).
+/// The program as HIP text a person can read, for the small prelude of codegen/toolchain (freestanding).
 /// Unsupported error naming op, dtype and arch where no spelling exists.
 Result<HipSource> render_hip(const LinearProgram& program, const Target& target);
 

@@ -5,7 +5,7 @@
 #include <fstream>
 #include <optional>
 
-#include "strata/codegen/compile/compile.h"
+#include "strata/codegen/driver/compile.h"
 #include "strata/codegen/target/chip.h"
 #include "strata/core/support/settings.h"
 #include "strata/core/support/temp_folder.h"

@@ -21,7 +21,7 @@ using cuda::kSuccess;
 struct CudaModule {
     int device;
     void* module;
-    DevicePtr wrong_index = 0;  ///< where its kernels leave one (codegen/compile/prelude_nvidia.hip); 0: nowhere
+    DevicePtr wrong_index = 0;  ///< where its kernels leave one (codegen/toolchain/prelude_nvidia.hip); 0: nowhere
     std::vector<std::unique_ptr<struct CudaFunction>> functions = {};
 };
 struct CudaFunction {

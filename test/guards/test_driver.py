@@ -4,7 +4,7 @@ import re
 
 from tree import CHECKOUT, Tree, check, make_tree
 
-DRIVER = "codegen/compile/compile_kernel.cpp"
+DRIVER = "codegen/driver/compile_kernel.cpp"
 STAGES = {"build_kernel": "codegen/kernel/", "linearize": "codegen/linear/", "render_hip": "codegen/render/"}
 
 
@@ -18,7 +18,7 @@ def strays(tree):
 
 
 def test_the_stages_have_one_caller():
-    check(strays(Tree(CHECKOUT)), {}, "Ask codegen/compile/compile_kernel.h for the product.")
+    check(strays(Tree(CHECKOUT)), {}, "Ask codegen/driver/compile_kernel.h for the product.")
 
 
 def test_the_driver_calls_every_stage():

@@ -39,7 +39,7 @@ def prelude(text):
     """The sections whose words the text has, or the sections that it brings; with what prelude.cpp adds for the math library."""
     rows = re.findall(r"^ELEMENTWISE\( (\w+), *(\d),.*?ocml\(", (TREE / "core/uop/ops.def").read_text(), re.M)
     assert {"tanh", "pow"} <= {name for name, _ in rows}
-    sections = [s.partition("\n") for s in (TREE / "codegen/compile/prelude_nvidia.hip").read_text().split("\n//@")[1:]]
+    sections = [s.partition("\n") for s in (TREE / "codegen/toolchain/prelude_nvidia.hip").read_text().split("\n//@")[1:]]
     sections += [(f"{name} & half half2 half4 half8 half16", "", f"STRATA_MATH{arity}({name})") for name, arity in rows]
     chosen, before = set(), None
     while chosen != before:

@@ -1,6 +1,6 @@
 // What the runtime remembers stays within its budgets.
 #include "helpers.h"
-#include "strata/codegen/compile/compile_kernel.h"
+#include "strata/codegen/driver/compile_kernel.h"
 #include "strata/core/support/settings.h"
 #include "strata/runtime/program.h"
 

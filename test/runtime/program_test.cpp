@@ -3,8 +3,8 @@
 #include <set>
 
 #include "helpers.h"
-#include "strata/codegen/compile/compile.h"
-#include "strata/codegen/compile/compile_kernel.h"
+#include "strata/codegen/driver/compile.h"
+#include "strata/codegen/driver/compile_kernel.h"
 
 namespace strata::runtime {
 namespace {

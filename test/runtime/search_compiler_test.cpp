@@ -2,7 +2,7 @@
 #include <thread>
 
 #include "helpers.h"
-#include "strata/codegen/compile/compile_kernel.h"
+#include "strata/codegen/driver/compile_kernel.h"
 #include "strata/core/uop/kernel.h"
 #include "strata/runtime/program.h"
 #include "strata/runtime/search_compiler_p.h"

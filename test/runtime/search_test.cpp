@@ -3,7 +3,7 @@
 #include <thread>
 
 #include "helpers.h"
-#include "strata/codegen/compile/compile_kernel.h"
+#include "strata/codegen/driver/compile_kernel.h"
 #include "strata/core/support/disk_cache.h"
 #include "strata/runtime/program.h"
 #include "strata/runtime/search.h"

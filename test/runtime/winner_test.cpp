@@ -2,7 +2,7 @@
 #include "strata/runtime/winner.h"
 
 #include "helpers.h"
-#include "strata/codegen/compile/compile_kernel.h"
+#include "strata/codegen/driver/compile_kernel.h"
 #include "strata/runtime/program.h"
 
 namespace strata::runtime {

@@ -11,9 +11,9 @@
 #include "../linear/kernels.h"
 #include "../linear/samples.h"
 #include "../target/gfx1100.h"
-#include "strata/codegen/compile/prelude_p.h"
 #include "strata/codegen/render/math_library.h"
 #include "strata/codegen/render/render.h"
+#include "strata/codegen/toolchain/prelude.h"
 #include "strata/core/support/subprocess.h"
 #include "strata/core/uop/reference.h"
 

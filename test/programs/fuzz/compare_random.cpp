@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <utility>
 
-#include "strata/codegen/compile/compile.h"
+#include "strata/codegen/driver/compile.h"
 #include "strata/core/support/file.h"
 #include "strata/core/support/subprocess.h"
 

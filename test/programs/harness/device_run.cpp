@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "strata/asm/lint/lint.h"
-#include "strata/codegen/compile/compile.h"
+#include "strata/codegen/driver/compile.h"
 #include "strata/core/support/file.h"
 
 namespace programs {

@@ -1,0 +1,31 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "strata/codegen/driver/compiled.h"
+#include "strata/codegen/render/hip_source.h"
+#include "strata/codegen/target/target.h"
+#include "strata/core/support/result.h"
+
+namespace strata::codegen {
+
+/// Compiles HIP source to a loadable code object; needs no GPU. Results are kept in memory and on disk.
+/// `source.kernel` may be a symbol or the plain name of a C++ kernel ("sum" of `__global__ void sum(float*)`); empty:
+/// no entry is looked for. Errors: Compile (a mistake in the source, with clang's message, the whole log and line and
+/// column of `source.text`), Usage (no kernel of that name, and lists those there; an option that is not on the list
+/// of options.def), Device (no compiler; names Debian
+/// packages).
+Result<Compiled> compile_hip(const HipSource& source, Chip chip);
+
+/// What changes with the compiler and its device libraries; part of every key under which code that it made is kept. "" where
+/// there is no compiler, and for direct lowering, which is Strata itself.
+std::string compiler_identity(const Target& target);
+
+/// The compiler's own assembly listing, for people to read; not cached.
+Result<std::string> compile_to_assembly(const HipSource& source, isa::Arch arch);
+
+/// Waits for what is compiled for callers that were stopped. A front end that ends the process calls it before: exit
+/// handlers destroy what LLVM has made since it started.
+void finish_compiling();
+
+}  // namespace strata::codegen

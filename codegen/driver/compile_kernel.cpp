@@ -1,0 +1,205 @@
+#include "strata/codegen/driver/compile_kernel.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <set>
+
+#include "strata/codegen/driver/compile.h"
+#include "strata/codegen/kernel/flops.h"
+#include "strata/codegen/kernel/signature.h"
+#include "strata/codegen/linear/linear.h"
+#include "strata/codegen/linear/verify_in_place.h"
+#include "strata/codegen/optimize/action.h"
+#include "strata/codegen/render/render.h"
+#include "strata/core/support/parallel.h"
+#include "strata/core/uop/scratch.h"
+#include "strata/core/uop/uop.h"
+#include "strata/core/uop/walk.h"
+
+namespace strata::codegen {
+namespace {
+
+Result<Compiled> compile_directly(const LinearProgram& program, const Target& target, Text text) {
+    const auto start = std::chrono::steady_clock::now();
+    STRATA_TRY(Lowered lowered, lower(program, target, text));
+    STRATA_TRY(isa::Bytes object, lowered.object(target.arch));
+    STRATA_TRY(isa::CodeObject parsed, isa::CodeObject::parse(std::move(object)));
+    Compiled compiled;
+    compiled.object = std::make_shared<const isa::CodeObject>(std::move(parsed));
+    compiled.entry = program.name;
+    compiled.assembly = std::move(lowered.assembly);
+    compiled.route = "direct lowering";
+    const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
+    compiled.compile_ms = took.count() - lowered.text_ms;
+    if (text == Text::yes) compiled.spec = std::make_shared<const isa::KernelSpec>(std::move(lowered.kernel));
+    return compiled;
+}
+
+Result<void> check_has_instructions(const Target& target) {
+    if (target.arch.is_amd()) return {};
+    return make_error(ErrorKind::Unsupported,
+                      "the target asm writes AMD's instructions and {} is a chip of NVIDIA: use the target hip",
+                      target.arch.name());
+}
+
+Result<Compiled> to_machine_code(const LinearProgram& program, const Target& target, Text text) {
+    switch (target.route) {
+        case Route::hip: {
+            STRATA_TRY(const HipSource source, render_hip(program, target));
+            STRATA_TRY(Compiled compiled, compile_hip(source, target.arch));
+            compiled.dynamic_lds = dynamic_lds(program, target);
+            return compiled;
+        }
+        case Route::asm_: {
+            STRATA_TRY_VOID(check_has_instructions(target));
+            return compile_directly(program, target, text);
+        }
+    }
+    STRATA_CHECK(false, "a target without a route");
+}
+
+std::vector<TakenBuffer> buffers_of(const LinearProgram& program) {
+    UOpMap<bool> written;
+    for (UOp u : program.ops)
+        if (u.is(Op::store) || u.is(Op::atomic_add)) written[skip_after(u.src(0).src(0))] = true;
+    std::vector<TakenBuffer> found;
+    for (UOp u : program.params) {
+        if (!u.is(Op::param)) continue;
+        const ParamArg& arg = u.as<ParamArg>();
+        const bool counter = program.has_counter && u == program.params.back();
+        found.push_back(
+            {fmt::format("{}{}", counter || written.contains(u) ? "out" : "in", arg.slot), u.dtype(), arg.size});
+    }
+    return found;
+}
+
+void add_launch(Compiled& compiled, const LinearProgram& program, const Scheduled& scheduled) {
+    compiled.grid = program.grid;
+    compiled.block = program.block;
+    compiled.places = parameter_places(program);
+    compiled.buffers = buffers_of(program);
+    compiled.actions = scheduled.actions;
+    compiled.flops = count_flops(scheduled.kernel.sink);
+}
+
+}  // namespace
+
+BoundKernel start_kernel(const ScheduleItem& item) {
+    BoundKernel bound = build_kernel(item);
+    bound.kernel = start_schedule(bound.kernel);
+    return bound;
+}
+
+SharedKernels::Use SharedKernels::start(const ScheduleItem& item) {
+    Signature structure = signature_of_bodies(item.bodies());
+    std::vector<UOp> outputs = item.outputs();
+    if (!item.finish.empty()) {  // which reads outputs
+        structure.form += fmt::format("finish {}", item.finish[0].bodies().size());
+        for (UOp output : outputs)
+            structure.form +=
+                fmt::format(" {}", std::ranges::find(structure.buffers, output) - structure.buffers.begin());
+    }
+    const auto [at, first] = known_.try_emplace(std::move(structure.form));
+    Known& known = at->second;
+    if (first) {
+        BoundKernel bound = start_kernel(item);
+        known.kernel = kernels_.size();
+        for (UOp buffer : std::span(bound.buffers).subspan(outputs.size()))
+            known.buffers.push_back(
+                static_cast<size_t>(std::ranges::find(structure.buffers, buffer) - structure.buffers.begin()));
+        kernels_.push_back(std::move(bound.kernel));
+    }
+    Use use{known.kernel, std::move(outputs), first};
+    for (size_t place : known.buffers) use.buffers.push_back(structure.buffers.at(place));
+    return use;
+}
+
+Result<Compiled> compile_kernel(const Scheduled& scheduled, const Target& target, Text text) {
+    const GraphScope scope;
+    const ScratchNodes own;
+    STRATA_TRY(const LinearProgram program, linearize(spread_finish(scheduled.kernel, target), target));
+    STRATA_TRY(Compiled compiled, to_machine_code(program, target, text));
+    add_launch(compiled, program, scheduled);
+    return compiled;
+}
+
+Result<Compiled> render_alone(const Scheduled& scheduled, const Target& target, Error why) {
+    const GraphScope scope;
+    const ScratchNodes own;
+    STRATA_TRY(const LinearProgram program, linearize(spread_finish(scheduled.kernel, target), target));
+    STRATA_TRY(HipSource source, render_hip(program, target));
+    Compiled compiled;
+    compiled.without_object = std::move(why);
+    compiled.entry = program.name;
+    compiled.text = std::move(source.text);
+    compiled.route = "text alone";
+    add_launch(compiled, program, scheduled);
+    return compiled;
+}
+
+Result<isa::Bytes> one_object(std::span<const Compiled> kernels, const Target& target) {
+    if (kernels.size() == 1) return kernels[0].code_object();
+    std::set<std::string_view> names;
+    std::vector<isa::KernelSpec> specs;
+    HipSource source;
+    for (const Compiled& one : kernels) {
+        if (one.places.empty())
+            return make_error(
+                ErrorKind::Unsupported,
+                "kernel {} is not Strata's own: no object holds it and others; .kernels[i].code_object has "
+                "each alone",
+                one.entry);
+        if (!names.insert(one.entry).second) continue;
+        if (one.spec) specs.push_back(*one.spec);
+        source.text += one.text;
+    }
+    if (target.route == Route::asm_) return isa::write_code_object(target.arch, specs);
+    STRATA_TRY(const Compiled all, compile_hip(source, target.arch));
+    return all.code_object();
+}
+
+std::vector<Result<Compiled>> compile_kernels(std::span<const Scheduled> kernels, const Target& target, Text text) {
+    std::vector<Result<Compiled>> compiled(kernels.size(), Compiled{});
+    parallel_for(kernels.size(), [&](size_t i) { compiled[i] = compile_kernel(kernels[i], target, text); });
+    return compiled;
+}
+
+Result<void> verify_in_place(const Scheduled& kernel, const Target& target, std::span<const InPlace> pairs,
+                             std::span<const uint64_t> slots) {
+    const GraphScope scope;
+    const ScratchNodes own;
+    STRATA_TRY(const LinearProgram program, linearize(spread_finish(kernel.kernel, target), target));
+    return verify_in_place(program, pairs, slots);
+}
+
+namespace {
+std::string trees(std::span<const UOp> roots) {
+    std::string all;
+    for (UOp root : roots) all += tree(root);
+    return all;
+}
+}  // namespace
+
+Result<std::vector<Stage>> stages_of(const ScheduleItem& item, const Target& target) {
+    GraphScope scope;
+    const Kernel kernel = start_kernel(item).kernel;
+    const Scheduled scheduled = heuristic(kernel, target);
+    STRATA_TRY(const LinearProgram program, linearize(spread_finish(scheduled.kernel, target), target));
+    std::vector<Stage> stages{{"schedule", trees(item.bodies())},
+                              {"kernel", tree(kernel.sink)},
+                              {"optimize", to_string(scheduled.actions) + "\n"}};
+    STRATA_TRY(std::vector<Stage> lowered, lowering_stages(program, target));
+    for (Stage& stage : lowered) stages.push_back(std::move(stage));
+    return stages;
+}
+
+Result<HipSource> render_kernel(const Kernel& kernel, const Target& target) {
+    const GraphScope scope;
+    const ScratchNodes own;
+    STRATA_TRY(const LinearProgram program, linearize(spread_finish(kernel, target), target));
+    return render_hip(program, target);
+}
+
+}  // namespace strata::codegen

@@ -1,0 +1,66 @@
+#pragma once
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "strata/codegen/driver/compiled.h"
+#include "strata/codegen/kernel/build.h"
+#include "strata/codegen/kernel/in_place.h"
+#include "strata/codegen/lower/lower.h"
+#include "strata/codegen/render/hip_source.h"
+#include "strata/codegen/schedule/schedule.h"
+#include "strata/codegen/target/target.h"
+
+namespace strata::codegen {
+
+/// A step of a schedule (not a custom one) as a kernel with its output ranges on the grid: what heuristic() and
+/// beam_search() start from.
+BoundKernel start_kernel(const ScheduleItem& item);
+
+/// The kernels of a schedule: steps that compute the same over other buffers share one.
+class SharedKernels {
+  public:
+    struct Use {
+        size_t kernel;             ///< in all()
+        std::vector<UOp> buffers;  ///< by slot
+        bool first;
+    };
+    Use start(const ScheduleItem& item);
+    const std::vector<Kernel>& all() const { return kernels_; }
+
+  private:
+    struct Known {
+        size_t kernel;
+        std::vector<size_t> buffers;  ///< by slot behind the outputs', the place among those of the structure
+    };
+    std::vector<Kernel> kernels_;
+    std::unordered_map<std::string, Known> known_;  ///< by structure
+};
+
+/// The compiler's last stages, the same for tensors, searches and users' UOp kernels: linear program, then by the
+/// target's route to machine code. Errors: Usage (a user's kernel breaks the rules), Unsupported (an operation or route
+/// that the target does not have), and what compile_hip reports.
+/// text: whether what direct lowering makes has its assembly as text too.
+Result<Compiled> compile_kernel(const Scheduled& kernel, const Target& target, Text text = Text::no);
+/// Its HIP text and launch without an object, for `why`: a machine without the compiler.
+Result<Compiled> render_alone(const Scheduled& kernel, const Target& target, Error why);
+/// One object that holds all of them, of which those of one name are one; direct lowering's were made with text. Error
+/// (Unsupported) where one of several was not written by Strata.
+Result<isa::Bytes> one_object(std::span<const Compiled> kernels, const Target& target);
+/// Many, on all cores; in order.
+std::vector<Result<Compiled>> compile_kernels(std::span<const Scheduled> kernels, const Target& target,
+                                              Text text = Text::no);
+
+/// Checks pairs of in_place() against the program of the scheduled kernel: verify_in_place of codegen/linear.
+Result<void> verify_in_place(const Scheduled& kernel, const Target& target, std::span<const InPlace> pairs,
+                             std::span<const uint64_t> slots);
+
+/// What each stage makes of a step of a schedule (not a custom one) by direct lowering: its graph over buffers, the graph over
+/// ranges, the actions of its schedule, what instructions do in order of execution, instructions, machine code.
+Result<std::vector<Stage>> stages_of(const ScheduleItem& item, const Target& target);
+
+/// The text that the route hip compiles.
+Result<HipSource> render_kernel(const Kernel& kernel, const Target& target);
+
+}  // namespace strata::codegen

@@ -1,0 +1,11 @@
+#pragma once
+#include "strata/codegen/driver/compile.h"
+#include "strata/codegen/toolchain/clang/toolchain.h"
+
+namespace strata::codegen {
+
+/// compile.h with tools looked for in given places.
+Result<Compiled> compile_hip(const HipSource& source, isa::Arch arch, const SearchPaths& paths);
+Result<std::string> compile_to_assembly(const HipSource& source, isa::Arch arch, const SearchPaths& paths);
+
+}  // namespace strata::codegen

@@ -1,0 +1,24 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "strata/asm/isa/arch.h"
+#include "strata/codegen/toolchain/clang/toolchain.h"
+#include "strata/core/support/disk_cache.h"
+
+namespace strata::codegen {
+
+enum class DeviceLibs { none, math, all };
+
+// Made by CMake from the files of these names.
+extern const char* const library_additions_text;
+extern const char* const later_library_text;
+
+/// Appends the device libraries to the compiler's arguments. The libraries read their constants (isa version, wave
+/// size, float mode) from one small module that is made here from the arguments, for any arch: Debian's set stops at
+/// gfx1036. What these lack is put in front (library_additions.c); where the kernel may call all of them, what later ones
+/// have comes behind (later_library.c).
+Result<void> add_device_libs(const Toolchain& tools, isa::Arch arch, DeviceLibs libs, const DiskCache& disk,
+                             std::vector<std::string>& args);
+
+}  // namespace strata::codegen

@@ -1,0 +1,30 @@
+#pragma once
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "strata/core/support/result.h"
+
+namespace strata::codegen {
+
+/// A row of options.def: what stands behind the spelling.
+struct OptionRow {
+    enum class Takes { nothing, on_off, joined, value, path, llvm };
+    std::string_view spelling;
+    Takes takes;
+};
+std::span<const OptionRow> option_rows();
+std::span<const std::string_view> llvm_options();  ///< names behind -mllvm
+
+/// Which of a user's compiler options have rows in options.def. Those that have none could run code or touch files: they
+/// are refused, or with the setting unsafe_options passed on without that anything of the result is kept, as we do not
+/// know what decides it.
+bool are_listed(const std::vector<std::string>& options);
+
+/// Error (Usage): the first option that is not passed on (options.def).
+Result<void> check_options(const std::vector<std::string>& options);
+/// Whether one of them makes clang read files of the user.
+bool may_read_files(const std::vector<std::string>& options);
+
+}  // namespace strata::codegen
