@@ -2,7 +2,7 @@
 //
 // One kernel has a row's columns in registers: the wider they are, the fewer rows share what it reads of keys and values. Apart,
 // three kernels have tiles of rows and columns, and write and read the scores. The figures are those of `strata profile` on the
-// modelled 7900 XTX, float32, for shapes as test/python/test_attention.py has them.
+// modelled 7900 XTX, float32, for shapes as test/python/nn/test_attention.py has them.
 #include <algorithm>
 
 #include "strata/codegen/schedule/attention.h"

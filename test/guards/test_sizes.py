@@ -1,6 +1,7 @@
 """A file has at most 450 lines and a function at most 60, unless it is listed here with the reason."""
 
 import ast
+import collections
 import re
 
 import pytest
@@ -9,6 +10,7 @@ from tree import CHECKOUT, Tree, check, make_tree
 MOST_LINES, MOST_BODY = 450, 60
 ADVICE = "Two ideas in one: split it. If it is a list of rows that cannot be split, name it in this guard with the reason."
 
+MOST_FILES = 40  # of a folder of test/python
 LONG_FILES = {}
 LONG_FUNCTIONS = {}
 
@@ -97,6 +99,20 @@ def long_functions(tree):
             if count > MOST_BODY:
                 out[f"{file}:{name}"] = f"{file}:{line}: {name} has {count} lines, {MOST_BODY} are the most"
     return out
+
+
+def crowded_rooms(tree):
+    rooms = collections.Counter(f.rsplit("/", 1)[0] for f in tree.files if f.startswith("test/python/"))
+    return {room: f"{room}: {n} files, {MOST_FILES} are the most" for room, n in rooms.items() if n > MOST_FILES}
+
+
+def test_rooms_of_python_tests_are_small():
+    check(crowded_rooms(Tree(CHECKOUT)), {}, "Make a room of what belongs together.")
+
+
+def test_a_crowded_room_is_found(tmp_path):
+    files = {f"test/python/{room}/test_{i}.py": "" for room, n in (("a", 41), ("b", 40)) for i in range(n)}
+    assert list(crowded_rooms(make_tree(tmp_path, files))) == ["test/python/a"]
 
 
 def test_files_have_one_idea():

@@ -5,11 +5,17 @@ mode, with compilers from elsewhere or none, with schedules that are none or ran
 import atexit
 import os
 import shutil
+import sys
 import tempfile
 import warnings
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+# Tests import each other's programs, whichever room they are in.
+ROOMS = sorted({test.parent for test in Path(__file__).parent.glob("*/test_*.py")})
+sys.path += [str(folder) for folder in (Path(__file__).parent, *ROOMS) if str(folder) not in sys.path]
 
 for name in [n for n in os.environ if n.startswith("STRATA_") and n != "STRATA_CACHE_DIR" and "_FUZZ_" not in n]:
     del os.environ[name]

@@ -37,8 +37,8 @@ GTESTS = {
     "test_codegen_render": "*Operations*",
     "test_asm_emu_memory": "Atomic.*:*Rows*",
 }
-PYTESTS = ["test/python/test_stubs.py", "test/python/test_elementwise.py", "test/python/test_config.py", "test/python/test_devices.py",
-           "test/python/test_movement.py"]
+PYTESTS = ["test/python/package/test_stubs.py", "test/python/tensor/test_elementwise.py", "test/python/runtime/test_config.py", "test/python/runtime/test_devices.py",
+           "test/python/tensor/test_movement.py"]
 
 
 

@@ -13,7 +13,7 @@ import pytest
 import strata
 from strata import Tensor
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 COMPUTES = "import strata\nwith strata.config(target='hip'): print((strata.Tensor([1.0, 2.0]) * 3.5).tolist())"
 
 

@@ -293,5 +293,5 @@ def test_a_tool_that_a_wheel_has_not_says_where_it_is(command, monkeypatch):
 
 
 def test_a_wheel_has_the_package_and_nothing_of_the_tools():
-    packed = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["tool"]["scikit-build"]["wheel"]["packages"]
+    packed = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text())["tool"]["scikit-build"]["wheel"]["packages"]
     assert packed == ["python/strata"]

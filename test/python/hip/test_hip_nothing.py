@@ -10,7 +10,7 @@ from pathlib import Path
 
 from strata.cli.hip_run import library
 
-TABLE = Path(__file__).resolve().parents[2] / "hip" / "api" / "exports.def"
+TABLE = Path(__file__).resolve().parents[3] / "hip" / "api" / "exports.def"
 ROW = re.compile(r"^EXPORT\( *\w+, *\w+, *([^,]+), *(\w+), \((.*)\) \)$", re.MULTILINE)
 STRUCTURES = {"Dim3": 3 * 4, "PitchedPointer": 32, "Extent": 24, "IpcHandle": 64}
 SMALL = {"int": ctypes.c_int, "unsigned": ctypes.c_uint, "uint32_t": ctypes.c_uint32, "float": ctypes.c_float, "size_t": ctypes.c_size_t,

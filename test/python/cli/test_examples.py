@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 EXAMPLES = sorted((ROOT / "examples").glob("[0-9]*.py"))
 SHOWS = {  # a line that a reader looks for, as a pattern
     "01_five_levels": r"\| 5 assembly, typed +\| +2 \|",

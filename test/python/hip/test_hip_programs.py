@@ -13,10 +13,10 @@ import pytest
 
 from strata.cli.hip_run import library
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "scripts"))
 import hip_toolchain  # noqa: E402
 
-PROGRAMS = Path(__file__).resolve().parents[1] / "hip" / "library" / "programs"
+PROGRAMS = Path(__file__).resolve().parents[2] / "hip" / "library" / "programs"
 BITCODE = "/usr/lib/x86_64-linux-gnu/amdgcn/bitcode"
 HAS_COMPILER = shutil.which("clang++-19") and Path(BITCODE, "ocml.bc").exists() and Path("/usr/include/hip/hip_runtime.h").exists()
 pytestmark = pytest.mark.skipif(not HAS_COMPILER, reason="needs clang-19, rocm-device-libs and libamdhip64-dev")

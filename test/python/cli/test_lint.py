@@ -16,7 +16,7 @@ from strata_tools.mutate import cases
 from test_cli import ok, strata as command
 from test_custom_kernel import ADD_ONE
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
+EXAMPLES = Path(__file__).parents[3] / "examples"
 WAIT = "s_waitcnt vmcnt(0)"
 SCALE = """#include <hip/hip_runtime.h>
 __global__ void scale(float* x, float by) { x[threadIdx.x] *= by; }

@@ -1,6 +1,6 @@
 """docs/internals/stages.md is what `strata explain --stages` prints.
 
-    python test/python/test_stages_page.py     writes what it prints now
+    python test/python/cli/test_stages_page.py     writes what it prints now
 """
 
 from pathlib import Path
@@ -9,7 +9,7 @@ import pytest
 
 from strata.cli.stages import stages
 
-PAGE = Path(__file__).parents[2] / "docs" / "internals" / "stages.md"
+PAGE = Path(__file__).parents[3] / "docs" / "internals" / "stages.md"
 
 
 def test_the_page_is_what_the_command_prints():

@@ -12,7 +12,7 @@ from pathlib import Path
 
 def test_fuzz_of_every_public_function(tmp_path):
     seconds, seed, last = os.environ.get("STRATA_FUZZ_SECONDS", "0"), os.environ.get("STRATA_FUZZ_SEED", "0"), tmp_path / "call"
-    child = Path(__file__).with_name("api_calls.py")
+    child = Path(__file__).parents[1] / "api_calls.py"
     budgets = {"STRATA_PROGRAMS_MB": "4", "STRATA_GARBAGE_MB": "8", "STRATA_EMU_POOL_MB": "16"}  # what is kept is full early
     done = subprocess.run([sys.executable, str(child), str(last), seconds, seed], env={**os.environ, **budgets}, capture_output=True, text=True, timeout=float(seconds) + 600)
     assert done.returncode == 0, f"{done.returncode} in {last.read_text()}\n{done.stdout[-4000:]}\n{done.stderr[-8000:]}"

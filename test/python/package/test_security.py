@@ -107,7 +107,7 @@ def test_a_kernel_function_has_a_name_that_cannot_change_the_text(name):
 
 def test_the_command_of_a_checkout_runs_no_file_of_the_current_folder(tmp_path):
     """The folder may be a stranger's: its Python files have the names of modules that the command imports, and leave a mark when they run."""
-    checkout, package = Path(__file__).parents[2], Path(strata.__file__).parents[1]
+    checkout, package = Path(__file__).parents[3], Path(strata.__file__).parents[1]
     bin, folder = tmp_path / "bin", tmp_path / "theirs"
     bin.mkdir()
     folder.mkdir()

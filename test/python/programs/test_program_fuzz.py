@@ -1,6 +1,6 @@
 """Random programs of tensors, computed in many ways and by NumPy in float64 with a bound of rounding: none differs beyond it.
 
-    .venv/bin/python test/python/test_program_fuzz.py --seed 5 --programs 10000 --ways usual,jit,hip
+    .venv/bin/python test/python/programs/test_program_fuzz.py --seed 5 --programs 10000 --ways usual,jit,hip
 
 A program that differs is made as small as it gets, and printed as Python that runs alone. STRATA_FUZZ_SECONDS: how long programs are made
 beyond the first ones; STRATA_FUZZ_SEED: where they start."""
@@ -9,8 +9,10 @@ import argparse
 import os
 import sys
 import time
+from pathlib import Path
 
 if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).parents[1]))
     import conftest  # noqa: F401  (the settings of the tests)
 
 import numpy as np

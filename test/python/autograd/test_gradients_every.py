@@ -19,7 +19,7 @@ except ImportError:
     torch = None
 
 RNG = np.random.default_rng(8)
-OPS = Path(__file__).parents[2] / "ops"
+OPS = Path(__file__).parents[3] / "ops"
 
 
 def apart(*shape, low=-1.4, high=1.3):

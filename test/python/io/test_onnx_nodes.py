@@ -1,16 +1,18 @@
 """The node tests of the package onnx, and docs/onnx.md, which says what comes of them.
 
-    .venv/bin/python test/python/test_onnx_nodes.py     writes the page as the tests go now
+    .venv/bin/python test/python/io/test_onnx_nodes.py     writes the page as the tests go now
 """
 
 import collections
 import re
+import sys
 import warnings
 from pathlib import Path
 
 import pytest
 
 if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).parents[1]))
     import conftest  # noqa: F401
 
 onnx = pytest.importorskip("onnx")
@@ -19,7 +21,7 @@ from tested import QUICK_TARGET  # noqa: E402
 
 import strata  # noqa: E402
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "onnx.md"
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "onnx.md"
 START = "## The node tests"
 SHARDS = 8
 NOT_THERE = "is not there"

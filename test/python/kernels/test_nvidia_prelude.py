@@ -14,7 +14,7 @@ import strata
 from strata import Tensor
 
 CLANG = shutil.which("clang-19")
-TREE = Path(__file__).resolve().parents[2]
+TREE = Path(__file__).resolve().parents[3]
 TYPES = ["float32", "float64", "float16", "bfloat16"]
 CUDA = """
 #define __device__ __attribute__((device))

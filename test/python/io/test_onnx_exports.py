@@ -10,7 +10,7 @@ from strata import Tensor
 
 pytest.importorskip("onnx")
 
-FILES = sorted((Path(__file__).parents[1] / "data" / "onnx").glob("*.onnx"))
+FILES = sorted((Path(__file__).parents[2] / "data" / "onnx").glob("*.onnx"))
 
 
 def numbered(arrays, name):

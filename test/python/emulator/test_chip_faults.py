@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-CHECKOUT = Path(__file__).parents[2]
+CHECKOUT = Path(__file__).parents[3]
 CLANG = shutil.which("clang-19")
 pytestmark = pytest.mark.skipif(not CLANG, reason="needs clang-19")
 

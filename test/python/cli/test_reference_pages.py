@@ -1,6 +1,6 @@
 """docs/settings.md and docs/errors.md are made of core/support/settings.def and errors.def.
 
-    python test/python/test_reference_pages.py     writes both pages
+    python test/python/cli/test_reference_pages.py     writes both pages
 """
 
 import re
@@ -10,7 +10,7 @@ import pytest
 
 import strata
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 TYPES = {"std::string": "text", "int": "integer", "uint64_t": "integer", "double": "number", "bool": "switch"}
 SETTING = re.compile(r'^SETTING\(\s*(\w+),\s*([\w:]+),\s*(.+?),\s*((?:anything|range|one_of|switch_of)(?:\(.*?\))?),\s*"(.*)"\s*\)', re.MULTILINE)
 ERROR = re.compile(r'^ERROR\(\s*\w+,\s*(\w+),\s*(\w+),\s*"(.*)"\s*\)', re.MULTILINE)

@@ -19,7 +19,7 @@ OF_CARDS = ["cast", "creation", "elementwise", "movement", "random", "reduce"]
 
 
 def run_operations(names, at_least, **env):
-    files = [str(Path(__file__).parent / f"test_{name}.py") for name in names]
+    files = [str(next(Path(__file__).parents[1].glob(f"*/test_{name}.py"))) for name in names]
     env = {**os.environ, "TESTED_TARGET": "asm", **env}
     env.pop("PYTEST_XDIST_WORKER", None)
     done = subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", "-p", "no:cacheprovider", *files], env=env, capture_output=True, text=True, timeout=600)

@@ -11,7 +11,7 @@ import pytest
 
 import strata
 
-CHECKOUT = Path(__file__).resolve().parents[2]
+CHECKOUT = Path(__file__).resolve().parents[3]
 LIBRARY = Path(strata._strata.__file__).parents[2] / "lib" / "hip"
 
 
