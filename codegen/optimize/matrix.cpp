@@ -80,16 +80,6 @@ UOp below_casts(UOp value, DType type) {
     return value.dtype() == type ? value : UOp();
 }
 
-/// Whether products of operands of this type are exact in `product`, or rounded there as matrix instructions round them.
-bool holds_products(DType product, DType operand) {
-    return product.bits() >= (operand.is_integer() ? 2 * operand.bits() : 32);
-}
-
-bool adds_up_in(DType accumulator, DType sum) {
-    if (sum.is_integer()) return accumulator == dtypes::int32 && sum.bits() <= 32;
-    return sum.bits() < 32 ? accumulator == dtypes::float32 : accumulator == sum;
-}
-
 class Matching {
   public:
     Matching(UOp sink, UOp k, const MatrixShape& shape) : sink_(sink), k_(k), shape_(shape) {
@@ -105,13 +95,13 @@ class Matching {
             p.reduce = u;
         }
         if (!p.reduce || p.reduce.dtype().lanes > 1 || p.reduce.as<ReduceArg>().op != Op::add) return {};
-        if (range_arg(k_).size % shape_.k || !adds_up_in(shape_.accumulator, p.reduce.dtype())) return {};
+        if (range_arg(k_).size % shape_.k) return {};
         UOp body = p.reduce.src(0), inside;
         while (is_widening(body) || is_masked(body)) {
             if (is_masked(body)) inside = uop::both(inside, body.src(0));
             body = body.src(body.is(Op::cast) ? 0 : 1);
         }
-        if (!body.is(Op::mul) || !holds_products(body.dtype(), shape_.operand)) return {};
+        if (!body.is(Op::mul) || !shape_.computes(body.dtype(), p.reduce.dtype())) return {};
         p.left = below_casts(body.src(0), shape_.operand), p.right = below_casts(body.src(1), shape_.operand);
         if (!p.left || !p.right) return {};
         if (inside) p.left = alu(Op::where, {inside, p.left, constant(shape_.operand, 0)});

@@ -144,6 +144,13 @@ int MatrixShape::operand_elements() const {
 }
 int MatrixShape::accumulator_elements() const { return m * n / lanes_of(family); }
 
+bool MatrixShape::computes(DType product, DType sum) const {
+    const int exact = operand.is_integer() ? 2 * operand.bits() : 32;  // bits that products are exact in, or rounded to
+    if (product.bits() < exact) return false;
+    if (sum.is_integer()) return accumulator == dtypes::int32 && sum.bits() <= 32;
+    return sum.bits() < 32 ? accumulator == dtypes::float32 : accumulator == sum;
+}
+
 LaneXor lane_xor(const Target& target, int mask) {
     if (!target.arch.is_amd()) return {LanePath::other_row, 0};  // a shuffle is one instruction, whichever lane it is
     const Family family = isa::info(target.arch).family;
