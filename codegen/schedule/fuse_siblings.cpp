@@ -47,7 +47,8 @@ struct Form {
     bool scans = false;
     int64_t terms = 0;  ///< that reductions take in
     size_t reductions = 0;
-    int64_t results = 0;  ///< of one
+    bool multiplies_matrices = false;  ///< by matrix instructions, which compute one product of a kernel
+    int64_t results = 0;               ///< of one
 
     bool is_product() const {
         int64_t elements = 0;
@@ -73,6 +74,7 @@ Form form_of(std::span<const UOp> bodies) {
         form.scans |= u.is(Op::scan);
         if (!u.is(Op::reduce) && !u.is(Op::scan)) continue;
         form.terms += u.src(0).numel();
+        form.multiplies_matrices |= bool(matrix_product_of(u));
         ++form.reductions, form.results = u.numel();
         if (std::ranges::none_of(form.loops, [&](UOp l) { return same_loops(l, u); })) form.loops.push_back(u);
     }
@@ -247,7 +249,7 @@ class Joining {
     }
 
     bool pays(const Form& a, const Form& b, const Form& joined, bool reads_host) const {
-        if (fusion_ == Fusion::less) return false;
+        if (fusion_ == Fusion::less || (joined.multiplies_matrices && joined.reductions > 1)) return false;
         int64_t shared = 0, read = 0;
         for (UOp u : b.buffers) {
             read += u.numel();

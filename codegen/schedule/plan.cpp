@@ -6,6 +6,7 @@
 
 #include "strata/codegen/schedule/attention.h"
 #include "strata/codegen/schedule/plan_p.h"
+#include "strata/core/symbolic/symbolic.h"
 #include "strata/core/uop/uop_set.h"
 
 namespace strata::codegen {
@@ -45,6 +46,7 @@ class Planner {
         order_ = order;
         leading_ = leading_to_rows(order);
         take_attention();
+        find_products();
         for (UOp u : order) visit(u);
         store_shared(order);
         return std::move(plan_);
@@ -53,8 +55,31 @@ class Planner {
   private:
     void store(UOp u, Reason why) {
         if (is_stored_view(u) || u.is(Op::pick) || u.is(Op::custom)) return;
-        plan_.stored.try_emplace(u, why);
-        carried_[u] = Carried{.buffers = {u}};
+        const bool keeps_type = plan_.stored.contains(u) || why == Reason::asked || why == Reason::own ||
+                                why == Reason::custom || why == Reason::operand;
+        std::vector<UOp> casts{u};
+        while (!keeps_type && widens_a_value(casts.back())) casts.push_back(casts.back().src(0));
+        plan_.stored.try_emplace(casts.back(), why);
+        carried_[casts.back()] = Carried{.buffers = {casts.back()}};
+        for (auto it = casts.rbegin() + 1; it != casts.rend(); ++it) carried_[*it] = combine(*it);
+    }
+
+    /// A cast of what is computed to a type that holds all its values: memory holds what is computed.
+    static bool widens_a_value(UOp u) {
+        if (!u.is(Op::cast) || !keeps_values(u.src(0).dtype(), u.dtype()) || is_stored_view(u.src(0))) return false;
+        return can_be_cut(u.src(0)) && !u.src(0).is(Op::custom) && !u.src(0).is(Op::pick);
+    }
+
+    /// Products by matrix instructions, and their operands that are computed before rather than for each of their tiles.
+    void find_products() {
+        for (UOp u : order_) {
+            const MatrixProduct product =
+                inside_.contains(u) || sums_.contains(u) ? MatrixProduct() : matrix_product_of(u);
+            if (!product) continue;
+            products_.insert(u);
+            if (is_worth_storing(product.columns, product.terms)) operands_.insert(product.left);
+            if (is_worth_storing(product.rows, product.terms)) operands_.insert(product.right);
+        }
     }
 
     void take_attention() {
@@ -101,6 +126,8 @@ class Planner {
             store(u, *cut);
         else if (cut && info(u.op()).is(kMovement))
             store_below(u, *cut);
+        else if (operands_.contains(u) && is_computed(u))
+            store(u, Reason::operand);
     }
 
     std::optional<Reason> reason_to_cut(UOp u, const Carried& sum) const {
@@ -200,6 +227,9 @@ class Planner {
 
     static double bytes_of(UOp u) { return static_cast<double>(u.numel() * u.dtype().bytes()); }
 
+    /// Whether a value is made by arithmetic, rather than found at places that are computed.
+    static bool is_computed(UOp u) { return info(u.op()).elementwise() && !u.is(Op::constant); }
+
     static bool can_be_cut(UOp u) {
         return !info(u.op()).is(kMovement) && !u.is(Op::constant) && !u.is(Op::iota) && !u.is(Op::buffer);
     }
@@ -259,7 +289,8 @@ class Planner {
                 const Part part = part_of(u, s);
                 if (sum.reduction &&
                     (!are_one_loop(r, sum.reduction) || (part == Part::rows) != (sum.part == Part::rows))) {
-                    store(s, Reason::combined);
+                    store(s,
+                          products_.contains(r) && same_loops(r, sum.reduction) ? Reason::product : Reason::combined);
                 } else {
                     sum.part = !sum.reduction || sum.part == part ? part : Part::other;
                     sum.reduction = r;
@@ -296,10 +327,9 @@ class Planner {
                widens_results(u, c.reduction);
     }
 
-    /// Whether reductions can be one loop; attention is with no other.
-    bool are_one_loop(UOp a, UOp b) const {
-        return a == b || (same_loops(a, b) && !sums_.contains(a) && !sums_.contains(b));
-    }
+    /// Whether reductions can be one loop; attention is with no other, nor is a product by matrix instructions.
+    bool are_one_loop(UOp a, UOp b) const { return a == b || (same_loops(a, b) && !is_alone(a) && !is_alone(b)); }
+    bool is_alone(UOp reduction) const { return sums_.contains(reduction) || products_.contains(reduction); }
 
     /// Ops whose result reads an element of a source more than once, or behind a condition or a computed index.
     static bool repeats_its_sources(UOp u) {
@@ -323,9 +353,10 @@ class Planner {
     UOpMap<std::vector<size_t>> users_;  ///< by places in the order, once for each use
     UOpSet leading_;                     ///< to rows
     UOpSet asked_;
-    UOpSet sums_, inside_;  ///< attention, and what only they use
-    UOpMap<UOp> results_;   ///< what comes of attention -> the sums
-    UOpSet wide_;           ///< scores of attention that registers cannot hold
+    UOpSet sums_, inside_;        ///< attention, and what only they use
+    UOpMap<UOp> results_;         ///< what comes of attention -> the sums
+    UOpSet products_, operands_;  ///< of matrix instructions; values to be in memory for them
+    UOpSet wide_;                 ///< scores of attention that registers cannot hold
     UOpMap<Carried> carried_;
 };
 

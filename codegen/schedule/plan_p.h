@@ -22,6 +22,20 @@ std::vector<UOp> split_reductions(std::span<const UOp> roots, Fusion fusion);
 
 /// Whether a sum is a product of matrices, of sides that tiles are of.
 bool is_tiled_product(UOp u);
+/// A sum of products that matrix instructions compute; none: left is empty.
+struct MatrixProduct {
+    UOp left, right;                ///< the operands in the instructions' type, below views
+    int64_t rows = 0, columns = 0;  ///< how often each element of right, of left is read
+    int64_t terms = 0;
+    explicit operator bool() const { return bool(left); }
+};
+/// Recognised where instructions take less time than one kernel with other sums does: in matrix_products.cpp.
+MatrixProduct matrix_product_of(UOp sum);
+/// The sums of products whose sum a sum of several products is; empty: it is none.
+std::vector<UOp> matrix_products_in(UOp sum);
+/// Whether a product is faster when an operand is computed by a kernel of its own.
+bool is_worth_storing(int64_t reads, int64_t terms);
+
 /// Such a product as the sum of several, where that takes less time.
 UOp split_k(UOp u, Fusion fusion);
 

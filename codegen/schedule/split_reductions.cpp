@@ -58,6 +58,14 @@ std::vector<UOp> split_reductions(std::span<const UOp> roots, Fusion fusion) {
         if (!u.is(Op::reduce) || attention.whole.contains(u)) return next;
         if (const auto pair = pairs.ending.find(u); pair != pairs.ending.end())
             return merged_pair(pair->second, rebuilt.at(pair->second.x), rebuilt.at(pair->second.shift));
+        if (const std::vector<UOp> products = matrix_products_in(next); !products.empty()) {
+            UOp total;
+            for (UOp product : products) {
+                const UOp part = is_tiled_product(product) ? split_k(product, fusion) : product;
+                total = total ? make(Op::add, u.dtype(), {total, part}) : part;
+            }
+            return total;
+        }
         if (!is_tiled_product(u)) {
             if (!is_two_stage(u) && !pairs.firsts.contains(u)) return next;
             const TwoStage pieces = pairs.firsts.contains(u) ? two_stage_of(u, kMostOfPair) : two_stage_of(u);

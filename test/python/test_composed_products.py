@@ -1,0 +1,133 @@
+"""Products beside others, behind what makes their operands and before what is made of them: each is by matrix instructions."""
+
+import numpy as np
+import pytest
+
+import strata
+import strata.nn.functional as F
+from strata import Tensor
+
+pytestmark = pytest.mark.usual_schedules
+ARCHS = ["gfx1100", "gfx942", "sm_90"]
+
+
+def loss(y):
+    return (y.cast("float32") ** 2).sum()
+
+
+def gradients(f):
+    return lambda *a: list(strata.grad(lambda *b: loss(f(*b)), argnums=tuple(range(len(a))))(*a))
+
+
+def swiglu(x, g, u, d):
+    return (F.silu(x @ g) * (x @ u)) @ d
+
+
+def gelu_mlp(x, v, b, w):
+    return F.linear(F.linear(x, v, b).gelu(), w)
+
+
+def block(x, scale, g, u, d):
+    return x + swiglu(F.rms_norm(x, (x.shape[-1],), scale, 1e-5), g, u, d)
+
+
+M, H, I = 128, 128, 256
+SWIGLU = [(M, H), (H, I), (H, I), (I, H)]
+PROGRAMS = {  # name: (function, shapes of its arguments, products)
+    "gate and up": (lambda x, g, u: (x @ g) * (x @ u), SWIGLU[:3], 2),
+    "gate and up, transposed": (lambda x, g, u: F.silu(x @ g.T) * (x @ u.T), [(M, H), (I, H), (I, H)], 2),
+    "four that share nothing": (lambda a, b, c, d, e, f, g, h: a @ b + c @ d + e @ f + g @ h, [(M, H), (H, I)] * 4, 4),
+    "three of one operand": (lambda x, q, k, v: [x @ q, x @ k, x @ v], [(M, H)] + [(H, H)] * 3, 3),
+    "batched": (lambda x, g, u: (x @ g) * (x @ u), [(3, M, H), (3, H, I), (3, H, I)], 2),
+    "behind a norm": (lambda x, s, g: F.rms_norm(x, (H,), s, 1e-5) @ g, [(M, H), (H,), (H, I)], 1),
+    "behind an activation": (lambda x, g: F.gelu(x) @ g, [(M, H), (H, I)], 1),
+    "bias, activation, residual": (lambda x, w, b: F.linear(x, w, b).gelu() + x, [(M, H), (H, H), (H,)], 1),
+    "swiglu": (swiglu, SWIGLU, 3),
+    "swiglu, gradients": (gradients(swiglu), SWIGLU, 9),
+    "linear, gradients": (gradients(F.linear), [(M, H), (I, H), (I,)], 3),
+    "mlp, gradients": (gradients(gelu_mlp), [(M, H), (I, H), (I,), (H, I)], 6),
+    "block, gradients": (gradients(block), [(M, H), (H,)] + SWIGLU[1:], 9),
+    "convolution": (lambda x, w: F.conv2d(x, w, padding=1), [(2, 32, 16, 16), (32, 32, 3, 3)], 1),
+}
+
+
+def arguments(shapes, dtype, rng=None):
+    """Each of about the size at which what they are multiplied to stays near 1."""
+    if rng is None:
+        return [Tensor.empty(*s, dtype=dtype).realize() for s in shapes]
+    return [Tensor((rng.standard_normal(s) / s[-1] ** 0.5).astype(np.float32)).cast(dtype).realize() for s in shapes]
+
+
+def results(f, tensors):
+    got = f(*tensors)
+    return list(got) if isinstance(got, (list, tuple)) else [got]
+
+
+def multiplies_matrices(kernel, arch):
+    text = kernel.source if arch == "sm_90" else kernel.assembly
+    return any(name in text for name in ("wgmma_", "mma_f32_", "v_wmma_", "v_mfma_"))
+
+
+@pytest.mark.parametrize("arch", ARCHS)
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_each_product_has_a_kernel_with_matrix_instructions(name, arch):
+    f, shapes, products = PROGRAMS[name]
+    with strata.config(device=f"emu:{arch if arch != 'sm_90' else 'gfx1100'}"):
+        kernels = strata.compile(results(f, arguments(shapes, "bfloat16")), arch=arch, target="hip" if arch == "sm_90" else "asm").kernels
+    assert sum(multiplies_matrices(kernel, arch) for kernel in kernels) == products
+
+
+@pytest.mark.parametrize("arch", ARCHS)
+@pytest.mark.parametrize("shape", [(17, 1040, 65), (100, 300, 100), (33, 1000, 50), (1000, 72, 513)], ids=str)
+def test_products_whose_sides_tiles_do_not_divide_have_too(shape, arch):
+    m, k, n = shape
+    with strata.config(device=f"emu:{arch if arch != 'sm_90' else 'gfx1100'}"):
+        x, g, u = arguments([(m, k), (k, n), (k, n)], "bfloat16")
+        kernels = strata.compile((x @ g) * (x @ u), arch=arch, target="hip" if arch == "sm_90" else "asm").kernels
+    assert [multiplies_matrices(kernel, arch) for kernel in kernels] == [True, True]
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_what_kernels_hand_on_has_the_type_of_the_program(name):
+    """Nothing as large as a matrix is stored wider, but for the gradient of what two products share, of which each is a part."""
+    f, shapes, _ = PROGRAMS[name]
+    with strata.config(device="emu:gfx1100"):
+        kernels = strata.compile(results(f, arguments(shapes, "float16")), target="asm").kernels
+    wide = [b for k in kernels for b in k.buffers if b[0].startswith("out") and b[1] == strata.dtypes.float32 and b[2] >= M * H]
+    assert len(wide) == (name in ("swiglu, gradients", "block, gradients"))
+
+
+PROLOGUES = {
+    "norm": lambda x: F.rms_norm(x, (x.shape[-1],), None, 1e-5), "activation": F.silu, "scale": lambda x: x * 2,
+    "float32": lambda x: x.cast("float32").exp().cast(x.dtype), "transposed": lambda x: (x + 1).T,
+}
+
+
+@pytest.mark.parametrize("arch", ARCHS)
+@pytest.mark.parametrize("name", PROLOGUES)
+def test_operands_of_large_products_are_computed_once(name, arch):
+    with strata.config(device=f"emu:{arch if arch != 'sm_90' else 'gfx1100'}"):
+        x, w = arguments([(512, 512), (512, 512)], "bfloat16")
+        *_, last = strata.compile(PROLOGUES[name](x) @ w, arch=arch, target="hip" if arch == "sm_90" else "asm").kernels
+    assert multiplies_matrices(last, arch)
+    assert [(dtype, elements) for _, dtype, elements in last.buffers] == [(strata.dtypes.bfloat16, 512 * 512)] * 3
+
+
+@pytest.mark.parametrize("rows", [1, 4, 16])
+def test_operands_that_few_rows_read_are_computed_where_they_are_read(rows):
+    with strata.config(device="emu:gfx1100"):
+        x, scale = arguments([(rows, 512), (512,)], "bfloat16")
+        (packed,) = arguments([(512, 512)], "int8")
+        assert len(strata.compile(x @ (packed.cast("bfloat16") * scale), target="asm").kernels) == 1
+
+
+@pytest.mark.parametrize("arch", ["gfx1100", "gfx942"])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_values_are_those_of_float64(name, arch, rng):
+    f, shapes, _ = PROGRAMS[name]
+    with strata.config(device=f"emu:{arch}", target="asm"):
+        narrow = arguments(shapes, "float16", rng)
+        got = [t.cast("float32").numpy() for t in results(f, narrow)]
+        wide = [t.numpy() for t in results(f, [t.cast("float64") for t in narrow])]
+    for x, y in zip(got, wide, strict=True):
+        np.testing.assert_allclose(x, y, rtol=0, atol=2.0**-7 * np.abs(y).max())
