@@ -4,7 +4,8 @@
 #include <algorithm>
 
 #include "strata/codegen/machine/operands.h"
-#include "strata/codegen/select/select_p.h"
+#include "strata/codegen/select/address_p.h"
+#include "strata/codegen/select/sums_p.h"
 
 namespace strata::codegen {
 namespace {
@@ -18,8 +19,29 @@ bool is_term(UOp u) {
 
 }  // namespace
 
+Addresses::Addresses(SelectionContext& context, const RegisterMemory& registers)
+    : SelectionPart(context), registers_(registers), wide_(context) {
+    find();
+    place_local_memory();
+}
+
+void Addresses::place_local_memory() {
+    uint32_t next = 0;
+    for (UOp u : program_.ops)
+        if (u.is(Op::param) && u.as<ParamArg>().space == Space::local) {
+            local_address_[u] = next;
+            next += (static_cast<uint32_t>(u.as<ParamArg>().size * u.dtype().bytes()) + 15) / 16 * 16;
+        }
+}
+
+void Addresses::forget_but(Known known) {
+    offsets_ = std::move(known.offsets);
+    bases_.resize(known.bases);
+    products_.resize(known.products);
+}
+
 /// The sums that offsets are made of are taken apart where they stand, so that loops find their parts done.
-void Selector::find_addresses() {
+void Addresses::find() {
     std::vector<UOp> open;
     for (UOp u : program_.ops)
         if (u.is(Op::index)) open.push_back(skip_after(u.src(1)));
@@ -31,7 +53,7 @@ void Selector::find_addresses() {
     }
 }
 
-Offset::Part Selector::sum(const Offset::Part& a, const Offset::Part& b, bool scalar) {
+Offset::Part Addresses::sum(const Offset::Part& a, const Offset::Part& b, bool scalar) {
     if (!a.source) return b;
     if (!b.source) return a;
     const Place place = scalar ? code_.scalar("s_add_u32", {*a.source, *b.source})
@@ -39,14 +61,7 @@ Offset::Part Selector::sum(const Offset::Part& a, const Offset::Part& b, bool sc
     return {Source::of(place), a.low + b.low, a.high + b.high};
 }
 
-/// Whether it may be written again: what was made of it is not what it would be later.
-bool Selector::is_register_memory(Place place) const {
-    return std::any_of(registers_.begin(), registers_.end(), [&](const auto& memory) {
-        return std::any_of(memory.second.begin(), memory.second.end(), [&](Place p) { return p.reg == place.reg; });
-    });
-}
-
-Source Selector::times(const Source& x, int64_t factor, bool scalar) {
+Source Addresses::times(const Source& x, int64_t factor, bool scalar) {
     if (factor == 1) return x;
     const std::array<int64_t, 5> key{x.place.reg, x.place.first, factor, scalar, 0};
     for (const auto& [known, product] : products_)
@@ -61,11 +76,15 @@ Source Selector::times(const Source& x, int64_t factor, bool scalar) {
         out = code_.vector("v_lshlrev_b32", {by, x});
     else
         out = code_.vector("v_mul_lo_u32", {x, by});
-    if (!is_register_memory(x.place)) products_.emplace_back(key, Source::of(out));
+    if (!registers_.has(x.place)) products_.emplace_back(key, Source::of(out));
     return Source::of(out);
 }
 
-const Offset& Selector::split(UOp u) {
+void Addresses::split_sum(UOp u) {
+    if (in_addresses_.contains(u)) split(u);
+}
+
+const Offset& Addresses::split(UOp u) {
     u = skip_after(u);
     if (auto found = offsets_.find(u); found != offsets_.end()) return found->second;
     Offset out;
@@ -102,14 +121,14 @@ const Offset& Selector::split(UOp u) {
 }
 
 /// By how much an integer grows with each round of the innermost loop, if that is the same each time.
-std::optional<int64_t> Selector::slope(UOp u) {
+std::optional<int64_t> Addresses::slope(UOp u) {
     u = skip_after(u);
-    const UOp range = loops_.back().range;
+    const UOp range = context_.loops.back();
     if (u == range) return 1;
     if (u.is_const()) return 0;
-    const uint32_t number = numbers_.find(u);
-    if (number >= position_.size()) return {};
-    if (position_[number] < position_[numbers_.find(range)]) return 0;
+    const std::optional<size_t> at = context_.position(u);
+    if (!at) return {};
+    if (*at < *context_.position(range)) return 0;
     if (const auto known = slopes_.find(u); known != slopes_.end()) return known->second;
     std::vector<int64_t> each;
     for (UOp s : u.src())
@@ -129,24 +148,24 @@ std::optional<int64_t> Selector::slope(UOp u) {
 }
 
 /// Instruction::stride of an access. A lane that a gate leaves out may have an address that wraps.
-int32_t Selector::stride(UOp index) {
+int32_t Addresses::stride(UOp index) {
     const int64_t size = memory_of(index).dtype().bytes();
     const Bounds all = bounds(index.src(1));
-    if (loops_.empty()) return Instruction::kUnsteady;
+    if (context_.loops.empty()) return Instruction::kUnsteady;
     if (index.src().size() > 2 && (all.low < 0 || all.high > (kTwo32 - 1) / size)) return Instruction::kUnsteady;
     const std::optional<int64_t> elements = slope(index.src(1));
     constexpr int64_t kMost = int64_t{1} << 24;
     return elements && std::abs(*elements) < kMost ? static_cast<int32_t>(*elements * size) : Instruction::kUnsteady;
 }
 
-bool Selector::is_uniform(UOp index) {
+bool Addresses::is_uniform(UOp index) {
     const UOp offset = skip_after(index.src(1));
     if (offset.dtype() == dtypes::int32) return !split(offset).vector.source;
     return code_.is_scalar(value(offset));
 }
 
 /// The memory's pointer with scalar * size + beyond added.
-Source Selector::base_at(UOp memory, const Offset::Part& scalar, int64_t beyond, int64_t size) {
+Source Addresses::base_at(UOp memory, const Offset::Part& scalar, int64_t beyond, int64_t size) {
     const Source pointer = value(memory);
     if (!scalar.source && !beyond) return pointer;
     const std::array<int64_t, 5> key{
@@ -188,7 +207,7 @@ Source Selector::base_at(UOp memory, const Offset::Part& scalar, int64_t beyond,
 }
 
 /// An offset of 64 bits, or one that 32 bits without sign do not hold.
-Selector::Address Selector::wide_address(UOp index, int64_t size) {
+Address Addresses::wide(UOp index, int64_t size) {
     Value offset = value(index.src(1));
     if (offset.number)
         return {.base = base_at(memory_of(index), {}, static_cast<int64_t>(*offset.number) * size, size),
@@ -209,15 +228,15 @@ Selector::Address Selector::wide_address(UOp index, int64_t size) {
         bytes = scalar ? Source::of(code_.scalar("s_lshl_b64", {offset, shift}, 2))
                        : Source::of(code_.vector("v_lshlrev_b64", {shift, offset}, 2));
     }
-    const Value address = wide_sum(false, value(memory_of(index)), bytes);
+    const Value address = wide_.sum(false, value(memory_of(index)), bytes);
     if (scalar) return {.base = address, .lanes = Source::of_number(0)};
     return {.base = {}, .lanes = address, .whole = true};
 }
 
-Selector::Address Selector::global_address(UOp index, isa::Format format) {
+Address Addresses::global(UOp index, isa::Format format) {
     const UOp memory = memory_of(index), offset = skip_after(index.src(1));
     const int64_t size = memory.dtype().bytes();
-    if (offset.dtype() != dtypes::int32) return wide_address(index, size);
+    if (offset.dtype() != dtypes::int32) return wide(index, size);
     const Offset& parts = split(offset);
     const OffsetRange range = offset_range(function_.family, format);
     // What the instruction does not hold goes into a base that those share whose offsets are near each other.
@@ -234,10 +253,10 @@ Selector::Address Selector::global_address(UOp index, isa::Format format) {
                 .lanes = times(
                     code_.is_scalar(value(offset)) ? Source::of(code_.in_vector(value(offset))) : Source(value(offset)),
                     size, false)};
-    return wide_address(index, size);
+    return wide(index, size);
 }
 
-Selector::Address Selector::local_address(UOp index) {
+Address Addresses::local(UOp index) {
     const UOp memory = memory_of(index), offset = skip_after(index.src(1));
     const int64_t size = memory.dtype().bytes();
     Offset parts;

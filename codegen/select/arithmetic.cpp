@@ -1,7 +1,7 @@
 // Elementwise operations of one value a lane: the rows of alu.def, and what differs by type.
 #include <algorithm>
 
-#include "strata/codegen/select/select_p.h"
+#include "strata/codegen/select/arithmetic_p.h"
 
 namespace strata::codegen {
 
@@ -36,15 +36,18 @@ bool compares(Op op) { return op == Op::cmplt || op == Op::cmpeq || op == Op::cm
 
 }  // namespace
 
-bool Selector::elementwise(UOp u) {
-    if (division_step(u)) return true;
+Arithmetic::Arithmetic(SelectionContext& context, Packing& packing)
+    : SelectionPart(context), conversions_(context), division_(context), wide_(context), sums_(context, packing) {}
+
+bool Arithmetic::elementwise(UOp u) {
+    if (division_.step(u)) return true;
     std::vector<Value> s;
     s.reserve(u.src().size());
     for (UOp source : u.src()) s.push_back(value(source));
     const NumberClass type = class_of(u.src(0).dtype());
     switch (u.op()) {
-        case Op::cast: return convert(u, s[0]);
-        case Op::bitcast: set(u, reinterpret(u, s[0])); return true;
+        case Op::cast: return conversions_.convert(u, s[0]);
+        case Op::bitcast: set(u, conversions_.reinterpret(u, s[0])); return true;
         case Op::where: set(u, where(u, s)); return true;
         default: break;
     }
@@ -54,17 +57,17 @@ bool Selector::elementwise(UOp u) {
     } else {
         for (size_t i = 0; i < s.size(); ++i) static_cast<Source&>(s[i]) = plain(s[i], u.src(i).dtype());
     }
-    if (fused(u)) return true;
+    if (sums_.fused(u)) return true;
     if (u.is(Op::bounded)) {
         bounded(u, s);
         return true;
     }
-    if (is_wide(type) && wide_integer(u, s)) return true;
+    if (is_wide(type) && wide_.elementwise(u, s)) return true;
     if (u.is(Op::neg)) {
         const Value zero = Source::of_number(0);
-        set(u, narrowed(takes_scalars(s) ? Source::of(code_.scalar("s_sub_u32", {zero, s[0]}))
-                                         : Source::of(code_.vector("v_sub_nc_u32", {zero, s[0]})),
-                        u.dtype()));
+        set(u, conversions_.narrowed(takes_scalars(s) ? Source::of(code_.scalar("s_sub_u32", {zero, s[0]}))
+                                                      : Source::of(code_.vector("v_sub_nc_u32", {zero, s[0]})),
+                                     u.dtype()));
         return true;
     }
     if (!is_real(type) && (u.is(Op::abs) || u.is(Op::floor) || u.is(Op::ceil) || u.is(Op::trunc) || u.is(Op::rint))) {
@@ -73,18 +76,18 @@ bool Selector::elementwise(UOp u) {
             return true;
         }
         const Source negative = Source::of(code_.vector("v_sub_nc_u32", {Source::of_number(0), s[0]}));
-        set(u, narrowed(Source::of(code_.vector("v_max_i32", {s[0], negative})), u.dtype()));
+        set(u, conversions_.narrowed(Source::of(code_.vector("v_max_i32", {s[0], negative})), u.dtype()));
         return true;
     }
     if (u.is(Op::mul) && type & (i32 | u32)) {
-        set(u, narrowed(product(u, s), u.dtype()));
+        set(u, conversions_.narrowed(product(u, s), u.dtype()));
         return true;
     }
     return by_row(u, s);
 }
 
 /// What floats do in another way than by a row.
-bool Selector::real(UOp u, std::span<Value> s) {
+bool Arithmetic::real(UOp u, std::span<Value> s) {
     if (u.is(Op::neg) || u.is(Op::abs)) {
         Value out = s[0];
         if (out.number) out = Source::of(code_.number(*out.number, dwords_of(u.dtype())));
@@ -106,7 +109,7 @@ bool Selector::real(UOp u, std::span<Value> s) {
     return false;
 }
 
-bool Selector::by_row(UOp u, std::span<const Value> s) {
+bool Arithmetic::by_row(UOp u, std::span<const Value> s) {
     const AluRow* row = find(u.op(), class_of(u.src(0).dtype()));
     if (!row) return false;
     if (compares(u.op())) {
@@ -136,26 +139,12 @@ bool Selector::by_row(UOp u, std::span<const Value> s) {
     }
     const bool keeps_range = u.is(Op::bit_and) || u.is(Op::bit_or) || u.is(Op::bit_xor) || u.is(Op::shr) ||
                              u.is(Op::max) || u.is(Op::min) || (u.is(Op::bit_not) && !u.dtype().is_unsigned());
-    set(u, keeps_range ? out : narrowed(out, u.dtype()));
+    set(u, keeps_range ? out : conversions_.narrowed(out, u.dtype()));
     return true;
 }
 
-/// Extends the low bits of a result as its type says.
-Value Selector::narrowed(Value value, DType type) {
-    const auto bits = static_cast<uint64_t>(type.bits());
-    if (!type.is_integer() || bits >= 32) return value;
-    const bool scalar = code_.is_scalar(value);
-    if (type.is_unsigned()) {
-        const Source mask = Source::of_number((uint64_t{1} << bits) - 1);
-        return scalar ? Source::of(code_.scalar("s_and_b32", {value, mask}))
-                      : Source::of(code_.vector("v_and_b32", {mask, value}));
-    }
-    if (scalar) return Source::of(code_.scalar(bits == 8 ? "s_sext_i32_i8" : "s_sext_i32_i16", {value}));
-    return Source::of(code_.vector("v_bfe_i32", {value, Source::of_number(0), Source::of_number(bits)}));
-}
-
 /// Products of 24 bits take a quarter of the time of v_mul_lo_u32's.
-Value Selector::product(UOp u, std::span<const Value> s) {
+Value Arithmetic::product(UOp u, std::span<const Value> s) {
     const bool scalar = takes_scalars(s);
     for (size_t i = 0; i < 2; ++i)
         if (s[i].number && std::has_single_bit(static_cast<uint32_t>(*s[i].number))) {
@@ -170,37 +159,8 @@ Value Selector::product(UOp u, std::span<const Value> s) {
     return Source::of(code_.vector("v_mul_lo_u32", {s[0], s[1]}));
 }
 
-/// Sums of sums and of shifted integers as one instruction; what only the sum uses then goes.
-bool Selector::fused(UOp u) {
-    const NumberClass type = class_of(u.dtype());
-    if (rotated(u) || scalar_sum(u) || counted(u)) return true;
-    if (!u.is(Op::add) || !(type & (i32 | u32)) || u.dtype().bits() < 32) return false;
-    std::vector<UOp> terms;
-    terms.reserve(16);
-    add_terms(u, terms);
-    if (dot(u, terms) || sum_of_scalars(u, terms) || product_sum(u)) return true;
-    for (size_t i = 0; i < 2; ++i) {
-        const UOp inner = skip_after(u.src(i)), other = u.src(1 - i);
-        if (uses(inner) != 1 || takes_scalars({&value(inner), 1})) continue;
-        const bool doubled = inner.is(Op::mul) && inner.src(1).is_const() &&
-                             std::has_single_bit(static_cast<uint64_t>(const_int(inner.src(1))));
-        if (inner.is(Op::shl) || doubled) {
-            const Source distance = doubled ? Source::of_number(static_cast<uint64_t>(
-                                                  std::countr_zero(static_cast<uint64_t>(const_int(inner.src(1))))))
-                                            : Source(value(inner.src(1)));
-            set(u, Source::of(code_.vector("v_lshl_add_u32", {value(inner.src(0)), distance, value(other)})));
-            return true;
-        }
-        if (inner.is(Op::add)) {
-            set(u, Source::of(code_.vector("v_add3_u32", {value(inner.src(0)), value(inner.src(1)), value(other)})));
-            return true;
-        }
-    }
-    return false;
-}
-
 /// NaN where either is NaN (array API), which v_max and v_min give only on RDNA4.
-Value Selector::float_extreme(UOp u, std::span<const Value> s) {
+Value Arithmetic::float_extreme(UOp u, std::span<const Value> s) {
     struct Names {
         const char *max, *min, *maximum, *minimum, *unordered;
         uint64_t nan;
@@ -225,7 +185,7 @@ Value Selector::float_extreme(UOp u, std::span<const Value> s) {
     return Source::of(out);
 }
 
-Value Selector::where(UOp u, std::span<const Value> s) {
+Value Arithmetic::where(UOp u, std::span<const Value> s) {
     if (class_of(u.dtype()) == truth) {
         const char* names[2][3] = {{"s_and_b32", "s_and_not1_b32", "s_or_b32"},
                                    {"s_and_b64", "s_and_not1_b64", "s_or_b64"}};
@@ -256,7 +216,7 @@ Value Selector::where(UOp u, std::span<const Value> s) {
 }
 
 /// Logic of truths: sums are `or`, products `and` (core/uop/ops.def, of booleans).
-bool Selector::of_truths(UOp u, std::span<const Value> s) {
+bool Arithmetic::of_truths(UOp u, std::span<const Value> s) {
     static constexpr const char* kNames[2][3] = {{"s_or_b32", "s_and_b32", "s_xor_b32"},
                                                  {"s_or_b64", "s_and_b64", "s_xor_b64"}};
     const bool scalar = takes_scalars(s);

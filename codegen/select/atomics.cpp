@@ -4,21 +4,25 @@
 //
 // Lanes that are done take no part in the next swap. The first guess is zero: to load it would take as long as to swap, and
 // would race with the others. What is narrower than a dword is a field of the dword around it.
-#include "strata/codegen/select/select_p.h"
+#include "strata/codegen/select/atomics_p.h"
 
 namespace strata::codegen {
 
 using namespace number_class;
-bool Selector::atomic(UOp u) {
+
+Atomics::Atomics(SelectionContext& context, Packing& packing, Memory& memory)
+    : SelectionPart(context), packing_(packing), memory_(memory), wide_(context) {}
+
+bool Atomics::add(UOp u) {
     const DType type = u.src(1).dtype();
     const Space space = memory_of(u.src(0)).as<ParamArg>().space;
     const bool is_byte_float = type.is_float() && type.bits() == 8;
     if (space == Space::reg || type.lanes != 1 || is_byte_float) return false;
-    if (!atomic_by_row(u)) swap_until_added(u);
+    if (!by_row(u)) swap_until_added(u);
     return true;
 }
 
-bool Selector::atomic_by_row(UOp u) {
+bool Atomics::by_row(UOp u) {
     struct Row {
         unsigned types;
         const char *global, *local;
@@ -33,8 +37,8 @@ bool Selector::atomic_by_row(UOp u) {
     for (const Row& row : kRows) {
         const char* name = global ? row.global : row.local;
         if (!(row.types & class_of(type)) || !code_.has(name)) continue;
-        const Place data = code_.in_vector(packed(value(u.src(1)), type), dwords_of(type));
-        Instruction& made = add_access(name, access_to(u.src(0)), data);
+        const Place data = code_.in_vector(packing_.packed(value(u.src(1)), type), dwords_of(type));
+        Instruction& made = memory_.add_access(name, memory_.access_to(u.src(0)), data);
         made.inst.dst[0] = {};
         if (global && function_.family == isa::Family::rdna4) made.inst.scope = kScopeDevice;
         return true;
@@ -43,7 +47,7 @@ bool Selector::atomic_by_row(UOp u) {
 }
 
 /// The dword around what an access is of, and where in it that begins.
-Selector::Field Selector::field_around(Access to, DType type) {
+Atomics::Field Atomics::field_around(Access to, DType type) {
     const Source offset = Source::of_number(static_cast<uint32_t>(to.at.offset));
     to.at.offset = 0;
     Source low = Source::of(to.lanes.part(0));
@@ -53,10 +57,10 @@ Selector::Field Selector::field_around(Access to, DType type) {
             const Place wide = function_.add(Bank::vector, 2);
             code_.copy(wide.part(0), low);
             code_.copy(wide.part(1), Source::of_number(0));
-            address = wide_sum(false, to.at.base, Source::of(wide));
+            address = wide_.sum(false, to.at.base, Source::of(wide));
         }
         const auto distance = static_cast<uint64_t>(static_cast<int64_t>(static_cast<int32_t>(*offset.number)));
-        if (distance) address = wide_sum(false, address, Source::of_number(distance));
+        if (distance) address = wide_.sum(false, address, Source::of_number(distance));
         const Place whole = function_.add(Bank::vector, 2);
         low = dword(address, 0);
         code_.vector_to(whole.part(0), "v_and_b32", {Source::of_number(~3u), low});
@@ -76,7 +80,7 @@ Selector::Field Selector::field_around(Access to, DType type) {
 }
 
 /// The dword with the value added to the field of it that has the type.
-Source Selector::added_to_field(const Field& field, DType type, const Source& old, const Source& added) {
+Source Atomics::added_to_field(const Field& field, DType type, const Source& old, const Source& added) {
     const auto shifted = [&](const Source& x) { return Source::of(code_.vector("v_lshlrev_b32", {field.shift, x})); };
     if (type.is_bool()) return Source::of(code_.vector("v_or_b32", {shifted(added), old}));
     Source sum;
@@ -98,7 +102,7 @@ Source Selector::added_to_field(const Field& field, DType type, const Source& ol
 }
 
 /// To nearest, ties to even; NaN stays NaN.
-Source Selector::rounded_to_bfloat16(const Source& x) {
+Source Atomics::rounded_to_bfloat16(const Source& x) {
     const Place odd = code_.vector("v_bfe_u32", {x, Source::of_number(16), Source::of_number(1)});
     const Place near = code_.vector("v_add3_u32", {x, Source::of(odd), Source::of_number(0x7fff)});
     const Place quiet = code_.vector("v_or_b32", {Source::of_number(0x400000), x});
@@ -107,11 +111,11 @@ Source Selector::rounded_to_bfloat16(const Source& x) {
     return Source::of(code_.vector("v_lshrrev_b32", {Source::of_number(16), Source::of(chosen)}));
 }
 
-void Selector::swap_until_added(UOp u) {
+void Atomics::swap_until_added(UOp u) {
     const DType type = u.src(1).dtype();
     const uint8_t dwords = type.bits() == 64 ? 2 : 1;
-    const Source added = Source::of(code_.in_vector(packed(value(u.src(1)), type), dwords));
-    Field field{access_to(u.src(0)), {}, {}};
+    const Source added = Source::of(code_.in_vector(packing_.packed(value(u.src(1)), type), dwords));
+    Field field{memory_.access_to(u.src(0)), {}, {}};
     if (dwords == 1) field = field_around(field.dword, type);
     const Place old = function_.add(Bank::vector, dwords), again = function_.add(Bank::scalar, function_.mask_dwords());
     code_.copy(old, Source::of_number(0));
@@ -132,10 +136,10 @@ void Selector::swap_until_added(UOp u) {
 }
 
 /// Where memory has `from` it gets `to`; `now` is what it had, in lanes that take part.
-void Selector::compare_and_swap(const Access& where, Place now, Place to, Place from) {
+void Atomics::compare_and_swap(const Access& where, Place now, Place to, Place from) {
     const bool wide = now.dwords == 2;
     if (!where.global) {
-        Instruction& made = add_access(wide ? "ds_cmpstore_rtn_b64" : "ds_cmpstore_rtn_b32", where, to);
+        Instruction& made = memory_.add_access(wide ? "ds_cmpstore_rtn_b64" : "ds_cmpstore_rtn_b32", where, to);
         made.src[2] = from;
         if (isa::is_cdna(function_.family)) std::swap(made.src[1], made.src[2]);  // CDNA3 ISA 11.3.1, DS_CMPST
         made.dst[0] = now;
@@ -145,7 +149,8 @@ void Selector::compare_and_swap(const Access& where, Place now, Place to, Place 
     const Place both = function_.add(Bank::vector, 2 * now.dwords);
     code_.copy(both.part(0, now.dwords), Source::of(to));
     code_.copy(both.part(now.dwords, now.dwords), Source::of(from));
-    Instruction& made = add_access(wide ? "global_atomic_cmpswap_b64" : "global_atomic_cmpswap_b32", where, both);
+    Instruction& made =
+        memory_.add_access(wide ? "global_atomic_cmpswap_b64" : "global_atomic_cmpswap_b32", where, both);
     made.dst[0] = now;
     made.keeps = true;
     if (function_.family == isa::Family::rdna4) {

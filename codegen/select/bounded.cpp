@@ -1,6 +1,6 @@
 // bounded: an index counted from its axis's end below 0; any other ends the kernel by a store to an address that says which
 // index and axis it was (core/support/wrong_index.h).
-#include "strata/codegen/select/select_p.h"
+#include "strata/codegen/select/arithmetic_p.h"
 #include "strata/core/support/wrong_index.h"
 
 namespace strata::codegen {
@@ -10,12 +10,12 @@ constexpr int kIndexBits = 42;
 
 }  // namespace
 
-void Selector::bounded(UOp u, std::span<const Value> s) {
+void Arithmetic::bounded(UOp u, std::span<const Value> s) {
     const bool wide = u.dtype().bits() == 64;
     const int dwords = wide ? 2 : 1;
     const Value index = Source::of(code_.in_vector(s[0], dwords)), &size = s[1];
     const Value from_end =
-        wide ? wide_sum(false, index, size) : Value(Source::of(code_.vector("v_add_nc_u32", {size, index})));
+        wide ? wide_.sum(false, index, size) : Value(Source::of(code_.vector("v_add_nc_u32", {size, index})));
     const Value zero = Source::of_number(0);
     auto selected = [&](const char* compare, const Value& a, const Value& b, const Value& chosen,
                         const Value& otherwise) {

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "strata/codegen/machine/operands.h"
-#include "strata/codegen/select/select_p.h"
+#include "strata/codegen/select/buffers_p.h"
 
 namespace strata::codegen {
 namespace {
@@ -25,7 +25,7 @@ constexpr int kWorth = 5, kOfLoop = 5;
 /// Descriptor": format 32_FLOAT, OOB_SELECT 3 for raw buffers; bit 24 as LLVM sets it (SIInstrInfo::getDefaultRsrcDataFormat).
 uint32_t descriptor_kind(isa::Family family) { return isa::is_cdna(family) ? 0x00027000 : 0x31016000; }
 
-/// What moves an offset whatever the lane: the number that Selector::split finds.
+/// What moves an offset whatever the lane: the number that Addresses::split finds.
 int64_t constant_of(UOp offset) {
     offset = skip_after(offset);
     if (offset.dtype() != dtypes::int32) return 0;
@@ -36,16 +36,21 @@ int64_t constant_of(UOp offset) {
     return 0;
 }
 
-}  // namespace
-
-bool Selector::gives_zero(UOp u) {
+bool gives_zero(UOp u) {
     u = skip_after(u);
     if (u.is(Op::vec)) return std::ranges::all_of(u.src(), gives_zero);
     return u.is_const() && encoded(u) == 0;
 }
 
+}  // namespace
+
+Buffers::Buffers(SelectionContext& context, Packing& packing, Addresses& addresses)
+    : SelectionPart(context), packing_(packing), addresses_(addresses) {
+    find();
+}
+
 /// An access whose gate often holds, to memory that an offset reaches.
-bool Selector::may_be_bounded(UOp index) {
+bool Buffers::may_be_bounded(UOp index) {
     const UOp memory = memory_of(index);
     if (index.src().size() < 3 || memory.as<ParamArg>().space != Space::global) return false;
     const int64_t size = memory.dtype().bytes(), bytes = memory.as<ParamArg>().size * size;
@@ -54,14 +59,14 @@ bool Selector::may_be_bounded(UOp index) {
 }
 
 /// One that gives 0 where its gate does not hold. Beside a store of the same gate that is not bounded, EXEC is set in any case.
-bool Selector::may_be_bounded(UOp load, UOp around) {
+bool Buffers::may_be_bounded(UOp load, UOp around) {
     const UOp index = load.src(0);
     return may_be_bounded(index) && (load.src().size() == 1 || gives_zero(load.src(1))) &&
            std::ranges::find(gated_stores_, std::pair(around, skip_after(index.src(2)))) == gated_stores_.end();
 }
 
 /// What descriptors save: a load its gate and the zeros before it, a store its gate where that is not the one before.
-void Selector::find_bounded() {
+void Buffers::find() {
     std::vector<UOp> around{UOp{}};
     auto each = [&](Op op, auto visit) {
         for (UOp u : program_.ops) {
@@ -92,14 +97,14 @@ void Selector::find_bounded() {
     });
 }
 
-bool Selector::bounds_stores(UOp memory) const {
+bool Buffers::bounds_stores(UOp memory) const {
     const auto found = bounded_.find(memory);
     return found != bounded_.end() && found->second.stores >= kWorth;
 }
 
 /// Descriptors begin in front of the memory where constants of offsets are negative: what the lanes' and the instruction's
 /// offsets come to is never below 0.
-void Selector::begin_descriptors() {
+void Buffers::begin_descriptors() {
     for (UOp memory : program_.params) {
         const auto found = bounded_.find(memory);
         if (found == bounded_.end() || found->second.loads + found->second.stores < kWorth) continue;
@@ -122,16 +127,16 @@ void Selector::begin_descriptors() {
 /// Parts of an offset that are never below 0 go where the instruction adds them up. The scalar one must not be more than the number
 /// of records: RDNA takes it off that (RDNA3 ISA, "Range Checking"), CDNA leaves it out of the comparison (CDNA3 ISA 9.1.5.1). Others
 /// are added up before, modulo 2^32.
-Selector::Address Selector::bounded_address(UOp index, const Bounded& memory) {
+Address Buffers::address(UOp index, const Bounded& memory) {
     const int64_t size = memory_of(index).dtype().bytes();
-    const Offset& parts = split(index.src(1));
+    const Offset& parts = addresses_.split(index.src(1));
     const int64_t most = offset_range(function_.family, isa::Format::MUBUF).high;
     const int64_t constant = parts.constant * size + memory.before, near = constant & most, far = constant - near;
     const bool apart = parts.vector.low >= 0 && parts.scalar.low >= 0 && constant >= 0 &&
                        parts.scalar.high * size + far <= memory.bytes;
     Source lanes = Source::of_number(0), scalar = Source::of_number(0);
-    if (parts.vector.source) lanes = times(*parts.vector.source, size, false);
-    if (parts.scalar.source) scalar = times(*parts.scalar.source, size, true);
+    if (parts.vector.source) lanes = addresses_.times(*parts.vector.source, size, false);
+    if (parts.scalar.source) scalar = addresses_.times(*parts.scalar.source, size, true);
     const auto added = Source::of_number(static_cast<uint32_t>(apart ? far : constant));
     if (apart && *added.number)
         scalar =
@@ -143,11 +148,11 @@ Selector::Address Selector::bounded_address(UOp index, const Bounded& memory) {
 }
 
 /// Its lanes' offsets, the descriptor and the scalar offset come first, then the data of a store.
-Instruction& Selector::add_bounded(const char* name, UOp index, const Bounded& memory) {
+Instruction& Buffers::add_access(const char* name, UOp index, const Bounded& memory) {
     const Source gate = mask_of(value(index.src(2)));
-    const Address at = bounded_address(index, memory);
+    const Address at = address(index, memory);
     const Place lanes = code_.vector("v_cndmask_b32", {Source::of_number(kBeyond), at.lanes, gate});
-    const bool steady = loops_.empty() || slope(index.src(2)) == 0;
+    const bool steady = context_.loops.empty() || addresses_.slope(index.src(2)) == 0;
     Instruction& made = code_.add(name);
     made.src[0] = lanes;
     made.src[1] = memory.descriptor;
@@ -157,27 +162,27 @@ Instruction& Selector::add_bounded(const char* name, UOp index, const Bounded& m
         made.inst.src[2].code = function_.family == isa::Family::rdna4 ? isa::code::null : isa::code::inline_zero;
     made.inst.offen = true;
     made.inst.offset = at.offset;
-    made.stride = steady ? stride(index) : Instruction::kUnsteady;
+    made.stride = steady ? addresses_.stride(index) : Instruction::kUnsteady;
     return made;
 }
 
-bool Selector::load_bounded(UOp u, const char* name) {
-    const UOp index = u.src(0), around = loops_.empty() ? UOp{} : loops_.back().range;
+bool Buffers::load(UOp u, const char* name) {
+    const UOp index = u.src(0), around = context_.loops.empty() ? UOp{} : context_.loops.back();
     const auto memory = bounded_.find(memory_of(index));
     if (memory == bounded_.end() || memory->second.loads < kWorth || !may_be_bounded(u, around)) return false;
     const Place data = function_.add(Bank::vector, dwords_of(u.dtype()));
-    Instruction& made = add_bounded(name, index, memory->second);
-    made.unchanging = !written_.contains(memory->first);
+    Instruction& made = add_access(name, index, memory->second);
+    made.unchanging = !context_.writes(memory->first);
     made.dst[0] = data;
-    loaded_[u] = data;
-    set(u, unpacked(data, u.dtype()));
+    packing_.set_loaded(u, data);
+    set(u, packing_.unpacked(data, u.dtype()));
     return true;
 }
 
-bool Selector::store_bounded(UOp index, const char* name, Place data) {
+bool Buffers::store(UOp index, const char* name, Place data) {
     const UOp memory = memory_of(index);
     if (!bounds_stores(memory) || !may_be_bounded(index)) return false;
-    add_bounded(name, index, bounded_.at(memory)).src[3] = data;
+    add_access(name, index, bounded_.at(memory)).src[3] = data;
     return true;
 }
 

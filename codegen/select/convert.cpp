@@ -1,5 +1,5 @@
 // Conversions: the rows of convert.def, chains of them, and what integers of other widths need.
-#include "strata/codegen/select/select_p.h"
+#include "strata/codegen/select/convert_p.h"
 
 namespace strata::codegen {
 
@@ -36,7 +36,7 @@ const char* narrow_float(DType from, DType to) {
 }  // namespace
 
 /// nullopt-like: an unknown Value where no chain of rows leads there.
-Value Selector::converted(const Value& x, NumberClass from, NumberClass to) {
+Value Conversions::converted(const Value& x, NumberClass from, NumberClass to) {
     const int dwords = to & (f64 | i64 | u64) ? 2 : 1;
     if (const char* name = find(from, to)) return Source::of(code_.vector(name, {x}, dwords));
     // Every f16 is an f32, and every integer of 11 bits an f16 on the way through f32; the rest rounds twice and is taken
@@ -47,7 +47,7 @@ Value Selector::converted(const Value& x, NumberClass from, NumberClass to) {
 }
 
 /// 0 and 1 of a type.
-bool Selector::convert_truth(UOp u, const Value& x) {
+bool Conversions::convert_truth(UOp u, const Value& x) {
     const DType to = u.dtype();
     const NumberClass wanted = class_of(to);
     if (wanted == truth) return set(u, x), true;
@@ -68,7 +68,7 @@ bool Selector::convert_truth(UOp u, const Value& x) {
 }
 
 /// Whether a number differs from 0.
-bool Selector::convert_to_truth(UOp u, const Value& x) {
+bool Conversions::convert_to_truth(UOp u, const Value& x) {
     const NumberClass source = class_of(u.src(0).dtype());
     static constexpr std::pair<NumberClass, const char*> kDiffers[] = {
         {f16, "v_cmp_neq_f16"}, {f32, "v_cmp_neq_f32"}, {f64, "v_cmp_neq_f64"}, {i32, "v_cmp_ne_u32"},
@@ -81,7 +81,7 @@ bool Selector::convert_to_truth(UOp u, const Value& x) {
     return false;
 }
 
-bool Selector::convert(UOp u, const Value& x) {
+bool Conversions::convert(UOp u, const Value& x) {
     const DType to = u.dtype(), from = u.src(0).dtype();
     const NumberClass source = class_of(from), wanted = class_of(to);
     if (to.lanes != 1) return false;
@@ -127,7 +127,7 @@ bool Selector::convert(UOp u, const Value& x) {
 }
 
 /// The same bits. Integers of 16 bits are extended, other types of 16 bits need not be.
-Value Selector::reinterpret(UOp u, const Value& x) {
+Value Conversions::reinterpret(UOp u, const Value& x) {
     const Source same = plain(x, u.src(0).dtype());
     Value out = same;
     if (same.number && u.dtype().is_integer()) {
@@ -135,6 +135,20 @@ Value Selector::reinterpret(UOp u, const Value& x) {
         return out;
     }
     return narrowed(out, u.dtype());
+}
+
+/// Extends the low bits of a result as its type says.
+Value Conversions::narrowed(Value value, DType type) {
+    const auto bits = static_cast<uint64_t>(type.bits());
+    if (!type.is_integer() || bits >= 32) return value;
+    const bool scalar = code_.is_scalar(value);
+    if (type.is_unsigned()) {
+        const Source mask = Source::of_number((uint64_t{1} << bits) - 1);
+        return scalar ? Source::of(code_.scalar("s_and_b32", {value, mask}))
+                      : Source::of(code_.vector("v_and_b32", {mask, value}));
+    }
+    if (scalar) return Source::of(code_.scalar(bits == 8 ? "s_sext_i32_i8" : "s_sext_i32_i16", {value}));
+    return Source::of(code_.vector("v_bfe_i32", {value, Source::of_number(0), Source::of_number(bits)}));
 }
 
 }  // namespace strata::codegen

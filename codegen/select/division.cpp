@@ -1,10 +1,10 @@
 // The steps of a division: v_div_scale fills a register and a mask, which v_div_fmas reads in VCC.
-#include "strata/codegen/select/select_p.h"
+#include "strata/codegen/select/division_p.h"
 
 namespace strata::codegen {
 
 /// v_div_scale of a numerator n and a denominator d; `of_n`: the scaled n, else the scaled d. The mask is the same.
-Code::Carried Selector::scaled(UOp n, UOp d, bool of_n) {
+Code::Carried Division::scaled(UOp n, UOp d, bool of_n) {
     for (const Scaled& known : scaled_)
         if (known.n == n && known.d == d && known.of_n == of_n) return known.made;
     const int dwords = dwords_of(n.dtype());
@@ -16,7 +16,7 @@ Code::Carried Selector::scaled(UOp n, UOp d, bool of_n) {
     return made;
 }
 
-bool Selector::division_step(UOp u) {
+bool Division::step(UOp u) {
     switch (u.op()) {
         case Op::div_scale_n:
         case Op::div_scale_d:

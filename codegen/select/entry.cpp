@@ -4,17 +4,17 @@
 
 #include "strata/codegen/linear/scalar_threads.h"
 #include "strata/codegen/machine/workarounds.h"
-#include "strata/codegen/select/select_p.h"
+#include "strata/codegen/select/entry_p.h"
 
 namespace strata::codegen {
 
-Place Selector::fixed(Bank bank, int dwords, uint16_t code) {
+Place KernelEntry::fixed(Bank bank, int dwords, uint16_t code) {
     const Place place = function_.add(bank, dwords);
     function_.registers[place.reg].fixed = static_cast<int16_t>(code);
     return place;
 }
 
-void Selector::begin() {
+void KernelEntry::begin() {
     function_.blocks.push_back({});
     for (UOp u : program_.ops)
         if (u.is(Op::special)) {
@@ -27,17 +27,10 @@ void Selector::begin() {
     const Place arguments = fixed(Bank::scalar, 2, 0);
     begin_ids();
     begin_parameters(arguments);
-    begin_descriptors();
-    uint32_t lds = 0;
-    for (UOp u : program_.ops)
-        if (u.is(Op::param) && u.as<ParamArg>().space == Space::local) {
-            local_address_[u] = lds;
-            lds += (static_cast<uint32_t>(u.as<ParamArg>().size * u.dtype().bytes()) + 15) / 16 * 16;
-        }
 }
 
 /// Ids of workgroup and work-item, and EXEC.
-void Selector::begin_ids() {
+void KernelEntry::begin_ids() {
     const bool in_ttmp = function_.family == isa::Family::rdna4;
     std::array<Place, 3> groups{};
     const auto ids = std::count(function_.workgroup_ids.begin(), function_.workgroup_ids.end(), true);
@@ -78,7 +71,7 @@ void Selector::begin_ids() {
 }
 
 /// Addresses and numbers in one run of loads, the widest that still fit.
-void Selector::begin_parameters(Place arguments) {
+void KernelEntry::begin_parameters(Place arguments) {
     static constexpr std::pair<uint32_t, const char*> kLoads[] = {
         {64, "s_load_b512"}, {32, "s_load_b256"}, {16, "s_load_b128"}, {8, "s_load_b64"}, {4, "s_load_b32"}};
     const std::vector<ParameterPlace> places = parameter_places(program_);

@@ -1,9 +1,9 @@
 // 64-bit integers in pairs of registers.
-#include "strata/codegen/select/select_p.h"
+#include "strata/codegen/select/integer64_p.h"
 
 namespace strata::codegen {
 
-Value Selector::wide_sum(bool subtract, const Value& a, const Value& b) {
+Value WideIntegers::sum(bool subtract, const Value& a, const Value& b) {
     const Value both[] = {a, b};
     if (takes_scalars(both)) {
         const Place out = function_.add(Bank::scalar, 2);
@@ -22,7 +22,7 @@ Value Selector::wide_sum(bool subtract, const Value& a, const Value& b) {
 }
 
 /// Low 64 bits: a.low * b.low in full, and the low halves of the cross products on top, where their factors have upper halves.
-Value Selector::wide_product(UOp u, const Value& a, const Value& b) {
+Value WideIntegers::product(UOp u, const Value& a, const Value& b) {
     const Value both[] = {a, b};
     const bool scalar = takes_scalars(both);
     if (scalar && code_.has("s_mul_u64")) return Source::of(code_.scalar("s_mul_u64", {a, b}, 2));
@@ -53,7 +53,7 @@ Value Selector::wide_product(UOp u, const Value& a, const Value& b) {
     return Source::of(out);
 }
 
-Value Selector::wide_extreme(UOp u, const Value& a, const Value& b) {
+Value WideIntegers::extreme(UOp u, const Value& a, const Value& b) {
     const char* less = u.dtype().is_unsigned() ? "v_cmp_lt_u64" : "v_cmp_lt_i64";
     const Source mask = Source::of(code_.compare(less, a, b));
     const bool most = u.is(Op::max);
@@ -66,7 +66,7 @@ Value Selector::wide_extreme(UOp u, const Value& a, const Value& b) {
 }
 
 /// By 32 and more: one half becomes the other, and is shifted by the rest.
-Value Selector::wide_shift(UOp u, const Value& x, int by) {
+Value WideIntegers::shift(UOp u, const Value& x, int by) {
     const bool scalar = code_.is_scalar(x), left = u.is(Op::shl), fills = !left && !u.dtype().is_unsigned();
     const Place out = function_.add(scalar ? Bank::scalar : Bank::vector, 2);
     const Source half = dword(x, left ? 0 : 1);
@@ -86,7 +86,7 @@ Value Selector::wide_shift(UOp u, const Value& x, int by) {
     return Source::of(out);
 }
 
-bool Selector::wide_integer(UOp u, std::span<const Value> s) {
+bool WideIntegers::elementwise(UOp u, std::span<const Value> s) {
     auto by_halves = [&](const char* vector, const char* scalar) {
         if (takes_scalars(s)) {
             set(u, s.size() == 1 ? Source::of(code_.scalar(scalar, {s[0]}, 2))
@@ -105,17 +105,17 @@ bool Selector::wide_integer(UOp u, std::span<const Value> s) {
     };
     const Value zero = Source::of_number(0);
     switch (u.op()) {
-        case Op::add: set(u, wide_sum(false, s[0], s[1])); return true;
-        case Op::sub: set(u, wide_sum(true, s[0], s[1])); return true;
-        case Op::neg: set(u, wide_sum(true, zero, s[0])); return true;
-        case Op::mul: set(u, wide_product(u, s[0], s[1])); return true;
+        case Op::add: set(u, sum(false, s[0], s[1])); return true;
+        case Op::sub: set(u, sum(true, s[0], s[1])); return true;
+        case Op::neg: set(u, sum(true, zero, s[0])); return true;
+        case Op::mul: set(u, product(u, s[0], s[1])); return true;
         case Op::shl:
         case Op::shr:
             if (s[0].number || !s[1].number || *s[1].number < 32 || *s[1].number > 63) return false;
-            set(u, wide_shift(u, s[0], static_cast<int>(*s[1].number)));
+            set(u, shift(u, s[0], static_cast<int>(*s[1].number)));
             return true;
         case Op::max:
-        case Op::min: set(u, wide_extreme(u, s[0], s[1])); return true;
+        case Op::min: set(u, extreme(u, s[0], s[1])); return true;
         case Op::bit_and: return by_halves("v_and_b32", "s_and_b64");
         case Op::bit_or: return by_halves("v_or_b32", "s_or_b64");
         case Op::bit_xor: return by_halves("v_xor_b32", "s_xor_b64");
@@ -129,7 +129,7 @@ bool Selector::wide_integer(UOp u, std::span<const Value> s) {
             const Value sign = Source::of(code_.vector("v_ashrrev_i64", {Source::of_number(63), s[0]}, 2));
             const Place flipped = function_.add(Bank::vector, 2);
             for (int i = 0; i < 2; ++i) code_.vector_to(flipped.part(i), "v_xor_b32", {dword(s[0], i), dword(sign, i)});
-            set(u, wide_sum(true, Source::of(flipped), sign));
+            set(u, sum(true, Source::of(flipped), sign));
             return true;
         }
         default: return false;

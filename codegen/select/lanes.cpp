@@ -1,26 +1,25 @@
 // Values of other lanes: the ways of codegen/target/lane_xor.def as instructions.
-#include "strata/codegen/select/select_p.h"
+#include "strata/codegen/select/lanes_p.h"
 
 namespace strata::codegen {
 
-bool Selector::shuffle(UOp u) {
+void OtherLanes::shuffle(UOp u) {
     const Value& x = value(u.src(0));
     const DType type = u.dtype();
     if (!x.mask && code_.is_scalar(x)) {  // the same in all lanes
         set(u, x);
-        return true;
+        return;
     }
-    const Place from = code_.in_vector(packed(x, type), dwords_of(type));
+    const Place from = code_.in_vector(packing_.packed(x, type), dwords_of(type));
     const Place to = function_.add(Bank::vector, from.dwords);
     for (int i = 0; i < from.dwords; ++i) take_lane(to.part(i), from.part(i), u.as<IndexArg>().index);
     Value out = Source::of(to);
     if (type.is_bool()) out = {Source::of(code_.compare("v_cmp_ne_u32", out, Source::of_number(0))), true};
     set(u, out);
-    return true;
 }
 
 /// One dword of the lane whose number differs in the mask's bits.
-void Selector::take_lane(Place to, Place from, int mask) {
+void OtherLanes::take_lane(Place to, Place from, int mask) {
     const LaneXor way = lane_xor(function_.target, mask);
     switch (way.path) {
         case LanePath::dpp: {
@@ -58,7 +57,7 @@ void Selector::take_lane(Place to, Place from, int mask) {
 }
 
 /// The number of that lane, in bytes.
-Source Selector::far_lane(int mask) {
+Source OtherLanes::far_lane(int mask) {
     const Source none = Source::of_number(0), all = Source::of_number(0xffffffff);
     Place lane = code_.vector("v_mbcnt_lo_u32_b32", {all, none});
     if (function_.wave_size() == 64) lane = code_.vector("v_mbcnt_hi_u32_b32", {all, Source::of(lane)});

@@ -6,7 +6,7 @@
 // before (first_wave), the one that is left needs no barrier:
 //   release; number = add 1 to the counter, by its first lane; if that is not the last number: end; acquire
 #include "strata/codegen/machine/placed_code.h"
-#include "strata/codegen/select/select_p.h"
+#include "strata/codegen/select/last_block_p.h"
 
 namespace strata::codegen {
 namespace {
@@ -30,7 +30,7 @@ constexpr FenceRow kFences[] = {
 
 }  // namespace
 
-void Selector::fence(bool releases) {
+void LastBlock::fence(bool releases) {
     for (const FenceRow& row : kFences) {
         if (!row.families.has(function_.family) || (row.does == Does::releases) != releases) continue;
         Instruction& made = code_.add(row.mnemonic);
@@ -42,7 +42,7 @@ void Selector::fence(bool releases) {
 }
 
 /// The wave ends unless the scalar compares so.
-void Selector::go_on_where(std::string_view compare, Source value, uint64_t number, std::string label) {
+void LastBlock::go_on_where(std::string_view compare, Source value, uint64_t number, std::string label) {
     code_.scalar_compare(compare, value, Source::of_number(number));
     const uint32_t depth = code_.depth();
     code_.add("s_cbranch_scc1").target = code_.block() + 2;
@@ -51,18 +51,18 @@ void Selector::go_on_where(std::string_view compare, Source value, uint64_t numb
     code_.open_block(std::move(label), depth);
 }
 
-void Selector::first_wave(UOp u) {
+void LastBlock::first_wave(UOp u) {
     const Source thread = Source::of(code_.scalar("v_readfirstlane_b32", {value(u.src(0))}));
     go_on_where("s_cmp_lt_u32", thread, static_cast<uint64_t>(u.as<IndexArg>().index), "first_wave");
 }
 
-void Selector::last_block(UOp u) {
+void LastBlock::last_block(UOp u) {
     const bool one_wave = !u.src(1).is(Op::index);
     fence(true);
-    if (!one_wave) barrier();
+    if (!one_wave) control_.barrier();
     const Place one = code_.in_vector(Source::of_number(1)), number = function_.add(Bank::vector, 1);
     code_.copy(number, Source::of_number(0));
-    Instruction& counted = add_access("global_atomic_add_u32", access_to(u.src(0)), one);
+    Instruction& counted = memory_.add_access("global_atomic_add_u32", memory_.access_to(u.src(0)), one);
     counted.dst[0] = number;
     counted.keeps = true;
     if (function_.family == isa::Family::rdna4) {
@@ -73,10 +73,10 @@ void Selector::last_block(UOp u) {
     }
     Place told = number;
     if (!one_wave) {
-        add_access("ds_store_b32", access_to(u.src(1)), number);
-        barrier();
+        memory_.add_access("ds_store_b32", memory_.access_to(u.src(1)), number);
+        control_.barrier();
         told = function_.add(Bank::vector, 1);
-        add_access("ds_load_b32", access_to(u.src(2)), {}).dst[0] = told;
+        memory_.add_access("ds_load_b32", memory_.access_to(u.src(2)), {}).dst[0] = told;
     }
     const Source which = Source::of(code_.scalar("v_readfirstlane_b32", {Source::of(told)}));
     go_on_where("s_cmp_eq_u32", which, static_cast<uint64_t>(u.as<IndexArg>().index - 1), "last");

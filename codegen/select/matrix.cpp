@@ -1,7 +1,7 @@
 // Matrix products: what a lane holds of A, B and C in tuples of registers, the layouts of codegen/target/matrix_shapes.def.
 #include <algorithm>
 
-#include "strata/codegen/select/select_p.h"
+#include "strata/codegen/select/matrix_p.h"
 
 namespace strata::codegen {
 namespace {
@@ -14,27 +14,28 @@ bool is_zero(const Value& value) {
 }  // namespace
 
 /// Dword `first` / `count` of a vector as it was loaded, where its elements are those of one dword there; else nothing.
-Source Selector::loaded_dword(UOp u, size_t first, size_t count) const {
+Source MatrixProducts::loaded_dword(UOp u, size_t first, size_t count) const {
     if (!u.is(Op::vec)) return {};
     const UOp start = skip_after(u.src(first));
     if (!start.is(Op::lane)) return {};
     const UOp from = skip_after(start.src(0));
-    const auto loaded = loaded_.find(from);
+    const std::optional<Place> loaded = packing_.loaded(from);
     const auto at = static_cast<size_t>(start.as<IndexArg>().index);
-    if (loaded == loaded_.end() || at % count) return {};
+    if (!loaded || at % count) return {};
     for (size_t i = 1; i < count; ++i) {
         const UOp next = skip_after(u.src(first + i));
         if (!next.is(Op::lane) || skip_after(next.src(0)) != from ||
             static_cast<size_t>(next.as<IndexArg>().index) != at + i)
             return {};
     }
-    return Source::of(loaded->second.part(static_cast<int>(at / count)));
+    return Source::of(loaded->part(static_cast<int>(at / count)));
 }
 
 /// A vector as registers, several elements in one where they are narrow.
-Place Selector::fragment(UOp u) {
+Place MatrixProducts::fragment(UOp u) {
     const DType type = u.dtype(), element = type.element();
-    if (type.lanes == 1 || element.bytes() >= 4) return code_.in_vector(packed(value(u), type), dwords_of(type));
+    if (type.lanes == 1 || element.bytes() >= 4)
+        return code_.in_vector(packing_.packed(value(u), type), dwords_of(type));
     const auto count = static_cast<size_t>(4 / element.bytes());
     const Value& all = value(u);
     std::vector<Source> dwords;
@@ -44,7 +45,7 @@ Place Selector::fragment(UOp u) {
             Value part;
             part.lanes.assign(all.lanes.begin() + static_cast<std::ptrdiff_t>(i),
                               all.lanes.begin() + static_cast<std::ptrdiff_t>(i + count));
-            dword = packed(part, element.vector(static_cast<int>(count)));
+            dword = packing_.packed(part, element.vector(static_cast<int>(count)));
         }
         dwords.push_back(dword);
     }
@@ -53,7 +54,7 @@ Place Selector::fragment(UOp u) {
     return tuple;
 }
 
-bool Selector::matrix_product(UOp u) {
+void MatrixProducts::product(UOp u) {
     const std::string& name = u.as<MatrixArg>().name;
     const DType type = u.dtype();
     const Value& start = value(u.src(2));
@@ -80,9 +81,8 @@ bool Selector::matrix_product(UOp u) {
     if (halves)
         for (int i = 0; i < type.lanes; ++i) out.lanes.emplace_back(Source::of(sum.part(i)));
     else
-        out = unpacked(sum, type);
+        out = packing_.unpacked(sum, type);
     set(u, std::move(out));
-    return true;
 }
 
 }  // namespace strata::codegen

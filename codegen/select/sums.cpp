@@ -5,7 +5,7 @@
 //   v + a + b + 7, a and b scalar  s_add_u32 s2, s0, s1; s_add_u32 s2, s2, 7; v_add_nc_u32 v1, s2, v0
 #include <algorithm>
 
-#include "strata/codegen/select/select_p.h"
+#include "strata/codegen/select/sums_p.h"
 
 namespace strata::codegen {
 
@@ -25,7 +25,7 @@ std::optional<int64_t> left_shift(UOp u) {
 
 }  // namespace
 
-bool Selector::rotated(UOp u) {
+bool Sums::rotated(UOp u) {
     if (!(u.is(Op::bit_or) || u.is(Op::add) || u.is(Op::bit_xor)) || u.dtype() != dtypes::uint32) return false;
     for (size_t i = 0; i < 2; ++i) {
         const UOp left = skip_after(u.src(i)), right = skip_after(u.src(1 - i));
@@ -41,7 +41,7 @@ bool Selector::rotated(UOp u) {
     return false;
 }
 
-const char* Selector::shifted_add(int64_t factor) {
+const char* shifted_add(int64_t factor) {
     switch (factor) {
         case 2: return "s_lshl1_add_u32";
         case 4: return "s_lshl2_add_u32";
@@ -51,7 +51,7 @@ const char* Selector::shifted_add(int64_t factor) {
     }
 }
 
-bool Selector::scalar_sum(UOp u) {
+bool Sums::scalar_sum(UOp u) {
     if (!u.is(Op::add) || !(class_of(u.dtype()) & (i32 | u32)) || u.dtype().bits() < 32) return false;
     const Value both[] = {value(u.src(0)), value(u.src(1))};
     if (!takes_scalars(both)) return false;
@@ -66,7 +66,7 @@ bool Selector::scalar_sum(UOp u) {
 }
 
 /// A truth that is added as 0 or 1 is a carry.
-bool Selector::counted(UOp u) {
+bool Sums::counted(UOp u) {
     if (!u.is(Op::add) || !(class_of(u.dtype()) & (i32 | u32 | i64 | u64)) || u.dtype().bits() < 32) return false;
     auto is = [](UOp s, int64_t n) { return s.is_const() && const_int(s) == n; };
     for (size_t i = 0; i < 2; ++i) {
@@ -86,7 +86,7 @@ bool Selector::counted(UOp u) {
 }
 
 /// A product of 24 bits and what is added to it.
-bool Selector::product_sum(UOp u) {
+bool Sums::product_sum(UOp u) {
     for (size_t i = 0; i < 2; ++i) {
         const UOp product = skip_after(u.src(i));
         if (!product.is(Op::mul) || uses(product) != 1 || takes_scalars({&value(product), 1})) continue;
@@ -100,7 +100,7 @@ bool Selector::product_sum(UOp u) {
 }
 
 /// Of two instructions that multiply 24 bits the one that a product's factors fit.
-const char* Selector::short_product(UOp product, const char* without_sign, const char* with_sign) {
+const char* short_product(UOp product, const char* without_sign, const char* with_sign) {
     int64_t low = 0, high = 0;
     for (UOp factor : product.src()) {
         const Bounds b = bounds(factor);
@@ -111,7 +111,7 @@ const char* Selector::short_product(UOp product, const char* without_sign, const
 }
 
 /// What a sum adds up, through sums that nothing else uses.
-void Selector::add_terms(UOp u, std::vector<UOp>& terms) const {
+void Sums::add_terms(UOp u, std::vector<UOp>& terms) const {
     for (UOp source : u.src()) {
         const UOp s = skip_after(source);
         const bool inner = s.is(Op::add) && uses(s) == 1 && !takes_scalars({&value(s), 1}) && terms.size() < kMostTerms;
@@ -120,7 +120,7 @@ void Selector::add_terms(UOp u, std::vector<UOp>& terms) const {
 }
 
 /// The sum of scalars, made where it was not made before.
-Source Selector::shared_sum(std::span<const Source> scalars) {
+Source Sums::shared_sum(std::span<const Source> scalars) {
     uint32_t number = 0;
     std::vector<uint64_t> key;
     key.reserve(scalars.size() + 1);
@@ -145,7 +145,7 @@ Source Selector::shared_sum(std::span<const Source> scalars) {
 }
 
 /// Sums modulo 2^32 in another order: scalars among themselves first.
-bool Selector::sum_of_scalars(UOp u, std::span<const UOp> terms) {
+bool Sums::sum_of_scalars(UOp u, std::span<const UOp> terms) {
     const auto is_shared = [&](UOp term) { return takes_scalars({&value(term), 1}); };
     const auto count = static_cast<size_t>(std::ranges::count_if(terms, is_shared));
     if (count < 2 || count == terms.size()) return false;
@@ -158,6 +158,35 @@ bool Selector::sum_of_scalars(UOp u, std::span<const UOp> terms) {
     if (i < own.size()) sum = Source::of(code_.vector("v_add_nc_u32", {sum, own[i]}));
     set(u, sum);
     return true;
+}
+
+/// Sums of sums and of shifted integers as one instruction; what only the sum uses then goes.
+bool Sums::fused(UOp u) {
+    const NumberClass type = class_of(u.dtype());
+    if (rotated(u) || scalar_sum(u) || counted(u)) return true;
+    if (!u.is(Op::add) || !(type & (i32 | u32)) || u.dtype().bits() < 32) return false;
+    std::vector<UOp> terms;
+    terms.reserve(16);
+    add_terms(u, terms);
+    if (dots_.dot(u, terms) || sum_of_scalars(u, terms) || product_sum(u)) return true;
+    for (size_t i = 0; i < 2; ++i) {
+        const UOp inner = skip_after(u.src(i)), other = u.src(1 - i);
+        if (uses(inner) != 1 || takes_scalars({&value(inner), 1})) continue;
+        const bool doubled = inner.is(Op::mul) && inner.src(1).is_const() &&
+                             std::has_single_bit(static_cast<uint64_t>(const_int(inner.src(1))));
+        if (inner.is(Op::shl) || doubled) {
+            const Source distance = doubled ? Source::of_number(static_cast<uint64_t>(
+                                                  std::countr_zero(static_cast<uint64_t>(const_int(inner.src(1))))))
+                                            : Source(value(inner.src(1)));
+            set(u, Source::of(code_.vector("v_lshl_add_u32", {value(inner.src(0)), distance, value(other)})));
+            return true;
+        }
+        if (inner.is(Op::add)) {
+            set(u, Source::of(code_.vector("v_add3_u32", {value(inner.src(0)), value(inner.src(1)), value(other)})));
+            return true;
+        }
+    }
+    return false;
 }
 
 }  // namespace strata::codegen

@@ -1,0 +1,31 @@
+#pragma once
+#include "strata/codegen/select/convert_p.h"
+#include "strata/codegen/select/division_p.h"
+#include "strata/codegen/select/integer64_p.h"
+#include "strata/codegen/select/sums_p.h"
+
+namespace strata::codegen {
+
+/// Elementwise operations of one value a lane.
+class Arithmetic : SelectionPart {
+  public:
+    Arithmetic(SelectionContext& context, Packing& packing);
+    bool elementwise(UOp u);
+
+  private:
+    bool by_row(UOp u, std::span<const Value> s);
+    bool real(UOp u, std::span<Value> s);
+    bool of_truths(UOp u, std::span<const Value> s);
+    Value where(UOp u, std::span<const Value> s);
+    Value float_extreme(UOp u, std::span<const Value> s);
+    Value product(UOp u, std::span<const Value> s);
+    // bounded.cpp
+    void bounded(UOp u, std::span<const Value> s);
+
+    Conversions conversions_;
+    Division division_;
+    WideIntegers wide_;
+    Sums sums_;
+};
+
+}  // namespace strata::codegen

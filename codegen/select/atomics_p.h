@@ -1,0 +1,29 @@
+#pragma once
+#include "strata/codegen/select/memory_p.h"
+
+namespace strata::codegen {
+
+/// Atomic additions.
+class Atomics : SelectionPart {
+  public:
+    Atomics(SelectionContext& context, Packing& packing, Memory& memory);
+    bool add(UOp u);
+
+  private:
+    struct Field {
+        Access dword;
+        Source shift, bits;  ///< where in the dword it begins; a mask
+    };
+    bool by_row(UOp u);
+    void swap_until_added(UOp u);
+    Field field_around(Access to, DType type);
+    Source added_to_field(const Field& field, DType type, const Source& old, const Source& value);
+    Source rounded_to_bfloat16(const Source& x);
+    void compare_and_swap(const Access& where, Place now, Place to, Place from);
+
+    Packing& packing_;
+    Memory& memory_;
+    WideIntegers wide_;
+};
+
+}  // namespace strata::codegen

@@ -1,0 +1,36 @@
+#pragma once
+#include "strata/codegen/select/address_p.h"
+#include "strata/codegen/select/known_predicates_p.h"
+
+namespace strata::codegen {
+
+/// Global memory of which gated accesses go through a descriptor.
+class Buffers : SelectionPart {
+  public:
+    Buffers(SelectionContext& context, Packing& packing, Addresses& addresses);
+    void begin_descriptors();
+    bool load(UOp u, const char* name);
+    bool store(UOp index, const char* name, Place data);
+
+  private:
+    struct Bounded {
+        int64_t before = 0;  ///< bytes that the descriptor begins in front of the memory
+        int64_t bytes = 0;   ///< of the descriptor
+        Place descriptor{};
+        int loads = 0, stores = 0;  ///< what those are worth
+    };
+    void find();
+    bool may_be_bounded(UOp index);
+    bool may_be_bounded(UOp load, UOp around);
+    bool bounds_stores(UOp memory) const;
+    Address address(UOp index, const Bounded& memory);
+    Instruction& add_access(const char* name, UOp index, const Bounded& memory);
+
+    Packing& packing_;
+    Addresses& addresses_;
+    KnownPredicates gates_;
+    UOpMap<Bounded> bounded_;                        ///< of global memory
+    std::vector<std::pair<UOp, UOp>> gated_stores_;  ///< innermost loop and gate
+};
+
+}  // namespace strata::codegen

@@ -1,0 +1,32 @@
+#pragma once
+#include "strata/codegen/select/address_p.h"
+
+namespace strata::codegen {
+
+/// Loops and barriers.
+class Control : SelectionPart {
+  public:
+    Control(SelectionContext& context, Addresses& addresses) : SelectionPart(context), addresses_(addresses) {}
+    void begin_loop(UOp range);
+    void end_loop(UOp range);
+    void barrier();
+
+  private:
+    /// A loop that may have no step: the block that then goes on behind it, and what is known there.
+    struct Skip {
+        uint32_t from;
+        Addresses::Known known;
+    };
+    struct Loop {
+        Place counter;
+        Source steps;
+        uint32_t block;
+        std::optional<Skip> skip;
+    };
+    void skip_loop(Loop loop);
+
+    Addresses& addresses_;
+    std::vector<Loop> loops_;  ///< of the context's
+};
+
+}  // namespace strata::codegen

@@ -1,0 +1,19 @@
+#pragma once
+#include "strata/codegen/select/packing_p.h"
+
+namespace strata::codegen {
+
+/// Values of other lanes.
+class OtherLanes : SelectionPart {
+  public:
+    OtherLanes(SelectionContext& context, Packing& packing) : SelectionPart(context), packing_(packing) {}
+    void shuffle(UOp u);
+
+  private:
+    void take_lane(Place to, Place from, int mask);
+    Source far_lane(int mask);
+
+    Packing& packing_;
+};
+
+}  // namespace strata::codegen

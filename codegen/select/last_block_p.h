@@ -1,0 +1,23 @@
+#pragma once
+#include "strata/codegen/select/control_p.h"
+#include "strata/codegen/select/memory_p.h"
+
+namespace strata::codegen {
+
+/// Kernels of which one wave or the last block goes on.
+class LastBlock : SelectionPart {
+  public:
+    LastBlock(SelectionContext& context, Memory& memory, Control& control)
+        : SelectionPart(context), memory_(memory), control_(control) {}
+    void first_wave(UOp u);
+    void last_block(UOp u);
+
+  private:
+    void go_on_where(std::string_view compare, Source value, uint64_t number, std::string label);
+    void fence(bool releases);
+
+    Memory& memory_;
+    Control& control_;
+};
+
+}  // namespace strata::codegen

@@ -1,0 +1,36 @@
+#pragma once
+#include "strata/codegen/select/buffers_p.h"
+
+namespace strata::codegen {
+
+inline constexpr uint8_t kScopeDevice = 2;  ///< RDNA4 ISA 10.9, "SCOPE_DEV"
+
+/// Where a vector instruction finds memory, and for which lanes.
+struct Access {
+    Address at;
+    Place lanes, gate;
+    bool global = false;
+    int32_t stride = Instruction::kUnsteady;
+};
+
+/// Loads and stores of all memory.
+class Memory : SelectionPart {
+  public:
+    Memory(SelectionContext& context, Packing& packing, RegisterMemory& registers, Addresses& addresses,
+           Buffers& buffers);
+    bool load(UOp u);
+    bool store(UOp u);
+    Access access_to(UOp index);
+    Instruction& add_access(const char* name, const Access& to, Place data);
+
+  private:
+    bool load_scalar(UOp u);
+    bool load_vector(UOp u);
+
+    Packing& packing_;
+    RegisterMemory& registers_;
+    Addresses& addresses_;
+    Buffers& buffers_;
+};
+
+}  // namespace strata::codegen

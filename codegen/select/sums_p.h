@@ -1,0 +1,30 @@
+#pragma once
+#include <map>
+
+#include "strata/codegen/select/dots_p.h"
+
+namespace strata::codegen {
+
+const char* shifted_add(int64_t factor);  ///< of scalars: a * factor + b, the carry of all of it in SCC
+const char* short_product(UOp product, const char* without_sign, const char* with_sign);
+
+/// Sums of integers that fewer instructions do than one an operation.
+class Sums : SelectionPart {
+  public:
+    Sums(SelectionContext& context, Packing& packing) : SelectionPart(context), dots_(context, packing) {}
+    bool fused(UOp u);
+
+  private:
+    bool rotated(UOp u);
+    bool counted(UOp u);
+    bool scalar_sum(UOp u);
+    bool sum_of_scalars(UOp u, std::span<const UOp> terms);
+    bool product_sum(UOp u);
+    Source shared_sum(std::span<const Source> scalars);
+    void add_terms(UOp u, std::vector<UOp>& terms) const;
+
+    Dots dots_;
+    std::map<std::vector<uint64_t>, Source> shared_sums_;  ///< made already, by scalars and the number at the end
+};
+
+}  // namespace strata::codegen
