@@ -25,7 +25,10 @@ std::string_view spelled(isa::Family family, std::string_view name) {
 }  // namespace
 
 std::string_view swapped(std::string_view name) {
-    static constexpr std::pair<std::string_view, std::string_view> kPairs[] = {
+    struct Pair {
+        Mnemonic one, other;
+    };
+    static constexpr Pair kPairs[] = {
         {"v_sub_f32", "v_subrev_f32"},    {"v_sub_f16", "v_subrev_f16"},    {"v_cmp_lt_f32", "v_cmp_gt_f32"},
         {"v_cmp_lt_f16", "v_cmp_gt_f16"}, {"v_cmp_lt_f64", "v_cmp_gt_f64"}, {"v_cmp_lt_i32", "v_cmp_gt_i32"},
         {"v_cmp_lt_u32", "v_cmp_gt_u32"}, {"v_cmp_lt_i64", "v_cmp_gt_i64"}, {"v_cmp_lt_u64", "v_cmp_gt_u64"}};
@@ -60,19 +63,19 @@ const isa::Row& widest(isa::Family family, const isa::Row& row) {
     return *wide;
 }
 
-const isa::Row& Code::row(std::string_view name) const {
+const isa::Row& Code::row(Mnemonic name) const {
     const isa::Row* found = row_of(function_.family, name);
-    STRATA_CHECK(found, "{} has no {}", isa::info(function_.target.arch).name, name);
+    STRATA_CHECK(found, "{} has no {}", isa::info(function_.target.arch).name, std::string_view(name));
     return *found;
 }
 
-bool Code::has(std::string_view name) const { return row_of(function_.family, name); }
+bool Code::has(Mnemonic name) const { return row_of(function_.family, name); }
 
 Instruction& Code::insert(uint32_t block, const isa::Row& row) {
     return function_.blocks[block].code.emplace_back(instruction_of(row, origin_));
 }
 
-Instruction& Code::add(std::string_view name) { return insert(block_, row(name)); }
+Instruction& Code::add(Mnemonic name) { return insert(block_, row(name)); }
 
 std::optional<isa::Operand> Code::constant(uint32_t& literal, isa::Type type, uint64_t bits) {
     const isa::Reals reals = isa::info(type).reals;
@@ -168,15 +171,15 @@ void Code::fill(Instruction& instruction, std::span<const Source> sources) {
     }
 }
 
-void Code::vector_to(Place dst, std::string_view name, std::initializer_list<Source> given) {
+void Code::vector_to(Place dst, Mnemonic name, std::initializer_list<Source> given) {
     std::array<Source, 4> sources;
     std::copy(given.begin(), given.end(), sources.begin());
     const std::span<Source> used(sources.data(), given.size());
     // A register as second source lets the short form stand.
     if (given.size() >= 2 && is_scalar(sources[1]) && !is_scalar(sources[0]))
-        if (std::string_view other = swapped(name); !other.empty() && has(other)) {
+        if (const std::string_view other = swapped(name); !other.empty() && has(Mnemonic::of(other))) {
             std::swap(sources[0], sources[1]);
-            name = other;
+            name = Mnemonic::of(other);
         }
     const isa::Row& which = row(name);
     legalize(which, used);
@@ -185,19 +188,19 @@ void Code::vector_to(Place dst, std::string_view name, std::initializer_list<Sou
     made.dst[0] = dst;
 }
 
-Place Code::vector(std::string_view name, std::initializer_list<Source> sources, int dwords) {
+Place Code::vector(Mnemonic name, std::initializer_list<Source> sources, int dwords) {
     const Place dst = function_.add(Bank::vector, dwords);
     vector_to(dst, name, sources);
     return dst;
 }
 
-Place Code::compare(std::string_view name, Source a, Source b) {
+Place Code::compare(Mnemonic name, Source a, Source b) {
     const Place mask = function_.add(Bank::scalar, function_.mask_dwords());
     vector_to(mask, name, {a, b});
     return mask;
 }
 
-Place Code::carrying_to(Place sum, std::string_view name, std::initializer_list<Source> given) {
+Place Code::carrying_to(Place sum, Mnemonic name, std::initializer_list<Source> given) {
     std::array<Source, 4> sources;
     std::copy(given.begin(), given.end(), sources.begin());
     const std::span<Source> used(sources.data(), given.size());
@@ -210,12 +213,12 @@ Place Code::carrying_to(Place sum, std::string_view name, std::initializer_list<
     return carry;
 }
 
-Code::Carried Code::carrying(std::string_view name, std::initializer_list<Source> given, int dwords) {
+Code::Carried Code::carrying(Mnemonic name, std::initializer_list<Source> given, int dwords) {
     const Place sum = function_.add(Bank::vector, dwords);
     return {sum, carrying_to(sum, name, given)};
 }
 
-void Code::scalar_to(Place dst, std::string_view name, std::initializer_list<Source> given) {
+void Code::scalar_to(Place dst, Mnemonic name, std::initializer_list<Source> given) {
     std::array<Source, 4> sources;
     std::copy(given.begin(), given.end(), sources.begin());
     const isa::Row& which = row(name);
@@ -236,13 +239,13 @@ void Code::scalar_to(Place dst, std::string_view name, std::initializer_list<Sou
     made.dst[0] = dst;
 }
 
-Place Code::scalar(std::string_view name, std::initializer_list<Source> sources, int dwords) {
+Place Code::scalar(Mnemonic name, std::initializer_list<Source> sources, int dwords) {
     const Place dst = function_.add(Bank::scalar, dwords);
     scalar_to(dst, name, sources);
     return dst;
 }
 
-void Code::scalar_compare(std::string_view name, Source a, Source b) { scalar_to({}, name, {a, b}); }
+void Code::scalar_compare(Mnemonic name, Source a, Source b) { scalar_to({}, name, {a, b}); }
 
 void Code::copy(Place to, const Source& from) {
     for (int i = 0; i < (from.place ? 1 : to.dwords); ++i) {

@@ -1,9 +1,9 @@
 #pragma once
 #include <optional>
-#include <string_view>
 #include <unordered_map>
 
 #include "strata/codegen/machine/machine.h"
+#include "strata/codegen/machine/mnemonic.h"
 
 // Writing instructions by RDNA3's names, with operands that their fields may not take.
 namespace strata::codegen {
@@ -28,23 +28,23 @@ class Code {
 
     /// Instructions of vector units. What a source's field does not take goes through a register first; commutative ones
     /// may swap their sources. The overloads with `dst` write there.
-    Place vector(std::string_view name, std::initializer_list<Source> sources, int dwords = 1);
-    void vector_to(Place dst, std::string_view name, std::initializer_list<Source> sources);
+    Place vector(Mnemonic name, std::initializer_list<Source> sources, int dwords = 1);
+    void vector_to(Place dst, Mnemonic name, std::initializer_list<Source> sources);
     /// A comparison: the lanes for which it holds.
-    Place compare(std::string_view name, Source a, Source b);
+    Place compare(Mnemonic name, Source a, Source b);
     /// With a carry out, and in.
     struct Carried {
         Place sum, carry;
     };
-    Carried carrying(std::string_view name, std::initializer_list<Source> sources, int dwords = 1);
-    Place carrying_to(Place sum, std::string_view name, std::initializer_list<Source> sources);  ///< the carry
+    Carried carrying(Mnemonic name, std::initializer_list<Source> sources, int dwords = 1);
+    Place carrying_to(Place sum, Mnemonic name, std::initializer_list<Source> sources);  ///< the carry
 
-    Place scalar(std::string_view name, std::initializer_list<Source> sources, int dwords = 1);
-    void scalar_to(Place dst, std::string_view name, std::initializer_list<Source> sources);
-    void scalar_compare(std::string_view name, Source a, Source b);  ///< into SCC
+    Place scalar(Mnemonic name, std::initializer_list<Source> sources, int dwords = 1);
+    void scalar_to(Place dst, Mnemonic name, std::initializer_list<Source> sources);
+    void scalar_compare(Mnemonic name, Source a, Source b);  ///< into SCC
 
     /// The instruction as it is, to be filled in.
-    Instruction& add(std::string_view name);
+    Instruction& add(Mnemonic name);
     void copy(Place to, const Source& from);
 
     /// The same value in vector registers, its modifiers applied; `sign`: its sign bit in the last dword.
@@ -61,8 +61,8 @@ class Code {
     uint32_t depth() const { return function_.blocks[block_].depth; }
     void set_origin(uint32_t origin) { origin_ = origin; }
 
-    const isa::Row& row(std::string_view name) const;
-    bool has(std::string_view name) const;
+    const isa::Row& row(Mnemonic name) const;
+    bool has(Mnemonic name) const;
 
   private:
     void fill(Instruction& instruction, std::span<const Source> sources);

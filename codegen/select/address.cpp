@@ -71,7 +71,7 @@ Source Addresses::times(const Source& x, int64_t factor, bool scalar) {
     const Source by = Source::of_number(shifts ? static_cast<uint32_t>(std::countr_zero(value)) : value);
     Place out;
     if (scalar)
-        out = code_.scalar(shifts ? "s_lshl_b32" : "s_mul_i32", {x, by});
+        out = code_.scalar(pick(shifts, "s_lshl_b32", "s_mul_i32"), {x, by});
     else if (shifts)
         out = code_.vector("v_lshlrev_b32", {by, x});
     else
@@ -176,9 +176,9 @@ Source Addresses::base_at(UOp memory, const Offset::Part& scalar, int64_t beyond
     Source start = scalar.source && beyond ? base_at(memory, scalar, 0, size) : pointer;
     Source low = Source::of_number(0), high = Source::of_number(0);
     const bool small = scalar.low >= 0 && scalar.high <= (kTwo32 - 1) / size;
-    if (const char* name = small && scalar.source && !beyond ? shifted_add(size) : nullptr) {
+    if (const std::optional<Mnemonic> name = small && scalar.source && !beyond ? shifted_add(size) : std::nullopt) {
         const Place out = function_.add(Bank::scalar, 2);
-        code_.scalar_to(out.part(0), name, {*scalar.source, dword(start, 0)});
+        code_.scalar_to(out.part(0), *name, {*scalar.source, dword(start, 0)});
         code_.scalar_to(out.part(1), "s_addc_u32", {dword(start, 1), high});
         bases_.emplace_back(key, Source::of(out));
         return Source::of(out);

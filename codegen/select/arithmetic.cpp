@@ -13,10 +13,14 @@ struct AluRow {
     Op op;
     unsigned types;
     Order order;
-    std::string_view vector, scalar;
+    Mnemonic vector;
+    std::optional<Mnemonic> scalar;  ///< none: only vector units have it
 };
+consteval std::optional<Mnemonic> scalar_form(const char* name) {
+    return std::string_view(name) == "none" ? std::nullopt : std::optional(Mnemonic(name));
+}
 constexpr AluRow kAluRows[] = {
-#define ALU(op, types, order, vector, scalar) {Op::op, types, Order::order, #vector, #scalar},
+#define ALU(op, types, order, vector, scalar) {Op::op, types, Order::order, #vector, scalar_form(#scalar)},
 #include "strata/codegen/select/alu.def"
 };
 
@@ -113,8 +117,8 @@ bool Arithmetic::by_row(UOp u, std::span<const Value> s) {
     const AluRow* row = find(u.op(), class_of(u.src(0).dtype()));
     if (!row) return false;
     if (compares(u.op())) {
-        if (takes_scalars(s) && row->scalar != "none") {
-            code_.scalar_compare(row->scalar, s[0], s[1]);
+        if (takes_scalars(s) && row->scalar) {
+            code_.scalar_compare(*row->scalar, s[0], s[1]);
             set(u, Source::of(code_.scalar("s_cselect_b32", {Source::of_number(1), Source::of_number(0)})));
         } else {
             set(u, {Source::of(code_.compare(row->vector, s[0], s[1])), true});
@@ -123,9 +127,9 @@ bool Arithmetic::by_row(UOp u, std::span<const Value> s) {
     }
     const int dwords = dwords_of(u.dtype());
     Value out;
-    if (takes_scalars(s) && row->scalar != "none") {
-        out = s.size() == 1 ? Source::of(code_.scalar(row->scalar, {s[0]}, dwords))
-                            : Source::of(code_.scalar(row->scalar, {s[0], s[1]}, dwords));
+    if (takes_scalars(s) && row->scalar) {
+        out = s.size() == 1 ? Source::of(code_.scalar(*row->scalar, {s[0]}, dwords))
+                            : Source::of(code_.scalar(*row->scalar, {s[0], s[1]}, dwords));
     } else if (s.size() == 1) {
         out = Source::of(code_.vector(row->vector, {s[0]}, dwords));
     } else if (s.size() == 2) {
@@ -154,15 +158,15 @@ Value Arithmetic::product(UOp u, std::span<const Value> s) {
                           : Source::of(code_.vector("v_lshlrev_b32", {by, s[1 - i]}));
         }
     if (scalar) return Source::of(code_.scalar("s_mul_i32", {s[0], s[1]}));
-    if (const char* name = short_product(u, "v_mul_u32_u24", "v_mul_i32_i24"))
-        return Source::of(code_.vector(name, {s[0], s[1]}));
+    if (const std::optional<Mnemonic> name = short_product(u, "v_mul_u32_u24", "v_mul_i32_i24"))
+        return Source::of(code_.vector(*name, {s[0], s[1]}));
     return Source::of(code_.vector("v_mul_lo_u32", {s[0], s[1]}));
 }
 
 /// NaN where either is NaN (array API), which v_max and v_min give only on RDNA4.
 Value Arithmetic::float_extreme(UOp u, std::span<const Value> s) {
     struct Names {
-        const char *max, *min, *maximum, *minimum, *unordered;
+        Mnemonic max, min, maximum, minimum, unordered;
         uint64_t nan;
     };
     static constexpr Names kHalf{"v_max_f16", "v_min_f16", "v_maximum_f16", "v_minimum_f16", "v_cmp_u_f16", 0x7e00};
@@ -174,7 +178,7 @@ Value Arithmetic::float_extreme(UOp u, std::span<const Value> s) {
     const Names& names = type == f16 ? kHalf : type == f32 ? kFloat : kDouble;
     const bool most = u.is(Op::max);
     const int dwords = dwords_of(u.dtype());
-    if (const char* name = most ? names.maximum : names.minimum; code_.has(name))
+    if (const Mnemonic name = most ? names.maximum : names.minimum; code_.has(name))
         return Source::of(code_.vector(name, {s[0], s[1]}, dwords));
     const Place extreme = code_.vector(most ? names.max : names.min, {s[0], s[1]}, dwords);
     const Source unordered = Source::of(code_.compare(names.unordered, s[0], s[1]));
@@ -187,10 +191,10 @@ Value Arithmetic::float_extreme(UOp u, std::span<const Value> s) {
 
 Value Arithmetic::where(UOp u, std::span<const Value> s) {
     if (class_of(u.dtype()) == truth) {
-        const char* names[2][3] = {{"s_and_b32", "s_and_not1_b32", "s_or_b32"},
-                                   {"s_and_b64", "s_and_not1_b64", "s_or_b64"}};
+        static constexpr Mnemonic kNames[2][3] = {{"s_and_b32", "s_and_not1_b32", "s_or_b32"},
+                                                  {"s_and_b64", "s_and_not1_b64", "s_or_b64"}};
         const int dwords = function_.mask_dwords();
-        const auto& [both, but, either] = names[dwords - 1];
+        const auto& [both, but, either] = kNames[dwords - 1];
         const Source chosen = mask_of(s[0]), a = mask_of(s[1]), b = mask_of(s[2]);
         const Source yes = Source::of(code_.scalar(both, {a, chosen}, dwords));
         const Source no = Source::of(code_.scalar(but, {b, chosen}, dwords));
@@ -217,8 +221,8 @@ Value Arithmetic::where(UOp u, std::span<const Value> s) {
 
 /// Logic of truths: sums are `or`, products `and` (core/uop/ops.def, of booleans).
 bool Arithmetic::of_truths(UOp u, std::span<const Value> s) {
-    static constexpr const char* kNames[2][3] = {{"s_or_b32", "s_and_b32", "s_xor_b32"},
-                                                 {"s_or_b64", "s_and_b64", "s_xor_b64"}};
+    static constexpr Mnemonic kNames[2][3] = {{"s_or_b32", "s_and_b32", "s_xor_b32"},
+                                              {"s_or_b64", "s_and_b64", "s_xor_b64"}};
     const bool scalar = takes_scalars(s);
     const int dwords = scalar ? 1 : function_.mask_dwords();
     const auto& [either, both, differ] = kNames[dwords - 1];
@@ -227,7 +231,7 @@ bool Arithmetic::of_truths(UOp u, std::span<const Value> s) {
     auto negated = [&](const Source& x) {
         return code_.scalar(differ, {x, scalar ? Source::of_number(1) : all_lanes()}, dwords);
     };
-    auto binary = [&](const char* name) { return done(code_.scalar(name, {operand(0), operand(1)}, dwords)); };
+    auto binary = [&](Mnemonic name) { return done(code_.scalar(name, {operand(0), operand(1)}, dwords)); };
     switch (u.op()) {
         case Op::add:
         case Op::max:

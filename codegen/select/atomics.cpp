@@ -25,7 +25,7 @@ bool Atomics::add(UOp u) {
 bool Atomics::by_row(UOp u) {
     struct Row {
         unsigned types;
-        const char *global, *local;
+        Mnemonic global, local;
     };
     static constexpr Row kRows[] = {{i32 | u32, "global_atomic_add_u32", "ds_add_u32"},
                                     {i64 | u64, "global_atomic_add_u64", "ds_add_u64"},
@@ -35,7 +35,7 @@ bool Atomics::by_row(UOp u) {
     if (type.bits() < 32) return false;
     const bool global = memory_of(u.src(0)).as<ParamArg>().space == Space::global;
     for (const Row& row : kRows) {
-        const char* name = global ? row.global : row.local;
+        const Mnemonic name = global ? row.global : row.local;
         if (!(row.types & class_of(type)) || !code_.has(name)) continue;
         const Place data = code_.in_vector(packing_.packed(value(u.src(1)), type), dwords_of(type));
         Instruction& made = memory_.add_access(name, memory_.access_to(u.src(0)), data);
@@ -128,9 +128,10 @@ void Atomics::swap_until_added(UOp u) {
     const Place now = function_.add(Bank::vector, dwords);
     code_.copy(now, Source::of(old));
     compare_and_swap(field.dword, now, sum, old);
-    code_.vector_to(again, dwords == 2 ? "v_cmp_ne_u64" : "v_cmp_ne_u32", {Source::of(now), Source::of(old)});
+    code_.vector_to(again, pick(dwords == 2, "v_cmp_ne_u64", "v_cmp_ne_u32"), {Source::of(now), Source::of(old)});
     code_.copy(old, Source::of(now));
-    code_.scalar_compare(again.dwords == 2 ? "s_cmp_lg_u64" : "s_cmp_lg_u32", Source::of(again), Source::of_number(0));
+    code_.scalar_compare(pick(again.dwords == 2, "s_cmp_lg_u64", "s_cmp_lg_u32"), Source::of(again),
+                         Source::of_number(0));
     code_.add("s_cbranch_scc1").target = loop;
     code_.open_block("", code_.depth() - 1);
 }
@@ -139,7 +140,7 @@ void Atomics::swap_until_added(UOp u) {
 void Atomics::compare_and_swap(const Access& where, Place now, Place to, Place from) {
     const bool wide = now.dwords == 2;
     if (!where.global) {
-        Instruction& made = memory_.add_access(wide ? "ds_cmpstore_rtn_b64" : "ds_cmpstore_rtn_b32", where, to);
+        Instruction& made = memory_.add_access(pick(wide, "ds_cmpstore_rtn_b64", "ds_cmpstore_rtn_b32"), where, to);
         made.src[2] = from;
         if (isa::is_cdna(function_.family)) std::swap(made.src[1], made.src[2]);  // CDNA3 ISA 11.3.1, DS_CMPST
         made.dst[0] = now;
@@ -150,7 +151,7 @@ void Atomics::compare_and_swap(const Access& where, Place now, Place to, Place f
     code_.copy(both.part(0, now.dwords), Source::of(to));
     code_.copy(both.part(now.dwords, now.dwords), Source::of(from));
     Instruction& made =
-        memory_.add_access(wide ? "global_atomic_cmpswap_b64" : "global_atomic_cmpswap_b32", where, both);
+        memory_.add_access(pick(wide, "global_atomic_cmpswap_b64", "global_atomic_cmpswap_b32"), where, both);
     made.dst[0] = now;
     made.keeps = true;
     if (function_.family == isa::Family::rdna4) {

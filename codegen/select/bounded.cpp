@@ -17,8 +17,7 @@ void Arithmetic::bounded(UOp u, std::span<const Value> s) {
     const Value from_end =
         wide ? wide_.sum(false, index, size) : Value(Source::of(code_.vector("v_add_nc_u32", {size, index})));
     const Value zero = Source::of_number(0);
-    auto selected = [&](const char* compare, const Value& a, const Value& b, const Value& chosen,
-                        const Value& otherwise) {
+    auto selected = [&](Mnemonic compare, const Value& a, const Value& b, const Value& chosen, const Value& otherwise) {
         const Source mask = Source::of(code_.compare(compare, a, b));
         const Place out = function_.add(Bank::vector, dwords);
         for (int i = 0; i < dwords; ++i)
@@ -27,14 +26,14 @@ void Arithmetic::bounded(UOp u, std::span<const Value> s) {
     };
     const bool counts_from_end = !u.dtype().is_unsigned();
     const Value at =
-        counts_from_end ? selected(wide ? "v_cmp_lt_i64" : "v_cmp_lt_i32", index, zero, from_end, index) : index;
+        counts_from_end ? selected(pick(wide, "v_cmp_lt_i64", "v_cmp_lt_i32"), index, zero, from_end, index) : index;
     // Without sign, what is below 0 is beyond every size.
-    const Place wrong = code_.compare(wide ? "v_cmp_ge_u64" : "v_cmp_ge_u32", at, size);
+    const Place wrong = code_.compare(pick(wide, "v_cmp_ge_u64", "v_cmp_ge_u32"), at, size);
     Value which = index;
     if (wide) {
         const Value most = Source::of(code_.number(WrongIndex::kMost, 2)),
                     least = Source::of(code_.number(static_cast<uint64_t>(-WrongIndex::kMost), 2));
-        which = selected(counts_from_end ? "v_cmp_lt_i64" : "v_cmp_lt_u64", which, most, which, most);
+        which = selected(pick(counts_from_end, "v_cmp_lt_i64", "v_cmp_lt_u64"), which, most, which, most);
         if (counts_from_end) which = selected("v_cmp_gt_i64", which, least, which, least);
     }
     const Place address = function_.add(Bank::vector, 2);

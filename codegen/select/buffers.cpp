@@ -148,7 +148,7 @@ Address Buffers::address(UOp index, const Bounded& memory) {
 }
 
 /// Its lanes' offsets, the descriptor and the scalar offset come first, then the data of a store.
-Instruction& Buffers::add_access(const char* name, UOp index, const Bounded& memory) {
+Instruction& Buffers::add_access(Mnemonic name, UOp index, const Bounded& memory) {
     const Source gate = mask_of(value(index.src(2)));
     const Address at = address(index, memory);
     const Place lanes = code_.vector("v_cndmask_b32", {Source::of_number(kBeyond), at.lanes, gate});
@@ -166,7 +166,7 @@ Instruction& Buffers::add_access(const char* name, UOp index, const Bounded& mem
     return made;
 }
 
-bool Buffers::load(UOp u, const char* name) {
+bool Buffers::load(UOp u, Mnemonic name) {
     const UOp index = u.src(0), around = context_.loops.empty() ? UOp{} : context_.loops.back();
     const auto memory = bounded_.find(memory_of(index));
     if (memory == bounded_.end() || memory->second.loads < kWorth || !may_be_bounded(u, around)) return false;
@@ -179,7 +179,7 @@ bool Buffers::load(UOp u, const char* name) {
     return true;
 }
 
-bool Buffers::store(UOp index, const char* name, Place data) {
+bool Buffers::store(UOp index, Mnemonic name, Place data) {
     const UOp memory = memory_of(index);
     if (!bounds_stores(memory) || !may_be_bounded(index)) return false;
     add_access(name, index, bounded_.at(memory)).src[3] = data;

@@ -9,8 +9,8 @@ class Buffers : SelectionPart {
   public:
     Buffers(SelectionContext& context, Packing& packing, Addresses& addresses);
     void begin_descriptors();
-    bool load(UOp u, const char* name);
-    bool store(UOp index, const char* name, Place data);
+    bool load(UOp u, Mnemonic name);
+    bool store(UOp index, Mnemonic name, Place data);
 
   private:
     struct Bounded {
@@ -24,7 +24,7 @@ class Buffers : SelectionPart {
     bool may_be_bounded(UOp load, UOp around);
     bool bounds_stores(UOp memory) const;
     Address address(UOp index, const Bounded& memory);
-    Instruction& add_access(const char* name, UOp index, const Bounded& memory);
+    Instruction& add_access(Mnemonic name, UOp index, const Bounded& memory);
 
     Packing& packing_;
     Addresses& addresses_;

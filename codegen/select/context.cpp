@@ -133,8 +133,8 @@ Source SelectionContext::all_lanes() const {
 Source SelectionContext::mask_of(const Value& truth) {
     if (truth.mask) return truth;
     const Place mask = function.add(Bank::scalar, function.mask_dwords());
-    const char* select = mask.dwords == 1 ? "s_cselect_b32" : "s_cselect_b64";
-    const char* move = mask.dwords == 1 ? "s_mov_b32" : "s_mov_b64";
+    const Mnemonic select = pick(mask.dwords == 1, "s_cselect_b32", "s_cselect_b64");
+    const Mnemonic move = pick(mask.dwords == 1, "s_mov_b32", "s_mov_b64");
     const Source all = all_lanes(), none = Source::of_number(0);
     if (truth.number) {
         code.scalar_to(mask, move, {*truth.number ? all : none});

@@ -52,7 +52,8 @@ void Control::skip_loop(Loop loop) {
     code_.open_block("", depth);
     const uint32_t behind = code_.block();
     code_.go_to(loop.skip->from);
-    code_.scalar_compare(loop.counter.dwords == 1 ? "s_cmp_eq_u32" : "s_cmp_eq_u64", loop.steps, Source::of_number(0));
+    code_.scalar_compare(pick(loop.counter.dwords == 1, "s_cmp_eq_u32", "s_cmp_eq_u64"), loop.steps,
+                         Source::of_number(0));
     code_.add("s_cbranch_scc1").target = behind;
     code_.go_to(behind);
     addresses_.forget_but(std::move(loop.skip->known));

@@ -8,28 +8,29 @@ namespace {
 
 struct ConvertRow {
     NumberClass from, to;
-    const char* name;
+    Mnemonic name;
 };
 constexpr ConvertRow kConversions[] = {
 #define CONVERT(from, to, name) {from, to, #name},
 #include "strata/codegen/select/convert.def"
 };
 
-const char* find(NumberClass from, NumberClass to) {
+std::optional<Mnemonic> find(NumberClass from, NumberClass to) {
     for (const ConvertRow& row : kConversions)
         if (row.from == from && row.to == to) return row.name;
-    return nullptr;
+    return {};
 }
 
 /// 8-bit floats to and from float32, where decomposition left them: OCP's formats on RDNA4, FNUZ on CDNA3.
-const char* narrow_float(DType from, DType to) {
+std::optional<Mnemonic> narrow_float(DType from, DType to) {
     const bool packs = from == dtypes::float32;
+    if (!packs && to != dtypes::float32) return {};
     switch ((packs ? to : from).scalar) {
         case Scalar::fp8e4m3:
-        case Scalar::fp8e4m3fnuz: return packs ? "v_cvt_pk_fp8_f32" : to == dtypes::float32 ? "v_cvt_f32_fp8" : nullptr;
+        case Scalar::fp8e4m3fnuz: return pick(packs, "v_cvt_pk_fp8_f32", "v_cvt_f32_fp8");
         case Scalar::fp8e5m2:
-        case Scalar::fp8e5m2fnuz: return packs ? "v_cvt_pk_bf8_f32" : to == dtypes::float32 ? "v_cvt_f32_bf8" : nullptr;
-        default: return nullptr;
+        case Scalar::fp8e5m2fnuz: return pick(packs, "v_cvt_pk_bf8_f32", "v_cvt_f32_bf8");
+        default: return {};
     }
 }
 
@@ -38,7 +39,7 @@ const char* narrow_float(DType from, DType to) {
 /// nullopt-like: an unknown Value where no chain of rows leads there.
 Value Conversions::converted(const Value& x, NumberClass from, NumberClass to) {
     const int dwords = to & (f64 | i64 | u64) ? 2 : 1;
-    if (const char* name = find(from, to)) return Source::of(code_.vector(name, {x}, dwords));
+    if (const std::optional<Mnemonic> name = find(from, to)) return Source::of(code_.vector(*name, {x}, dwords));
     // Every f16 is an f32, and every integer of 11 bits an f16 on the way through f32; the rest rounds twice and is taken
     // apart before selection.
     if (from == f16 && to != f16) return converted(converted(x, f16, f32), f32, to);
@@ -70,9 +71,13 @@ bool Conversions::convert_truth(UOp u, const Value& x) {
 /// Whether a number differs from 0.
 bool Conversions::convert_to_truth(UOp u, const Value& x) {
     const NumberClass source = class_of(u.src(0).dtype());
-    static constexpr std::pair<NumberClass, const char*> kDiffers[] = {
-        {f16, "v_cmp_neq_f16"}, {f32, "v_cmp_neq_f32"}, {f64, "v_cmp_neq_f64"}, {i32, "v_cmp_ne_u32"},
-        {u32, "v_cmp_ne_u32"},  {i64, "v_cmp_ne_u64"},  {u64, "v_cmp_ne_u64"}};
+    struct Row {
+        NumberClass type;
+        Mnemonic name;
+    };
+    static constexpr Row kDiffers[] = {{f16, "v_cmp_neq_f16"}, {f32, "v_cmp_neq_f32"}, {f64, "v_cmp_neq_f64"},
+                                       {i32, "v_cmp_ne_u32"},  {u32, "v_cmp_ne_u32"},  {i64, "v_cmp_ne_u64"},
+                                       {u64, "v_cmp_ne_u64"}};
     for (auto [type, name] : kDiffers)
         if (type == source) {
             set(u, {Source::of(code_.compare(name, x, Source::of_number(0))), true});
@@ -87,10 +92,10 @@ bool Conversions::convert(UOp u, const Value& x) {
     if (to.lanes != 1) return false;
     if (source == truth) return convert_truth(u, x);
     if (wanted == truth) return convert_to_truth(u, x);
-    if (const char* name = narrow_float(from, to)) {
+    if (const std::optional<Mnemonic> name = narrow_float(from, to)) {
         // v_cvt_pk_*_f32 makes two, v_cvt_f32_* takes the lowest byte.
         const bool packs = source == f32;
-        set(u, Source::of(packs ? code_.vector(name, {x, Source::of_number(0)}) : code_.vector(name, {x})));
+        set(u, Source::of(packs ? code_.vector(*name, {x, Source::of_number(0)}) : code_.vector(*name, {x})));
         return true;
     }
     if (is_real(source) || is_real(wanted)) {
@@ -147,7 +152,7 @@ Value Conversions::narrowed(Value value, DType type) {
         return scalar ? Source::of(code_.scalar("s_and_b32", {value, mask}))
                       : Source::of(code_.vector("v_and_b32", {mask, value}));
     }
-    if (scalar) return Source::of(code_.scalar(bits == 8 ? "s_sext_i32_i8" : "s_sext_i32_i16", {value}));
+    if (scalar) return Source::of(code_.scalar(pick(bits == 8, "s_sext_i32_i8", "s_sext_i32_i16"), {value}));
     return Source::of(code_.vector("v_bfe_i32", {value, Source::of_number(0), Source::of_number(bits)}));
 }
 

@@ -10,7 +10,7 @@ Code::Carried Division::scaled(UOp n, UOp d, bool of_n) {
     const int dwords = dwords_of(n.dtype());
     const Source top = Source::of(code_.in_vector(value(n), dwords)),
                  bottom = Source::of(code_.in_vector(value(d), dwords));
-    const char* name = dwords == 2 ? "v_div_scale_f64" : "v_div_scale_f32";
+    const Mnemonic name = pick(dwords == 2, "v_div_scale_f64", "v_div_scale_f32");
     const Code::Carried made = code_.carrying(name, {of_n ? top : bottom, bottom, top}, dwords);
     scaled_.push_back({n, d, of_n, made});
     return made;
@@ -27,11 +27,11 @@ bool Division::step(UOp u) {
             return true;
         case Op::div_fmas: {
             const Place mask = mask_of(value(u.src(3))).place;
-            Instruction& move = code_.add(mask.dwords == 2 ? "s_mov_b64" : "s_mov_b32");
+            Instruction& move = code_.add(pick(mask.dwords == 2, "s_mov_b64", "s_mov_b32"));
             move.src[0] = mask;
             move.inst.dst[0].code = isa::code::vcc_lo;
             const int dwords = dwords_of(u.dtype());
-            set(u, Source::of(code_.vector(dwords == 2 ? "v_div_fmas_f64" : "v_div_fmas_f32",
+            set(u, Source::of(code_.vector(pick(dwords == 2, "v_div_fmas_f64", "v_div_fmas_f32"),
                                            {value(u.src(0)), value(u.src(1)), value(u.src(2))}, dwords)));
             return true;
         }

@@ -55,7 +55,8 @@ bool Dots::dot(UOp u, std::span<const UOp> terms) {
             if (signed_a == signed_b && a[k].dword.place != a[0].dword.place && b[k].dword.place == a[0].dword.place)
                 std::swap(a[k], b[k]);
         }
-        const char* name = !signed_a && !signed_b ? "v_dot4_u32_u8" : mixed ? "v_dot4_i32_iu8" : "v_dot4_i32_i8";
+        const Mnemonic with_sign = pick(mixed, "v_dot4_i32_iu8", "v_dot4_i32_i8");
+        const Mnemonic name = pick(signed_a || signed_b, with_sign, "v_dot4_u32_u8");
         sum = Source::of(code_.vector(name, {packing_.joined(a.data()), packing_.joined(b.data()), sum}));
         if (mixed)
             function_.blocks[code_.block()].code.back().inst.neg = static_cast<uint8_t>(signed_a | signed_b << 1);

@@ -42,7 +42,7 @@ void KernelEntry::begin_ids() {
     function_.partial_waves = block[0] * block[1] * block[2] % static_cast<uint32_t>(function_.wave_size()) != 0;
     if (function_.partial_waves) {
         function_.all_lanes = function_.add(Bank::scalar, function_.mask_dwords());
-        code_.scalar_to(function_.all_lanes, function_.mask_dwords() == 1 ? "s_mov_b32" : "s_mov_b64",
+        code_.scalar_to(function_.all_lanes, pick(function_.mask_dwords() == 1, "s_mov_b32", "s_mov_b64"),
                         {Source::of_code(isa::code::exec_lo)});
     }
     const std::array<bool, 3> scalar = scalar_threads(program_, function_.target);
@@ -72,7 +72,11 @@ void KernelEntry::begin_ids() {
 
 /// Addresses and numbers in one run of loads, the widest that still fit.
 void KernelEntry::begin_parameters(Place arguments) {
-    static constexpr std::pair<uint32_t, const char*> kLoads[] = {
+    struct Row {
+        uint32_t bytes;
+        Mnemonic name;
+    };
+    static constexpr Row kLoads[] = {
         {64, "s_load_b512"}, {32, "s_load_b256"}, {16, "s_load_b128"}, {8, "s_load_b64"}, {4, "s_load_b32"}};
     const std::vector<ParameterPlace> places = parameter_places(program_);
     const uint32_t end = bytes_of(places);

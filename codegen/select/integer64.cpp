@@ -7,16 +7,16 @@ Value WideIntegers::sum(bool subtract, const Value& a, const Value& b) {
     const Value both[] = {a, b};
     if (takes_scalars(both)) {
         const Place out = function_.add(Bank::scalar, 2);
-        code_.scalar_to(out.part(0), subtract ? "s_sub_u32" : "s_add_u32", {dword(a, 0), dword(b, 0)});
-        code_.scalar_to(out.part(1), subtract ? "s_subb_u32" : "s_addc_u32", {dword(a, 1), dword(b, 1)});
+        code_.scalar_to(out.part(0), pick(subtract, "s_sub_u32", "s_add_u32"), {dword(a, 0), dword(b, 0)});
+        code_.scalar_to(out.part(1), pick(subtract, "s_subb_u32", "s_addc_u32"), {dword(a, 1), dword(b, 1)});
         return Source::of(out);
     }
     if (!subtract && code_.has("v_lshl_add_u64"))
         return Source::of(code_.vector("v_lshl_add_u64", {a, Source::of_number(0), b}, 2));
     const Place out = function_.add(Bank::vector, 2);
     const Place carry =
-        code_.carrying_to(out.part(0), subtract ? "v_sub_co_u32" : "v_add_co_u32", {dword(a, 0), dword(b, 0)});
-    code_.carrying_to(out.part(1), subtract ? "v_sub_co_ci_u32" : "v_add_co_ci_u32",
+        code_.carrying_to(out.part(0), pick(subtract, "v_sub_co_u32", "v_add_co_u32"), {dword(a, 0), dword(b, 0)});
+    code_.carrying_to(out.part(1), pick(subtract, "v_sub_co_ci_u32", "v_add_co_ci_u32"),
                       {dword(a, 1), dword(b, 1), Source::of(carry)});
     return Source::of(out);
 }
@@ -54,7 +54,7 @@ Value WideIntegers::product(UOp u, const Value& a, const Value& b) {
 }
 
 Value WideIntegers::extreme(UOp u, const Value& a, const Value& b) {
-    const char* less = u.dtype().is_unsigned() ? "v_cmp_lt_u64" : "v_cmp_lt_i64";
+    const Mnemonic less = pick(u.dtype().is_unsigned(), "v_cmp_lt_u64", "v_cmp_lt_i64");
     const Source mask = Source::of(code_.compare(less, a, b));
     const bool most = u.is(Op::max);
     const Place out = function_.add(Bank::vector, 2);
@@ -70,16 +70,14 @@ Value WideIntegers::shift(UOp u, const Value& x, int by) {
     const bool scalar = code_.is_scalar(x), left = u.is(Op::shl), fills = !left && !u.dtype().is_unsigned();
     const Place out = function_.add(scalar ? Bank::scalar : Bank::vector, 2);
     const Source half = dword(x, left ? 0 : 1);
+    const Mnemonic vector = pick(left, "v_lshlrev_b32", pick(fills, "v_ashrrev_i32", "v_lshrrev_b32"));
+    const Mnemonic of_scalar = pick(left, "s_lshl_b32", pick(fills, "s_ashr_i32", "s_lshr_b32"));
     auto shifted_to = [&](int part, int distance) {
         const Source number = Source::of_number(static_cast<uint64_t>(distance));
         if (scalar)
-            code_.scalar_to(out.part(part), left ? "s_lshl_b32" : fills ? "s_ashr_i32" : "s_lshr_b32", {half, number});
+            code_.scalar_to(out.part(part), of_scalar, {half, number});
         else
-            code_.vector_to(out.part(part),
-                            left    ? "v_lshlrev_b32"
-                            : fills ? "v_ashrrev_i32"
-                                    : "v_lshrrev_b32",
-                            {number, half});
+            code_.vector_to(out.part(part), vector, {number, half});
     };
     by > 32 ? shifted_to(left ? 1 : 0, by - 32) : code_.copy(out.part(left ? 1 : 0), half);
     fills ? shifted_to(1, 31) : code_.copy(out.part(left ? 0 : 1), Source::of_number(0));
@@ -87,7 +85,7 @@ Value WideIntegers::shift(UOp u, const Value& x, int by) {
 }
 
 bool WideIntegers::elementwise(UOp u, std::span<const Value> s) {
-    auto by_halves = [&](const char* vector, const char* scalar) {
+    auto by_halves = [&](Mnemonic vector, Mnemonic scalar) {
         if (takes_scalars(s)) {
             set(u, s.size() == 1 ? Source::of(code_.scalar(scalar, {s[0]}, 2))
                                  : Source::of(code_.scalar(scalar, {s[0], s[1]}, 2)));

@@ -16,7 +16,7 @@ enum class Does : uint8_t { releases, acquires };
 struct FenceRow {
     isa::FamilySet families;
     Does does;
-    std::string_view mnemonic;
+    Mnemonic mnemonic;
     int32_t immediate;
     bool sc1;
     uint8_t scope;
@@ -42,7 +42,7 @@ void LastBlock::fence(bool releases) {
 }
 
 /// The wave ends unless the scalar compares so.
-void LastBlock::go_on_where(std::string_view compare, Source value, uint64_t number, std::string label) {
+void LastBlock::go_on_where(Mnemonic compare, Source value, uint64_t number, std::string label) {
     code_.scalar_compare(compare, value, Source::of_number(number));
     const uint32_t depth = code_.depth();
     code_.add("s_cbranch_scc1").target = code_.block() + 2;

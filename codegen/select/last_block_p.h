@@ -13,7 +13,7 @@ class LastBlock : SelectionPart {
     void last_block(UOp u);
 
   private:
-    void go_on_where(std::string_view compare, Source value, uint64_t number, std::string label);
+    void go_on_where(Mnemonic compare, Source value, uint64_t number, std::string label);
     void fence(bool releases);
 
     Memory& memory_;

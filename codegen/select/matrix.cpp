@@ -71,7 +71,7 @@ void MatrixProducts::product(UOp u) {
         sum = function_.add(Bank::vector, dwords_of(type));
         if (!from_zero) c = fragment(u.src(2));
     }
-    Instruction& made = code_.add(name);
+    Instruction& made = code_.add(Mnemonic::of(name));
     made.dst[0] = sum;
     made.src = {a, b, c};
     if (from_zero) made.inst.src[2].code = isa::code::inline_zero;

@@ -13,7 +13,7 @@ namespace {
 struct Mnemonics {
     int bytes;
     bool extends_sign;
-    const char *global_load, *local_load, *buffer_load, *global_store, *local_store, *buffer_store;
+    Mnemonic global_load, local_load, buffer_load, global_store, local_store, buffer_store;
 };
 constexpr Mnemonics kMnemonics[] = {
     {1, false, "global_load_u8", "ds_load_u8", "buffer_load_u8", "global_store_b8", "ds_store_b8", "buffer_store_b8"},
@@ -59,7 +59,11 @@ bool Memory::load(UOp u) {
 bool Memory::load_scalar(UOp u) {
     const UOp index = u.src(0), memory = memory_of(index);
     const int bytes = u.dtype().element().bytes() * u.dtype().lanes;
-    static constexpr std::pair<int, const char*> kLoads[] = {
+    struct Row {
+        int bytes;
+        Mnemonic name;
+    };
+    static constexpr Row kLoads[] = {
         {4, "s_load_b32"}, {8, "s_load_b64"}, {16, "s_load_b128"}, {32, "s_load_b256"}, {64, "s_load_b512"}};
     if (index.src().size() > 2 || context_.writes(memory) || !addresses_.is_uniform(index)) return false;
     for (auto [size, name] : kLoads) {
@@ -91,7 +95,7 @@ Access Memory::access_to(UOp index) {
 }
 
 /// A vector instruction with its address: `lanes` come first, then what it writes, then the base of global memory.
-Instruction& Memory::add_access(const char* name, const Access& to, Place data) {
+Instruction& Memory::add_access(Mnemonic name, const Access& to, Place data) {
     Instruction& made = code_.add(name);
     const size_t base = data ? 2 : 1;
     made.src[0] = to.lanes;

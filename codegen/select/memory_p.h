@@ -21,7 +21,7 @@ class Memory : SelectionPart {
     bool load(UOp u);
     bool store(UOp u);
     Access access_to(UOp index);
-    Instruction& add_access(const char* name, const Access& to, Place data);
+    Instruction& add_access(Mnemonic name, const Access& to, Place data);
 
   private:
     bool load_scalar(UOp u);

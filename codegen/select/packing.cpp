@@ -19,13 +19,13 @@ Value Packing::unpacked(Place data, DType type) {
         Value out = dword;
         if (scalar) {
             out = Source::of(
-                code_.scalar(sign ? "s_bfe_i32" : "s_bfe_u32", {dword, Source::of_number(bits << 16 | shift)}));
+                code_.scalar(pick(sign, "s_bfe_i32", "s_bfe_u32"), {dword, Source::of_number(bits << 16 | shift)}));
         } else if (type.lanes > 1 && !(shift == 0 && element.scalar == Scalar::float16)) {
             if (shift + bits == 32)
                 out = Source::of(
-                    code_.vector(sign ? "v_ashrrev_i32" : "v_lshrrev_b32", {Source::of_number(shift), dword}));
+                    code_.vector(pick(sign, "v_ashrrev_i32", "v_lshrrev_b32"), {Source::of_number(shift), dword}));
             else
-                out = Source::of(code_.vector(sign ? "v_bfe_i32" : "v_bfe_u32",
+                out = Source::of(code_.vector(pick(sign, "v_bfe_i32", "v_bfe_u32"),
                                               {dword, Source::of_number(shift), Source::of_number(bits)}));
         }
         const auto number = static_cast<uint32_t>(i % (4 / bytes));

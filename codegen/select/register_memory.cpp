@@ -83,8 +83,8 @@ bool RegisterMemory::store(UOp u) {
         if (!offset.is_const()) {
             here = Source::of(code_.compare("v_cmp_eq_u32", value(offset), Source::of_number(i)));
             if (gate)
-                here = Source::of(
-                    code_.scalar(gate.dwords == 1 ? "s_and_b32" : "s_and_b64", {here, Source::of(gate)}, gate.dwords));
+                here = Source::of(code_.scalar(pick(gate.dwords == 1, "s_and_b32", "s_and_b64"),
+                                               {here, Source::of(gate)}, gate.dwords));
         }
         for (int k = 0; k < elements[i].dwords; ++k)
             code_.vector_to(elements[i].part(k), "v_cndmask_b32",

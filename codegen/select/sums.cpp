@@ -41,13 +41,13 @@ bool Sums::rotated(UOp u) {
     return false;
 }
 
-const char* shifted_add(int64_t factor) {
+std::optional<Mnemonic> shifted_add(int64_t factor) {
     switch (factor) {
-        case 2: return "s_lshl1_add_u32";
-        case 4: return "s_lshl2_add_u32";
-        case 8: return "s_lshl3_add_u32";
-        case 16: return "s_lshl4_add_u32";
-        default: return nullptr;
+        case 2: return Mnemonic("s_lshl1_add_u32");
+        case 4: return Mnemonic("s_lshl2_add_u32");
+        case 8: return Mnemonic("s_lshl3_add_u32");
+        case 16: return Mnemonic("s_lshl4_add_u32");
+        default: return {};
     }
 }
 
@@ -58,9 +58,9 @@ bool Sums::scalar_sum(UOp u) {
     for (size_t i = 0; i < 2; ++i) {
         const UOp product = skip_after(u.src(i));
         const std::optional<int64_t> shift = both[i].number ? std::nullopt : left_shift(product);
-        const char* name = shift && *shift < 5 ? shifted_add(int64_t{1} << *shift) : nullptr;
+        const std::optional<Mnemonic> name = shift && *shift < 5 ? shifted_add(int64_t{1} << *shift) : std::nullopt;
         if (!name) continue;
-        return set(u, Source::of(code_.scalar(name, {value(product.src(0)), both[1 - i]}))), true;
+        return set(u, Source::of(code_.scalar(*name, {value(product.src(0)), both[1 - i]}))), true;
     }
     return false;
 }
@@ -91,23 +91,23 @@ bool Sums::product_sum(UOp u) {
         const UOp product = skip_after(u.src(i));
         if (!product.is(Op::mul) || uses(product) != 1 || takes_scalars({&value(product), 1})) continue;
         if (left_shift(product)) continue;
-        const char* name = short_product(product, "v_mad_u32_u24", "v_mad_i32_i24");
+        const std::optional<Mnemonic> name = short_product(product, "v_mad_u32_u24", "v_mad_i32_i24");
         if (!name) continue;
-        set(u, Source::of(code_.vector(name, {value(product.src(0)), value(product.src(1)), value(u.src(1 - i))})));
+        set(u, Source::of(code_.vector(*name, {value(product.src(0)), value(product.src(1)), value(u.src(1 - i))})));
         return true;
     }
     return false;
 }
 
 /// Of two instructions that multiply 24 bits the one that a product's factors fit.
-const char* short_product(UOp product, const char* without_sign, const char* with_sign) {
+std::optional<Mnemonic> short_product(UOp product, Mnemonic without_sign, Mnemonic with_sign) {
     int64_t low = 0, high = 0;
     for (UOp factor : product.src()) {
         const Bounds b = bounds(factor);
         low = std::min(low, b.low), high = std::max(high, b.high);
     }
     if (low == 0 && high < 1 << 24) return without_sign;
-    return low >= -(1 << 23) && high < 1 << 23 ? with_sign : nullptr;
+    return low >= -(1 << 23) && high < 1 << 23 ? std::optional(with_sign) : std::nullopt;
 }
 
 /// What a sum adds up, through sums that nothing else uses.

@@ -5,8 +5,8 @@
 
 namespace strata::codegen {
 
-const char* shifted_add(int64_t factor);  ///< of scalars: a * factor + b, the carry of all of it in SCC
-const char* short_product(UOp product, const char* without_sign, const char* with_sign);
+std::optional<Mnemonic> shifted_add(int64_t factor);  ///< of scalars: a * factor + b, the carry of all of it in SCC
+std::optional<Mnemonic> short_product(UOp product, Mnemonic without_sign, Mnemonic with_sign);
 
 /// Sums of integers that fewer instructions do than one an operation.
 class Sums : SelectionPart {
