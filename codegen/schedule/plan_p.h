@@ -39,6 +39,9 @@ bool is_worth_storing(int64_t reads, int64_t terms);
 /// Such a product as the sum of several, where that takes less time.
 UOp split_k(UOp u, Fusion fusion);
 
+/// Computes reductions that are the same all along an axis once: invariant_axes.cpp.
+std::vector<UOp> compute_invariant_once(std::span<const UOp> roots);
+
 /// Splits scans that are long and few into blocks, for the same reason.
 std::vector<UOp> split_scans(std::span<const UOp> roots);
 

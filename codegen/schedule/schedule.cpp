@@ -53,7 +53,7 @@ class Scheduler {
         verify_tensors(in_order(roots)).value();
         std::vector<UOp> targets;
         for (UOp root : roots) targets.push_back(resolve(root, storage_, resolved));
-        targets = split_reductions(split_scans(targets), fusion_);
+        targets = split_reductions(split_scans(compute_invariant_once(targets)), fusion_);
         for (UOp& target : targets)
             if (target.is(Op::constant) || target.is(Op::iota)) target = make(Op::contiguous, target.dtype(), {target});
         Plan plan = plan_storage(targets, fusion_);

@@ -38,7 +38,10 @@ TEST(FinishSteps, WhoFusesLessHasTwoKernels) {
 
 TEST(FinishSteps, WhatOneBlockWouldTakeLongForIsAKernelOfItsOwn) {
     GraphScope scope;
-    const auto columns = [](int64_t count) { return sum(expand(filled({1 << 15, 1}), {1 << 15, count}), {0}); };
+    const auto columns = [](int64_t count) {
+        const Shape shape{1 << 15, count};
+        return sum(expand(filled({1 << 15, 1}), shape) + expand(filled({1, count}), shape), {0});
+    };
     EXPECT_EQ(with({columns(64)}, Fusion::cost).items.size(), 1u) << "64 x 256 partial results";
     EXPECT_EQ(with({columns(512)}, Fusion::cost).items.size(), 2u) << "512 x 256 of them";
 }

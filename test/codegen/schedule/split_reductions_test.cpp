@@ -38,7 +38,7 @@ TEST(SplitReductions, ManyResultsFillTheMachineUnsplit) {
     EXPECT_EQ(stored(sum(filled({2, 1 << 15}), {1})).size(), 2u);
     UOp narrow = expand(filled({1, 32}), {1025, 32});
     UOp wide = reshape(expand(reshape(narrow, {1025, 1, 32}), {1025, 1024, 32}), {1025, 1 << 15});
-    Schedule schedule = scheduled({sum(wide, {1})});
+    Schedule schedule = scheduled({sum(wide + expand(filled({1025, 1}), {1025, 1 << 15}), {1})});
     EXPECT_EQ(schedule.items.size(), 1u);
 }
 
