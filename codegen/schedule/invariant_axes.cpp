@@ -74,6 +74,13 @@ Axes varying(UOp u, const UOpMap<Axes>& of) {
     }
 }
 
+bool is_one(UOp u) {
+    while ((info(u.op()).is(kMovement) && !u.is(Op::pad)) || u.is(Op::cast)) u = u.src(0);
+    if (!u.is(Op::constant)) return false;
+    const ConstArg& value = u.as<ConstArg>();
+    return u.dtype().is_float() ? value.f == 1 : value.i == 1;
+}
+
 /// The first element of a node along an axis that it does not vary along. Expansions on the way become shorter, so that nothing
 /// is repeated first.
 UOp first_along(UOp u, size_t axis, int depth = 0) {
@@ -83,6 +90,9 @@ UOp first_along(UOp u, size_t axis, int depth = 0) {
     if (info(u.op()).elementwise() && depth < kDeepest) {
         std::vector<UOp> sources;
         for (UOp s : u.src()) sources.push_back(first_along(s, axis, depth + 1));
+        if (u.is(Op::mul))  // a value that is stored is then the factor, in its own type
+            for (size_t i = 0; i < 2; ++i)
+                if (is_one(sources[i]) && sources[1 - i].shape() == shape) return sources[1 - i];
         return u.with_src(sources);
     }
     if (u.is(Op::expand)) {

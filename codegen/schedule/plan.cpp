@@ -58,7 +58,7 @@ class Planner {
         const bool keeps_type = plan_.stored.contains(u) || why == Reason::asked || why == Reason::own ||
                                 why == Reason::custom || why == Reason::operand;
         std::vector<UOp> casts{u};
-        while (!keeps_type && widens_a_value(casts.back())) casts.push_back(casts.back().src(0));
+        while (!keeps_type && shows_a_widened_value(casts.back())) casts.push_back(casts.back().src(0));
         plan_.stored.try_emplace(casts.back(), why);
         carried_[casts.back()] = Carried{.buffers = {casts.back()}};
         for (auto it = casts.rbegin() + 1; it != casts.rend(); ++it) carried_[*it] = combine(*it);
@@ -68,6 +68,12 @@ class Planner {
     static bool widens_a_value(UOp u) {
         if (!u.is(Op::cast) || !keeps_values(u.src(0).dtype(), u.dtype()) || is_stored_view(u.src(0))) return false;
         return can_be_cut(u.src(0)) && !u.src(0).is(Op::custom) && !u.src(0).is(Op::pick);
+    }
+
+    /// The same behind views of all its elements.
+    static bool shows_a_widened_value(UOp u) {
+        while (u.is(Op::reshape) || u.is(Op::permute) || u.is(Op::flip)) u = u.src(0);
+        return widens_a_value(u);
     }
 
     /// Products by matrix instructions, and their operands that are computed before rather than for each of their tiles.

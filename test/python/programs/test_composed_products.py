@@ -19,6 +19,10 @@ def gradients(f):
     return lambda *a: list(strata.grad(lambda *b: loss(f(*b)), argnums=tuple(range(len(a))))(*a))
 
 
+def gradients_of_sum(f):
+    return lambda *a: list(strata.grad(lambda *b: f(*b).sum(), argnums=tuple(range(len(a))))(*a))
+
+
 def swiglu(x, g, u, d):
     return (F.silu(x @ g) * (x @ u)) @ d
 
@@ -44,6 +48,7 @@ PROGRAMS = {  # name: (function, shapes of its arguments, products)
     "bias, activation, residual": (lambda x, w, b: F.linear(x, w, b).gelu() + x, [(M, H), (H, H), (H,)], 1),
     "swiglu": (swiglu, SWIGLU, 3),
     "swiglu, gradients": (gradients(swiglu), SWIGLU, 9),
+    "swiglu, gradients of a sum": (gradients_of_sum(swiglu), SWIGLU, 6),  # the gradient of its result is ones: sums, no products
     "linear, gradients": (gradients(F.linear), [(M, H), (I, H), (I,)], 3),
     "mlp, gradients": (gradients(gelu_mlp), [(M, H), (I, H), (I,), (H, I)], 6),
     "block, gradients": (gradients(block), [(M, H), (H,)] + SWIGLU[1:], 9),
@@ -94,7 +99,7 @@ def test_what_kernels_hand_on_has_the_type_of_the_program(name):
     with strata.config(device="emu:gfx1100"):
         kernels = strata.compile(results(f, arguments(shapes, "float16")), target="asm").kernels
     wide = [b for k in kernels for b in k.buffers if b[0].startswith("out") and b[1] == strata.dtypes.float32 and b[2] >= M * H]
-    assert len(wide) == (name in ("swiglu, gradients", "block, gradients"))
+    assert len(wide) == (name in ("swiglu, gradients", "swiglu, gradients of a sum", "block, gradients"))
 
 
 PROLOGUES = {
