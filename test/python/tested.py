@@ -15,3 +15,11 @@ def of_nvidia():
 
 # Machine code is made directly in less time than through clang; NVIDIA's chips have neither.
 QUICK_TARGET = "asm" if EMULATED else "auto"
+
+
+def programs_loaded():
+    """How many were loaded since the process began: those that left for want of memory count on."""
+    import strata
+
+    stats = strata.stats()
+    return stats.programs + stats.evicted_programs
