@@ -47,7 +47,7 @@ bool Atomics::by_row(UOp u) {
 }
 
 /// The dword around what an access is of, and where in it that begins.
-Atomics::Field Atomics::field_around(Access to, DType type) {
+Atomics::Field Atomics::field_around(MemoryAccess to, DType type) {
     const Source offset = Source::of_number(static_cast<uint32_t>(to.at.offset));
     to.at.offset = 0;
     Source low = Source::of(to.lanes.part(0));
@@ -137,7 +137,7 @@ void Atomics::swap_until_added(UOp u) {
 }
 
 /// Where memory has `from` it gets `to`; `now` is what it had, in lanes that take part.
-void Atomics::compare_and_swap(const Access& where, Place now, Place to, Place from) {
+void Atomics::compare_and_swap(const MemoryAccess& where, Place now, Place to, Place from) {
     const bool wide = now.dwords == 2;
     if (!where.global) {
         Instruction& made = memory_.add_access(pick(wide, "ds_cmpstore_rtn_b64", "ds_cmpstore_rtn_b32"), where, to);

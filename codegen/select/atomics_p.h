@@ -11,15 +11,15 @@ class Atomics : SelectionPart {
 
   private:
     struct Field {
-        Access dword;
+        MemoryAccess dword;
         Source shift, bits;  ///< where in the dword it begins; a mask
     };
     bool by_row(UOp u);
     void swap_until_added(UOp u);
-    Field field_around(Access to, DType type);
+    Field field_around(MemoryAccess to, DType type);
     Source added_to_field(const Field& field, DType type, const Source& old, const Source& value);
     Source rounded_to_bfloat16(const Source& x);
-    void compare_and_swap(const Access& where, Place now, Place to, Place from);
+    void compare_and_swap(const MemoryAccess& where, Place now, Place to, Place from);
 
     Packing& packing_;
     Memory& memory_;

@@ -84,18 +84,18 @@ bool Memory::load_scalar(UOp u) {
 }
 
 /// Where a vector instruction finds memory, and for which lanes.
-Access Memory::access_to(UOp index) {
+MemoryAccess Memory::access_to(UOp index) {
     const bool global = memory_of(index).as<ParamArg>().space == Space::global;
-    Access to{.at = global ? addresses_.global(index, isa::Format::GLOBAL) : addresses_.local(index),
-              .global = global,
-              .stride = addresses_.stride(index)};
+    MemoryAccess to{.at = global ? addresses_.global(index, isa::Format::GLOBAL) : addresses_.local(index),
+                    .global = global,
+                    .stride = addresses_.stride(index)};
     to.lanes = code_.in_vector(to.at.lanes, to.at.whole ? 2 : 1);
     to.gate = context_.gate_of(index);
     return to;
 }
 
 /// A vector instruction with its address: `lanes` come first, then what it writes, then the base of global memory.
-Instruction& Memory::add_access(Mnemonic name, const Access& to, Place data) {
+Instruction& Memory::add_access(Mnemonic name, const MemoryAccess& to, Place data) {
     Instruction& made = code_.add(name);
     const size_t base = data ? 2 : 1;
     made.src[0] = to.lanes;
@@ -116,7 +116,7 @@ bool Memory::load_vector(UOp u) {
     const Mnemonics* row = mnemonics(u.dtype());
     if (!row) return false;
     if (buffers_.load(u, row->buffer_load)) return true;
-    const Access from = access_to(u.src(0));
+    const MemoryAccess from = access_to(u.src(0));
     const Place data = function_.add(Bank::vector, dwords_of(u.dtype()));
     if (from.gate)
         code_.copy(data, u.src().size() > 1 ? packing_.packed(value(u.src(1)), u.dtype()) : Source::of_number(0));
@@ -137,7 +137,7 @@ bool Memory::store(UOp u) {
     if (!row) return false;
     const Place data = code_.in_vector(packing_.packed(value(u.src(1)), type), dwords_of(type));
     if (buffers_.store(index, row->buffer_store, data)) return true;
-    const Access to = access_to(index);
+    const MemoryAccess to = access_to(index);
     add_access(to.global ? row->global_store : row->local_store, to, data);
     return true;
 }

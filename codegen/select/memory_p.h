@@ -6,7 +6,7 @@ namespace strata::codegen {
 inline constexpr uint8_t kScopeDevice = 2;  ///< RDNA4 ISA 10.9, "SCOPE_DEV"
 
 /// Where a vector instruction finds memory, and for which lanes.
-struct Access {
+struct MemoryAccess {
     Address at;
     Place lanes, gate;
     bool global = false;
@@ -20,8 +20,8 @@ class Memory : SelectionPart {
            Buffers& buffers);
     bool load(UOp u);
     bool store(UOp u);
-    Access access_to(UOp index);
-    Instruction& add_access(Mnemonic name, const Access& to, Place data);
+    MemoryAccess access_to(UOp index);
+    Instruction& add_access(Mnemonic name, const MemoryAccess& to, Place data);
 
   private:
     bool load_scalar(UOp u);
