@@ -97,6 +97,52 @@ def attention_cases(strata, F):
     return out
 
 
+def slope(strata, f, of):
+    """The gradient of one argument of f, of the sum of squares of its result."""
+
+    def ours(*given):
+        return strata.gradients((f(*given).cast(strata.dtypes.float32) ** 2).sum(), [given[of]])[0]
+
+    def theirs(*given):
+        import torch
+
+        leaves = [x.detach().requires_grad_(i == of) for i, x in enumerate(given)]
+        return torch.autograd.grad((f(*leaves).float() ** 2).sum(), [leaves[of]])[0]
+
+    return ours, theirs
+
+
+def composed_cases(strata, F):
+    """Products in company: what layers of a model are made of."""
+
+    def norm(x):
+        return x * ((x * x).mean(-1, True) + 1e-5).rsqrt()
+
+    def mlp(silu):
+        return lambda x, g, u, d: (silu(x @ g) * (x @ u)) @ d
+
+    m, n, k = 8192, 11008, 4096
+    x, up, down, one = (m, k), (k, n), (n, k), 2 * m * n * k
+    ours, theirs = mlp(strata.nn.functional.silu), mlp(F.silu) if F else None
+    rows = {
+        "gate x up": ([x, up, up], lambda x, g, u: (x @ g) * (x @ u), None, (m, n), 2 * one),
+        "rmsnorm, product": ([x, up], lambda x, g: norm(x) @ g, None, (m, n), one),
+        "SwiGLU": ([x, up, up, down], ours, theirs, x, 3 * one),
+        "SwiGLU, gradient of the input": (
+            [x, up, up, down],
+            slope(strata, ours, 0)[0],
+            slope(strata, theirs, 0)[1],
+            x,
+            6 * one,
+        ),
+        "product, gradient of the weight": ([x, down[::-1]], *slope(strata, product, 1), down[::-1], 2 * one),
+    }
+    return {
+        name: (shapes, "bfloat16", call, other or call, 2 * sum(map(math.prod, [*shapes, result])), operations, 3e-2)
+        for name, (shapes, call, other, result, operations) in rows.items()
+    }
+
+
 def product(a, b):
     return a @ b
 
@@ -110,6 +156,7 @@ def cases(strata, torch):
         **convolution_cases(strata, F),
         **odd_row_cases(),
         **attention_cases(strata, F),
+        **composed_cases(strata, F),
     }
 
 
