@@ -1,8 +1,10 @@
 // invariant_axes: a reduction that is the same all along an axis is computed once and repeated.
 //
-// Before  reduce(f(expand(a), b)), where f does not vary along an axis that stays: ones @ b, as in the gradient of a sum of products
+// Before  reduce(f(expand(a), b)), where f does not vary along an axis that stays: ones @ b, as in the gradient of a
+//         sum of products
 // After   expand(reduce(f(a, b)))
-// Only where that saves more than the launch that may come on top: the one reduction may be stored, and then repeated by a reader.
+// Only where that saves more than the launch that may come on top: the one reduction may be stored, and then repeated
+// by a reader.
 #include <algorithm>
 
 #include "strata/codegen/schedule/plan_p.h"
@@ -26,7 +28,8 @@ Axes long_axes(const Shape& shape) {
     return out;
 }
 
-/// Axes of a reshape along which it varies: of each group of axes with one product of sizes all, where any of its source does.
+/// Axes of a reshape along which it varies: of each group of axes with one product of sizes all, where any of its
+/// source does.
 Axes through_reshape(Axes varies, const Shape& from, const Shape& to) {
     if (varies == 0) return 0;
     Axes out = 0;
@@ -76,13 +79,11 @@ Axes varying(UOp u, const UOpMap<Axes>& of) {
 
 bool is_one(UOp u) {
     while ((info(u.op()).is(kMovement) && !u.is(Op::pad)) || u.is(Op::cast)) u = u.src(0);
-    if (!u.is(Op::constant)) return false;
-    const ConstArg& value = u.as<ConstArg>();
-    return u.dtype().is_float() ? value.f == 1 : value.i == 1;
+    return u.is_const(1);
 }
 
-/// The first element of a node along an axis that it does not vary along. Expansions on the way become shorter, so that nothing
-/// is repeated first.
+/// The first element of a node along an axis that it does not vary along. Expansions on the way become shorter, so that
+/// nothing is repeated first.
 UOp first_along(UOp u, size_t axis, int depth = 0) {
     Shape shape = u.shape();
     if (shape.empty() || shape[axis] == 1) return u;
