@@ -16,16 +16,18 @@ struct LaunchDetails {
     std::vector<CheckFinding> findings;             ///< with settings().check
 };
 
-/// Devices of one arch that the provider tells apart, each with memory of its own. The first one is what device_count() counts;
-/// who wants more names them by this.
+/// Devices of one arch that the provider tells apart, each with memory of its own. The first one is what device_count()
+/// counts; who wants more names them by this.
 inline constexpr int kMostOfOneArch = 16;
 int emulated_device(int device, int copy);
 
-/// Memory that share() can show to other processes; the file that it is of from then on, which is closed when it is freed.
+/// Memory that share() can show to other processes; the file that it is of from then on, which is closed when it is
+/// freed.
 Result<DevicePtr> allocate_pages(int device, size_t bytes);
 Result<int> share(int device, DevicePtr memory);
 
-/// What kernels of a device may do with addresses that the program has mapped: anew, until unmap_host. `label` names them in messages.
+/// What kernels of a device may do with addresses that the program has mapped: anew, until unmap_host. `label` names
+/// them in messages.
 Result<void> permit(int device, void* memory, size_t bytes, std::string_view label, bool readable, bool writable);
 
 /// LaunchReport::profile of an emulated device.

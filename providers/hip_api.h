@@ -54,7 +54,8 @@ struct LaunchReport {
         false;  ///< asked for: emulated, of settings().emu_sampled the first workgroup, the last and one between
     bool warm =
         false;  ///< asked for: emulated, the time is that with caches as earlier launches that ask for it left them
-    /// Asked for: memory that the kernel may only read, unless it is given a part of it to write too. Emulated, a write faults.
+    /// Asked for: memory that the kernel may only read, unless it is given a part of it to write too. Emulated, a write
+    /// faults.
     std::vector<DevicePtr> read_only = {}, written = {};
     bool in_place = false;     ///< given: an output may lie over an input, whose elements the kernel reads before
     bool shows_output = true;  ///< the provider shows what is printed; who does it himself clears it before the launch
@@ -77,12 +78,13 @@ struct HipApi {
     /// A stream that somebody else has, by its driver's handle, and that handle; destroying ours leaves theirs.
     Result<StreamHandle*> (*stream_over)(int device, uint64_t raw) = nullptr;
     uint64_t (*stream_raw)(StreamHandle*) = nullptr;
-    /// Whether it costs little to ask for devices, or there may be one: who names no device does not wait for a library to
-    /// load that finds none. nullptr: it costs nothing.
+    /// Whether it costs little to ask for devices, or there may be one: who names no device does not wait for a library
+    /// to load that finds none. nullptr: it costs nothing.
     bool (*may_have_devices)() = nullptr;
     /// Memory that holds a pattern over and over, and takes less than its size; nullptr: there is none such.
     Result<DevicePtr> (*malloc_repeated)(int device, size_t bytes, std::span<const uint8_t> pattern) = nullptr;
-    /// Of the emulator: memory of the host that kernels use at its own address, once more to say anew whether they may write; workgroups of a kernel that a unit holds.
+    /// Of the emulator: memory of the host that kernels use at its own address, once more to say anew whether they may
+    /// write; workgroups of a kernel that a unit holds.
     Result<void> (*map_host)(int device, void* memory, size_t bytes, bool writable) = nullptr;
     Result<void> (*unmap_host)(int device, void* memory) = nullptr;
     Result<int> (*groups_per_unit)(FunctionHandle*, uint32_t block, uint32_t dynamic_lds) = nullptr;

@@ -7,7 +7,7 @@
 // 2. the thread that stores it is the only one that loads it, and no later step of a loop does: the offsets are the same ranges. Others
 //    of its group may load it for nothing, but go to no address that it says;
 // 3. a reduction that reads it is done before: none does, or it is of a row, of which a thread has the same elements in each walk,
-//    and loops over rows are inside all others (finish_ids in finish.cpp).
+//    and loops over rows are inside all others (finish_ids in last_block.cpp).
 // verify_in_place (codegen/linear) proves it again from the accesses of the program that runs.
 #include "strata/codegen/kernel/in_place.h"
 
@@ -70,7 +70,8 @@ UOpSet surely_in(UOp value, bool through_reductions) {
     return found;
 }
 
-/// What is made of no reduction on its way to the sink: a load that one has too is another one there (clone_ranges).
+/// Nodes that the sink reaches without passing a reduction. A load inside a reduction as well is cloned there
+/// (clone_ranges).
 UOpSet outside_of_reductions(UOp sink) {
     UOpSet seen{sink};
     std::vector<UOp> stack{sink};

@@ -1,4 +1,5 @@
-// append_last_block: what a kernel's last block computes by itself (codegen/kernel/last_block.h) becomes code behind what all blocks do.
+// append_last_block: what a kernel's last block computes by itself (codegen/kernel/last_block.h) becomes code behind
+// what all blocks do.
 //
 // Before  end(store(part[block], sum), r0)                           finish: store(out[0], reduce(add, load(part[r1]), r1))
 // After   last = last_block(counter[0], lds[0], the effects of all)

@@ -1,5 +1,5 @@
-// clone_ranges: reductions that become one loop keep their range; others that use the same range get their own, and all do
-// where an end walks it.
+// clone_ranges: reductions that become one loop keep their range; others that use the same range get their own, and all
+// do where an end walks it.
 //
 // Before  sum(x[r0] - max(x[r0] over r0) over r0): two loops, one range
 // After   sum(x[r3] - max(x[r0] over r0) over r3)

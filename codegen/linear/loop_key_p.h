@@ -7,8 +7,8 @@
 namespace strata::codegen {
 
 /// What reductions must agree in to become one loop: their ranges, the loops around them, and how many reductions deep
-/// they stand on others, so that none in the loop waits for another one's result. Attention, which do with what there is of
-/// it, stand as deep as their maximum.
+/// they stand on others, so that no reduction in the loop needs another one's result. Attention
+/// rescales its partial sums, so it counts as deep as its maximum.
 using LoopKey = std::tuple<RangeSet, RangeSet, size_t>;
 
 class LoopKeys {

@@ -5,7 +5,8 @@
 // A vector has as many registers as elements, and what a matrix instruction adds to zero it adds to them. Floats that a thread
 // reads side by side are summed side by side (kBeside), so that sums do not wait for each other.
 // Reductions over the same ranges share one loop (clone_ranges has seen to it that others use other ranges), attention
-// (online.cpp) that of their maximum. What a `group` range spreads over threads is brought together by reduce_over_threads.
+// (online_softmax.cpp) that of their maximum. What a `group` range spreads over threads is brought together by
+// reduce_over_threads.
 #include <algorithm>
 #include <array>
 #include <map>

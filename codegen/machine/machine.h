@@ -83,7 +83,7 @@ struct MachineFunction {
     std::vector<VirtualRegister> registers;
     std::vector<Block> blocks;  ///< in the order of the text; 0 is the entry
     int workitem_id_dims = 0;   ///< 0: x alone
-    int user_sgprs = 2;         ///< workgroup ids begin behind so many scalars (not RDNA4's): see workarounds_p.h
+    int user_sgprs = 2;         ///< workgroup ids begin behind so many scalars (not RDNA4's): see workarounds.h
     std::array<bool, 3> workgroup_ids{};
     bool partial_waves = false;           ///< EXEC does not begin as all ones
     Place all_lanes{};                    ///< EXEC as it began, where partial_waves; a mask

@@ -27,7 +27,8 @@ constexpr bool same(std::string_view a, std::string_view b) {
     return a.size() == b.size() && __builtin_memcmp(a.data(), b.data(), a.size()) == 0;
 }
 
-/// Rows of RDNA3 by open addressing: 1 + the row, or 0. A hash of six characters takes half the compile time of one of all.
+/// Rows of RDNA3 by open addressing: 1 + the row, or 0. A hash of six characters takes half the compile time of one of
+/// all.
 using Slots = std::array<uint16_t, 4096>;
 constexpr size_t slot_of(const Slots& slots, std::string_view name) {
     const auto from_end = [&](size_t i) {

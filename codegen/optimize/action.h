@@ -44,7 +44,8 @@ std::vector<UOp> axes_of(const Kernel& kernel, ActionKind kind);
 Result<Kernel> apply(const Kernel& kernel, const Action& action, const Target& target);
 Result<Kernel> apply_all(const Kernel& kernel, std::span<const Action> actions, const Target& target);
 
-/// The finish of a kernel (codegen/kernel/last_block.h), on which no action acts, spread over the threads of its block, or of its first wave.
+/// The finish of a kernel (codegen/kernel/last_block.h), on which no action acts, spread over the threads of its block,
+/// or of its first wave.
 Kernel spread_finish(const Kernel& kernel, const Target& target);
 
 /// Threads of a block that the kernel's local and group ranges ask for.

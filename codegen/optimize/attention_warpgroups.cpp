@@ -1,5 +1,6 @@
-// Attention (attention_matrix.cpp) by products of groups of four waves, which read queries, keys and values from local memory
-// (codegen/target/warpgroup_products.h). Their sums lie in lanes as their operand does that lanes hold, so that weights stay in registers.
+// Attention (attention_matrix.cpp) by products of groups of four waves, which read queries, keys and values from local
+// memory (codegen/target/warpgroup_products.h). Their sums lie in lanes as their operand does that lanes hold, so that
+// weights stay in registers.
 //
 // Tiles come from the last to the first, so that those that a causal mask cuts come before the loop, in which then nothing is masked.
 // Weights are multiplied by values a step later, while the weights of the next tile are made:

@@ -1,10 +1,12 @@
-// double_buffer: as stage, with local memory for two tiles in turns, so that the next one comes while one is computed with.
+// double_buffer: as stage, with local memory for two tiles in turns, so that the next one comes while one is computed
+// with.
 //
 // Before  in the outer loop: fetched = load(a[...]); barrier; local memory = fetched; barrier; value(load(local memory[place]))
 // After   in the outer loop: fetched = load(a[...]); local memory[half] = fetched; barrier; value(load(local memory[half + place]))
 //         where half is that of the step, outer % 2
-// One barrier a step is enough: who writes a half has passed the one behind which all have read it. prefetch (codegen/linear)
-// reads what such loops store a step before. Where copies go on by themselves, operands of matrix instructions come by those.
+// One barrier a step is enough: who writes a half has passed the one behind which all have read it. prefetch
+// (codegen/linear) reads what such loops store a step before. Where copies go on by themselves, operands of matrix
+// instructions come by those.
 #include <algorithm>
 
 #include "strata/codegen/optimize/actions_p.h"

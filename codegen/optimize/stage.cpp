@@ -5,8 +5,8 @@
 // After   in the outer loop: vector = elements of the tile; barrier; local memory = elements of the vector; barrier;
 //         value(load(local memory[place(inner, threads, ...)]))
 // The first barrier waits for those who still read the tile before; what it fetches is under way until then.
-// async_copy: what memory has otherwise than local memory is copied an element at a time rather than put together by threads, so that
-// prefetch (codegen/linear) makes copies of it that go on by themselves.
+// async_copy: what memory has otherwise than local memory is copied an element at a time rather than put together by
+// threads, so that prefetch (codegen/linear) makes copies of it that go on by themselves.
 // What four waves multiply together (MatrixShape::by_warpgroups) they read there themselves, all steps of the tile:
 //   reduce(wmma(contract(load(a)), contract(load(b)), 0), outer, inner) becomes reduce(wmma(local a, local b, 0), outer)
 #include <algorithm>

@@ -21,7 +21,8 @@ constexpr double kKeys = 0.002;      // and of the second, whose keys are divide
 constexpr int64_t kTile = 32;        // rows from which on products have tiles
 constexpr int64_t kMostScores = 1 << 28;
 constexpr int64_t kWidest = 512;  // columns that the threads of a row have in registers
-// As codegen/optimize/attention.cpp has them: the threads of a row are the more the fewer rows there are, and rows share a block.
+// As codegen/optimize/attention.cpp has them: the threads of a row are the more the fewer rows there are, and rows
+// share a block.
 constexpr int64_t kThreads = 1 << 15, kBlock = 128, kBeside = 8;
 
 /// How often each element of a factor is read.

@@ -1,4 +1,5 @@
-// Products for matrix instructions: recognised in a tensor graph by the rows of matrix_shapes.def, as the action matrix does in a kernel.
+// Products for matrix instructions: recognised in a tensor graph by the rows of matrix_shapes.def, as the action matrix
+// does in a kernel.
 //
 // Before  reduce(a * b, axes), a and b casts and views of values of one narrow type
 // After   {left, right}: those values
@@ -16,11 +17,11 @@ namespace strata::codegen {
 namespace {
 
 constexpr int64_t kSide = 16;  // rows, columns and depth of the smallest instruction
-// Modelled time of two and three products of float16 and bfloat16 in one kernel, on a 7900 XTX, a 9070 XT and an MI300X: .34 to .90
-// of that of as many kernels up to 2^25 terms times depth, from 2^27 on as much or more.
+// Modelled time of two and three products of float16 and bfloat16 in one kernel, on a 7900 XTX, a 9070 XT and an
+// MI300X: .34 to .90 of that of as many kernels up to 2^25 terms times depth, from 2^27 on as much or more.
 constexpr int64_t kLeastOfMatrices = 1 << 25;
-// The same of `relu(a) @ b`: an operand in memory of its own costs a launch, and halves the time from 2^24 terms on, where each
-// element is read 128 times.
+// The same of `relu(a) @ b`: an operand in memory of its own costs a launch, and halves the time from 2^24 terms on,
+// where each element is read 128 times.
 constexpr int64_t kFewTerms = 1 << 24, kFewReads = 128;
 
 bool is_widening(UOp u) { return u.is(Op::cast) && keeps_values(u.src(0).dtype(), u.dtype()); }

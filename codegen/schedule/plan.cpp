@@ -1,5 +1,5 @@
 // plan_storage: which values are stored, so that every kernel is one loop nest over its output and at most one
-// reduction, or rows that are reduced and walked again, or attention (online.h).
+// reduction, or rows that are reduced and walked again, or attention (attention.h).
 #include <algorithm>
 #include <optional>
 #include <set>
@@ -76,7 +76,8 @@ class Planner {
         return widens_a_value(u);
     }
 
-    /// Products by matrix instructions, and their operands that are computed before rather than for each of their tiles.
+    /// Products by matrix instructions, and their operands that are computed before rather than for each of their
+    /// tiles.
     void find_products() {
         for (UOp u : order_) {
             const MatrixProduct product =
@@ -326,7 +327,7 @@ class Planner {
         return info(u.op()).elementwise() || keeps_results(u) || u.is(Op::contiguous) ? c.part : Part::other;
     }
 
-    /// Whether `u` repeats the results in its source along the rows that their kernel has. Attention have no rows.
+    /// Whether `u` repeats the results in its source along the rows that their kernel has. Attention has no rows.
     bool makes_rows(UOp u, UOp source) {
         const Carried& c = carried_[source];
         return u.is(Op::expand) && c.part == Part::results && !sums_.contains(c.reduction) &&

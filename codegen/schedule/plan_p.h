@@ -13,7 +13,7 @@ struct Plan {
 
 /// Decides for a resolved graph: what the user asked for, what several users share and is dear to compute again, and
 /// every reduction that another reduction, an expansion or several kernels read, unless they are of the same rows (rows.cpp) or
-/// inside of attention (online.cpp).
+/// inside of attention (attention.cpp).
 Plan plan_storage(std::span<const UOp> targets, Fusion fusion);
 
 /// Splits reductions that are large and leave few results into two stages, so that the first fills the machine. Of several

@@ -2,7 +2,7 @@
 //
 // Before  any tensor-level graph; some nodes are in memory already (Storage::find).
 // After   items whose bodies read buffers only; each body holds reductions of one shape at most, so it is one loop
-//         nest, or attention (online.h); values of the same loops are one item (fuse_siblings.cpp).
+//         nest, or attention (attention.h); values of the same loops are one item (fuse_siblings.cpp).
 #include "strata/codegen/schedule/schedule.h"
 
 #include <algorithm>

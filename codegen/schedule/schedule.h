@@ -55,8 +55,8 @@ class Storage {
 /// Sources before users, each node of all graphs once.
 std::vector<UOp> in_order(std::span<const UOp> roots);
 
-/// What decides where values may share a kernel or have kernels of their own: models of cost (attention_cost.cpp, split_k.cpp,
-/// fuse_siblings.cpp), or always the one or the other, which Tensor.tune() tries too.
+/// What decides where values may share a kernel or have kernels of their own: models of cost (attention_cost.cpp,
+/// split_k.cpp, fuse_siblings.cpp), or always the one or the other, which Tensor.tune() tries too.
 enum class Fusion : uint8_t { cost, more, less };
 std::string_view to_string(Fusion fusion);
 std::optional<Fusion> parse_fusion(std::string_view name);  ///< none: it is no name of one

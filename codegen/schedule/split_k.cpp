@@ -1,4 +1,5 @@
-// split_k: a product with a long inner dimension and few tiles of results -> parts of it, each a product, and their sum.
+// split_k: a product with a long inner dimension and few tiles of results -> parts of it, each a product, and their
+// sum.
 //
 // Before  reduce(a * b, axis of n steps), a and b repeated to the shape of all products
 // After   reduce(contiguous(reduce(a * b reshaped to (m, ..., k, ...)), k)), m), m * k = n: m times as many tiles

@@ -4,8 +4,8 @@
 
 namespace strata::codegen {
 
-/// An offset in elements as a sum of what scalar units hold, what vector units hold, and a number: memory instructions add
-/// the three.
+/// An offset in elements as a sum of what scalar units hold, what vector units hold, and a number: memory instructions
+/// add the three.
 struct Offset {
     struct Part {
         std::optional<Source> source;
@@ -37,7 +37,7 @@ class Addresses : SelectionPart {
     void split_sum(UOp u);  ///< if it is one that addresses are made of
     Source times(const Source& x, int64_t factor, bool scalar);
 
-    /// What was made in front of a loop, which alone is there behind it if the loop has no step.
+    /// Addresses computed before a loop. After it they are the only valid ones if the loop may run no iteration.
     struct Known {
         UOpMap<Offset> offsets;
         size_t bases, products;

@@ -4,8 +4,9 @@
 #include "strata/core/uop/numbers.h"
 #include "strata/core/uop/uop.h"
 
-// Selection: one operation of a linear program after the other becomes instructions. What is the same for all lanes stays
-// in scalar registers as long as scalar units can compute it: an operation is scalar where all of its sources are.
+// Selection: one operation of a linear program after the other becomes instructions. What is the same for all lanes
+// stays in scalar registers as long as scalar units can compute it: an operation is scalar where all of its sources
+// are.
 namespace strata::codegen {
 
 /// How a type is computed with. Integers below 32 bits are kept extended to 32 as their type says.

@@ -12,7 +12,8 @@ class Control : SelectionPart {
     void barrier();
 
   private:
-    /// A loop that may have no step: the block that then goes on behind it, and what is known there.
+    /// A loop that may run no iteration: the block before it, which then branches past it, and the addresses valid
+    /// there.
     struct Skip {
         uint32_t from;
         Addresses::Known known;

@@ -71,14 +71,14 @@ void LastBlock::last_block(UOp u) {
     } else {
         counted.inst.glc = true;
     }
-    Place told = number;
+    Place arrivals = number;
     if (!one_wave) {
         memory_.add_access("ds_store_b32", memory_.access_to(u.src(1)), number);
         control_.barrier();
-        told = function_.add(Bank::vector, 1);
-        memory_.add_access("ds_load_b32", memory_.access_to(u.src(2)), {}).dst[0] = told;
+        arrivals = function_.add(Bank::vector, 1);
+        memory_.add_access("ds_load_b32", memory_.access_to(u.src(2)), {}).dst[0] = arrivals;
     }
-    const Source which = Source::of(code_.scalar("v_readfirstlane_b32", {Source::of(told)}));
+    const Source which = Source::of(code_.scalar("v_readfirstlane_b32", {Source::of(arrivals)}));
     go_on_where("s_cmp_eq_u32", which, static_cast<uint64_t>(u.as<IndexArg>().index - 1), "last");
     fence(false);
 }

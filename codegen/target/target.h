@@ -37,7 +37,8 @@ struct MatrixShape {
     int m, n, k;
     DType operand, accumulator;
     std::string_view builtin;  ///< of clang, behind __builtin_amdgcn_; of PTX, behind mma.sync.aligned.
-    /// Four waves compute it together, with operands of local memory (warpgroup_products.h): PTX's, behind wgmma.mma_async.sync.aligned.
+    /// Four waves compute it together, with operands of local memory (warpgroup_products.h): PTX's, behind
+    /// wgmma.mma_async.sync.aligned.
     bool by_warpgroups = false;
 
     /// Elements that a lane holds of A, and of B where waves compute it alone; of C. The table says which.
@@ -48,7 +49,8 @@ struct MatrixShape {
 };
 /// All rows, of all families.
 std::span<const MatrixShape> matrix_shapes();
-/// The row of a matrix instruction's name, which may go on with what warpgroup_products.h says; null where there is none.
+/// The row of a matrix instruction's name, which may go on with what warpgroup_products.h says; null where there is
+/// none.
 const MatrixShape* find_shape(std::span<const MatrixShape> shapes, std::string_view name);
 
 /// How the value of the lane whose number differs in the bits of a mask is reached.

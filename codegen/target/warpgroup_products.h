@@ -23,8 +23,9 @@ struct SwizzledTile {
 inline constexpr int64_t kSwizzledRow = 128, kSwizzledChunk = 16, kSwizzledRows = 8;
 inline constexpr int64_t kSwizzledBytes = kSwizzledRow * kSwizzledRows;  ///< a tile's start is a multiple of it
 
-/// A product of four waves: a wmma whose A and B are 16 bytes of local memory from where their tiles start (MatrixShape::by_warpgroups), or
-/// whose A is what lanes hold of it, for each step as the accumulator's columns lie in lanes: a tile of no rows.
+/// A product of four waves: a wmma whose A and B are 16 bytes of local memory from where their tiles start
+/// (MatrixShape::by_warpgroups), or whose A is what lanes hold of it, for each step as the accumulator's columns lie in
+/// lanes: a tile of no rows.
 struct WarpgroupProduct {
     int64_t steps;  ///< of the instruction's K, one after the other
     SwizzledTile a, b;

@@ -279,7 +279,8 @@ template <int under_way> STRATA_FN void strata_copies_done() {
 //@ __builtin_amdgcn_exp2f
 STRATA_FN float __builtin_amdgcn_exp2f(float x) { float y; asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x)); return y; }
 //@ strata_read_matrices
-// Four matrices of 8 rows of 16 bytes, of which each lane says where one is, less some bytes (codegen/target/ldmatrix.h).
+// Four matrices of 8 rows of 16 bytes, of which each lane says where one is, less some bytes
+// (codegen/target/ldmatrix.h).
 template <bool columns, int bytes, class T> STRATA_FN T strata_read_matrices(const T* row) {
     const unsigned at = (unsigned)__cvta_generic_to_shared(row);
     uint4 held;
@@ -295,8 +296,8 @@ template <bool columns, int bytes, class T> STRATA_FN T strata_read_matrices(con
 // What ordinary stores and cp.async put into shared memory is seen by the matrix instructions of groups, behind a barrier.
 STRATA_FN void strata_fence_of_products() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 //@ strata_tile_of_products strata_step_of_products strata_held strata_hold strata_products_begin strata_products_end strata_products_of_steps_before_end strata_stay_in_registers
-// A descriptor of PTX's (codegen/target/warpgroup_products.h), in units of 16 bytes: where it starts, how far blocks of 128 bytes along
-// memory are apart, eight rows; swizzled by 128 bytes.
+// A descriptor of PTX's (codegen/target/warpgroup_products.h), in units of 16 bytes: where it starts, how far blocks of
+// 128 bytes along memory are apart, eight rows; swizzled by 128 bytes.
 template <bool along_k, int rows> STRATA_FN uint64_t strata_tile_of_products(const void* at) {
     const uint64_t place = (unsigned)__cvta_generic_to_shared(at) >> 4 & 0x3fff;
     return place | (uint64_t)(along_k ? 1 : rows * 8) << 16 | 64ull << 32 | 1ull << 62;

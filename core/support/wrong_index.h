@@ -5,7 +5,8 @@
 namespace strata {
 
 /// An index that a kernel found outside of its axis. The kernel stores to an address that says which (`bounded` of
-/// codegen/toolchain/prelude.hip): 16 bits of mark, 6 of axis, 42 of index; an index beyond these is given as the largest.
+/// codegen/toolchain/prelude.hip): 16 bits of mark, 6 of axis, 42 of index; an index beyond these is given as the
+/// largest.
 struct WrongIndex {
     static constexpr uint64_t kMark = 0xb1d0;
     static constexpr int64_t kMost = (int64_t{1} << 41) - 1;

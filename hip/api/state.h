@@ -22,7 +22,8 @@ using namespace abi;
 inline const HipApi& emulator() { return emulated(); }
 const std::vector<int>& devices();
 
-/// devices() are from now on those that the program has code for, if there are any. Once they were asked for, they stay.
+/// devices() are from now on those that the program has code for, if there are any. Once they were asked for, they
+/// stay.
 void prefer_devices_by(bool (*has_code)(int device));
 
 /// What current() throws where no device is.

@@ -2,7 +2,8 @@
 #include <cstddef>
 #include <cstdint>
 
-/// The structs of HIP's headers, as programs hand them over; test/hip/library/abi_test.cpp holds them against the headers.
+/// The structs of HIP's headers, as programs hand them over; test/hip/library/abi_test.cpp holds them against the
+/// headers.
 
 /// What HIP's functions take by value.
 struct Dim3 {

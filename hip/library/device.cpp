@@ -64,8 +64,8 @@ AllLimits& limits() {
     return *all;
 }
 
-/// What is no hipLimit_t is a wrong value since HIP 6, which knows hipLimitRange; HIP 7 has numbers of its own up to 0x1002, of which none
-/// is here.
+/// What is no hipLimit_t is a wrong value since HIP 6, which knows hipLimitRange; HIP 7 has numbers of its own up to
+/// 0x1002, of which none is here.
 Code check_limit(int code) {
     const unsigned range = major_version() >= 7 ? 0x1003 : 3;
     if (major_version() >= 6 && static_cast<unsigned>(code) >= range) return hipErrorInvalidValue;

@@ -1,4 +1,5 @@
-// Functions of AMD's library that are known and not there: programs that name them load, and hear of it when they call one.
+// Functions of AMD's library that are known and not there: programs that name them load, and hear of it when they call
+// one.
 #include "strata/hip/api/missing.h"
 #include "strata/hip/api/state.h"
 

@@ -44,7 +44,8 @@ void forget_arrays(int device);  ///< whose memory is given back
 /// Whether a device has images: those of gfx11 and gfx12 do here.
 bool has_images(int device);
 
-/// One side of a copy of rows, at a place in bytes, rows and slices: memory of the program's or the library's, or an array.
+/// One side of a copy of rows, at a place in bytes, rows and slices: memory of the program's or the library's, or an
+/// array.
 struct CopySide {
     const void* memory = nullptr;
     size_t pitch = 0, slice = 0;

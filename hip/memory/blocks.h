@@ -47,7 +47,8 @@ void count_used(int device, int64_t bytes);  ///< what was taken besides blocks,
 Code check_span(const Block& block, const void* from, size_t bytes, bool writes);
 /// All that allocate() gave on a device.
 std::vector<Block> blocks_of(int device);
-/// Other devices use memory of the host's and managed memory, and what they were given access to: from now on, or no more.
+/// Other devices use memory of the host's and managed memory, and what they were given access to: from now on, or no
+/// more.
 void show_to_peers(const Block& block);
 void hide_from_peers(const Block& block);
 void count_returned(const Block& block);  ///< its pool holds it no more

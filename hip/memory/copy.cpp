@@ -13,8 +13,8 @@ struct Side {
     bool on_device() const { return block && block->of_emulator(); }
 };
 
-/// Error: hipErrorInvalidValue for memory of a device that is not, or no longer, in use, or that ends before the copy does. What is
-/// the program's own is found missing when it is copied.
+/// Error: hipErrorInvalidValue for memory of a device that is not, or no longer, in use, or that ends before the copy
+/// does. What is the program's own is found missing when it is copied.
 Code look_at(const void* memory, const std::optional<size_t>& bytes, bool writes, Side& out) {
     if (!bytes) return hipErrorInvalidValue;
     out.block = block_of(memory);

@@ -68,7 +68,8 @@ Box of_2d(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t
     return {to, from, {width, height, 1, to_pitch, from_pitch}, kind};
 }
 
-/// A side of a driver's copy, by its hipMemoryType: memory of the host, or that of the device which any other names, or an array.
+/// A side of a driver's copy, by its hipMemoryType: memory of the host, or that of the device which any other names, or
+/// an array.
 struct DriverSide {
     int type;
     const void *host, *device, *array;

@@ -8,8 +8,8 @@
 
 namespace strata::hip::library {
 
-/// Memory that nodes of graphs take and give back. It has its address from when the node that takes it is made until no node names
-/// it and it is not taken.
+/// Memory that nodes of graphs take and give back. It has its address from when the node that takes it is made until no
+/// node names it and it is not taken.
 struct GraphMemory {
     AllocationParameters parameters =
         {};          ///< as the program gave them, pointers too, as AMD's library tells them; with the address
@@ -27,8 +27,8 @@ Code allocate_for_graph(const AllocationParameters& wanted, SharedGraphMemory& o
 SharedGraphMemory graph_memory_at(const void* memory);
 /// Error: hipErrorInvalidValue where it is taken.
 Code take_graph_memory(const SharedGraphMemory& memory);
-/// Gives it back, to nodes that name it or else to the device; none: it is no memory of graphs. Error: hipErrorInvalidValue where it
-/// is not taken.
+/// Gives it back, to nodes that name it or else to the device; none: it is no memory of graphs. Error:
+/// hipErrorInvalidValue where it is not taken.
 std::optional<Code> free_graph_memory(const void* memory);
 
 /// What nodes do that take such memory, and that give it back.

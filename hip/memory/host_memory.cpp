@@ -8,7 +8,8 @@ using namespace strata::hip::library;
 
 namespace {
 
-// hipHostAllocPortable, ...Mapped, ...WriteCombined; of others of hipHostMalloc's, hipHostMallocCoherent and ...NonCoherent are not both.
+// hipHostAllocPortable, ...Mapped, ...WriteCombined; of others of hipHostMalloc's, hipHostMallocCoherent and
+// ...NonCoherent are not both.
 constexpr unsigned kAllocFlags = 7;
 constexpr unsigned kBothCoherences = 0x40000000 | 0x80000000;
 constexpr unsigned kRegisterFlags = 0xf | 0x80000000;

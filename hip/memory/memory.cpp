@@ -37,7 +37,8 @@ int hipMalloc(void** memory, size_t bytes) {
 }
 int hipExtMallocWithFlags(void** memory, size_t bytes, unsigned flags) {
     return entry("hipExtMallocWithFlags", [&] {
-        // hipDeviceMallocDefault, ...FinegrainedMemory, hipMallocSignalMemory (of eight bytes), ...Uncached, ...Contiguous.
+        // hipDeviceMallocDefault, ...FinegrainedMemory, hipMallocSignalMemory (of eight bytes), ...Uncached,
+        // ...Contiguous.
         constexpr unsigned kSignal = 2, kMost = 4;
         if (flags > kMost || (flags == kSignal && bytes != 8)) return hipErrorInvalidValue;
         return allocate(current(), bytes, MemoryKind::device, flags, memory);

@@ -64,7 +64,8 @@ Code one_attribute(void* out, int wanted, void* pointer) {
     }
 }
 
-/// hipMemoryAdvise: six of CUDA's, the first two of which mean no device, and hipMemAdviseSetCoarseGrain and ...UnsetCoarseGrain.
+/// hipMemoryAdvise: six of CUDA's, the first two of which mean no device, and hipMemAdviseSetCoarseGrain and
+/// ...UnsetCoarseGrain.
 constexpr int kUnsetReadMostly = 2;
 bool is_advice(int advice) { return (advice >= 1 && advice <= 6) || advice == 100 || advice == 101; }
 /// A device, or hipCpuDeviceId.

@@ -25,8 +25,8 @@ Code run(Stream& stream, const Launch& launch);
 inline Code perform(Stream& stream, const Launch& launch) { return run(stream, launch); }
 Code run_on(void* stream, Launch launch);
 
-/// Work-items of a block that a unit holds at once, and as many blocks. Errors: hipErrorInvalidValue, hipErrorInvalidHandle where
-/// another thread has unloaded the function's module.
+/// Work-items of a block that a unit holds at once, and as many blocks. Errors: hipErrorInvalidValue,
+/// hipErrorInvalidHandle where another thread has unloaded the function's module.
 Code blocks_per_unit(const Function& function, int block, size_t lds, int& out);
 
 }  // namespace strata::hip::library

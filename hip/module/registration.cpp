@@ -1,5 +1,6 @@
 // What clang's code in a program tells the library before main() runs: its code objects, and which of their kernels and
-// variables the functions and variables of the host stand for. Code is loaded to a device when it is first needed there.
+// variables the functions and variables of the host stand for. Code is loaded to a device when it is first needed
+// there.
 #include "strata/hip/module/registration.h"
 
 #include <algorithm>

@@ -3,8 +3,8 @@
 
 namespace strata::hip::library {
 
-/// The kernel, on the thread's device, that a function of the host stands for. Code: hipErrorInvalidDeviceFunction where it
-/// stands for none, hipErrorNoBinaryForGpu.
+/// The kernel, on the thread's device, that a function of the host stands for. Code: hipErrorInvalidDeviceFunction
+/// where it stands for none, hipErrorNoBinaryForGpu.
 Code find_kernel(const void* host, Function*& out);
 /// The same for a variable. Code: hipErrorInvalidSymbol.
 Code find_variable(const void* host, DeviceRange& out);

@@ -32,8 +32,8 @@ inline constexpr unsigned kNoTiming = 2, kInterprocess = 4;
 
 bool is_event(void* handle);
 void* add_event(Event event);
-/// The file of an event, which it gets now if it has none, and its device. Errors: hipErrorInvalidValue, hipErrorInvalidConfiguration for one that is not for
-/// other processes.
+/// The file of an event, which it gets now if it has none, and its device. Errors: hipErrorInvalidValue,
+/// hipErrorInvalidConfiguration for one that is not for other processes.
 Code share_event(void* handle, std::shared_ptr<SharedEventFile>& out, int& device);
 std::shared_ptr<SharedEventFile> map_event(int file);  ///< which it closes; nullptr: it is none
 Code wait_for_event(Stream& stream, void* event);

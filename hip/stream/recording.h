@@ -24,7 +24,8 @@ Code perform(Stream& stream, const HostParameters& what);
 Code perform(Stream& stream, const EventParameters& what);
 Code perform(Stream& stream, const Child& what);
 
-/// What a node does, as a program may ask for it and change it: a value of a type T with a perform(Stream&, const T&), or nothing.
+/// What a node does, as a program may ask for it and change it: a value of a type T with a perform(Stream&, const T&),
+/// or nothing.
 class Details {
   public:
     Details() = default;
@@ -75,7 +76,8 @@ struct Node {
     }
 };
 
-/// Which nodes a graph has, for every thread: who looks for a node asks all graphs for it, also those that others change.
+/// Which nodes a graph has, for every thread: who looks for a node asks all graphs for it, also those that others
+/// change.
 class NodeHandles {
   public:
     void insert(const void* node) {

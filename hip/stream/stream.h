@@ -12,8 +12,8 @@ using Time = uint64_t;
 
 struct Capture;
 
-/// What runs on a stream is done when its call returns; the stream keeps when that would have been, by the model. It ends with the last
-/// call that uses it, where another thread destroys it meanwhile.
+/// What runs on a stream is done when its call returns; the stream keeps when that would have been, by the model. It
+/// ends with the last call that uses it, where another thread destroys it meanwhile.
 struct Stream : std::enable_shared_from_this<Stream> {
     explicit Stream(int device_ = 0, unsigned flags_ = 0, int priority_ = 0)
         : device(device_), flags(flags_), priority(priority_) {}

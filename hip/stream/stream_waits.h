@@ -3,8 +3,8 @@
 
 #include "strata/hip/stream/stream.h"
 
-/// Streams that wait for what is not there yet. What is called on them, and on streams that they hold up, is kept and done in its
-/// order as soon as it can be, by whichever thread calls the library next.
+/// Streams that wait for what is not there yet. What is called on them, and on streams that they hold up, is kept and
+/// done in its order as soon as it can be, by whichever thread calls the library next.
 namespace strata::hip::library {
 
 /// Whether it is there. It is asked while the streams are locked: it calls nothing of this header.
@@ -20,8 +20,8 @@ void hold(Stream& stream, Awaited awaited, Work work);
 /// Does what can be done by now.
 void go_on();
 bool is_held(const Stream& stream);
-/// The host waits until something is there, a stream, all of a device hold nothing back. Errors: hipErrorLaunchTimeOut where nothing
-/// is left that could bring it about; the code of what failed since. `of_others`: other processes could.
+/// The host waits until something is there, a stream, all of a device hold nothing back. Errors: hipErrorLaunchTimeOut
+/// where nothing is left that could bring it about; the code of what failed since. `of_others`: other processes could.
 Code wait_until_ready(const Ready& ready, bool of_others = false);
 Code wait_until_free(const Stream& stream);
 Code wait_until_free(int device);

@@ -4,8 +4,9 @@
 
 #include "strata/hip/memory/array.h"
 
-/// The words of texture and surface objects, as kernels read them (device libraries' image functions, and the instructions that
-/// take descriptors). Bits: ROCR-Runtime, image/resource_gfx11.h and resource_gfx12.h; RDNA3 ISA 8.2.5, RDNA4 ISA 10.6.
+/// The words of texture and surface objects, as kernels read them (device libraries' image functions, and the
+/// instructions that take descriptors). Bits: ROCR-Runtime, image/resource_gfx11.h and resource_gfx12.h; RDNA3 ISA
+/// 8.2.5, RDNA4 ISA 10.6.
 namespace strata::hip::library {
 
 /// SQ_RSRC_IMG_*.
@@ -19,7 +20,8 @@ struct Texels {
     Shape shape = Shape::plane;
     size_t width = 1, height = 1, slices = 1, pitch = 0;  ///< texels
 };
-/// hipTextureAddressMode of each axis, as HIP documents it; AMD's library of 2024 takes the first one for all (ROCm/clr,
+/// hipTextureAddressMode of each axis, as HIP documents it; AMD's library of 2024 takes the first one for all
+/// (ROCm/clr,
 /// hip_texture.cpp).
 struct Sampling {
     int address[3] = {};

@@ -10,7 +10,8 @@ struct TextureObject {
     TextureDescription sampling = {};
     ViewDescription view = {};
 };
-/// Errors: as hipCreateTextureObject's; hipErrorNotSupported where the device has no images, for mipmaps, anisotropy and a bias.
+/// Errors: as hipCreateTextureObject's; hipErrorNotSupported where the device has no images, for mipmaps, anisotropy
+/// and a bias.
 Code create_texture(void** out, const ResourceDescription* resource, const TextureDescription* sampling,
                     const ViewDescription* view);
 Code destroy_texture(void* texture);

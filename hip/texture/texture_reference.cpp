@@ -1,5 +1,5 @@
-// Texture references: variables of programs, and of modules, that a texture object is bound to. Kernels read the object's address in
-// the device's copy of the variable.
+// Texture references: variables of programs, and of modules, that a texture object is bound to. Kernels read the
+// object's address in the device's copy of the variable.
 #include <algorithm>
 #include <memory>
 #include <mutex>
@@ -75,7 +75,8 @@ Code bind(TextureReference& reference, const ResourceDescription& resource) {
     });
 }
 
-/// Textures begin at multiples: by how much memory is behind one. Error: hipErrorInvalidValue where nobody is told of it.
+/// Textures begin at multiples: by how much memory is behind one. Error: hipErrorInvalidValue where nobody is told of
+/// it.
 Code align(void*& memory, size_t* offset) {
     const size_t behind = address(memory) % kTextureAlignment;
     if (behind && !offset) return hipErrorInvalidValue;
@@ -126,7 +127,8 @@ int with(const char* call, const void* reference, Act&& act) {
         return has_images(current()) ? act(writable(reference)) : hipErrorNotSupported;
     });
 }
-/// The same for what is bound: a reference that no device has a copy of is none, by whichever code the interface has for that.
+/// The same for what is bound: a reference that no device has a copy of is none, by whichever code the interface has
+/// for that.
 template <class Act>
 int with_known(const char* call, const void* reference, Code unknown, Act&& act) {
     return entry(call, [&]() -> Code {

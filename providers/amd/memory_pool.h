@@ -20,15 +20,16 @@ struct MemoryDriver {
     std::function<Info()> info;
 };
 
-/// The memory of a device, of which freed blocks are kept for the next request of their size: drivers take tens to hundreds of
-/// microseconds for an allocation. A block is handed out again while kernels that were launched before may still use it, so
-/// that what uses memory is to be in the order of one stream, or of the default one that waits for all. Thread-safe.
+/// The memory of a device, of which freed blocks are kept for the next request of their size: drivers take tens to
+/// hundreds of microseconds for an allocation. A block is handed out again while kernels that were launched before may
+/// still use it, so that what uses memory is to be in the order of one stream, or of the default one that waits for
+/// all. Thread-safe.
 class MemoryPool {
   public:
     MemoryPool(std::string device, MemoryDriver driver) : device_(std::move(device)), driver_(std::move(driver)) {}
 
-    /// Out of memory, all that is kept goes back to the driver, which is asked once more. Error: Device, with the bytes that
-    /// were asked for, those that are free, and those that were kept.
+    /// Out of memory, all that is kept goes back to the driver, which is asked once more. Error: Device, with the bytes
+    /// that were asked for, those that are free, and those that were kept.
     Result<DevicePtr> malloc(size_t bytes);
     Result<void> free(DevicePtr memory);
     size_t pooled_bytes();

@@ -1,4 +1,5 @@
-// The emulator behind the HipApi table: device i is the i-th architecture of archs.def; behind them come others of the same.
+// The emulator behind the HipApi table: device i is the i-th architecture of archs.def; behind them come others of the
+// same.
 #include "strata/providers/emulated.h"
 
 #include <algorithm>

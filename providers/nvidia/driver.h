@@ -15,7 +15,8 @@ struct NvidiaDriver {
 #include "strata/providers/nvidia/driver.def"
 #undef CUDA
 
-    /// Nothing where `code` is CUDA_SUCCESS, else an Error (Device) of CUDA's name and words for it, behind what was called.
+    /// Nothing where `code` is CUDA_SUCCESS, else an Error (Device) of CUDA's name and words for it, behind what was
+    /// called.
     Result<void> check(const char* call, int code) const;
     std::string version() const;  ///< "CUDA 13.0"
     /// Why a launch is refused, where it asks for more than a device or the function has; empty: for another reason.
@@ -50,8 +51,8 @@ inline void* const kArgumentBuffer = reinterpret_cast<void*>(1);
 inline void* const kArgumentBytes = reinterpret_cast<void*>(2);
 }  // namespace cuda
 
-/// The driver of this machine, set up; the same at every call. Error (Device): there is no library, it lacks a call, or it has
-/// no device for us, in its own words.
+/// The driver of this machine, set up; the same at every call. Error (Device): there is no library, it lacks a call, or
+/// it has no device for us, in its own words.
 Result<const NvidiaDriver*> nvidia_driver();
 
 }  // namespace strata::providers

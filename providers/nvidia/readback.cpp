@@ -12,7 +12,8 @@ constexpr size_t kPageBytes = 4096, kLineBytes = 64;  // the number lies behind 
 constexpr unsigned kMostThreads = 1024, kWave = 32;
 constexpr int kLooks = 4000;  // some 100 us; then the driver waits, and says what went wrong
 
-/// One block copies `bytes`, by words where address and number are of whole ones, then `now` is seen by the host after them.
+/// One block copies `bytes`, by words where address and number are of whole ones, then `now` is seen by the host after
+/// them.
 constexpr char kKernel[] = R"(.version 6.0
 .target sm_70
 .address_size 64
@@ -89,7 +90,8 @@ Result<void> read_by_kernel(const NvidiaDriver& driver, Readback& readback, Devi
     return driver.check("cuStreamSynchronize", driver.cuStreamSynchronize(nullptr));
 }
 
-/// Whether the kernel reads right what is beside the number, by bytes and by words: what it does is for each value that people see.
+/// Whether the kernel reads right what is beside the number, by bytes and by words: what it does is for each value that
+/// people see.
 bool reads_right(const NvidiaDriver& driver, Readback& readback) {
     constexpr char kKnown[] = "0123456";
     char* const page = static_cast<char*>(readback.page);

@@ -7,8 +7,9 @@
 
 namespace strata::providers {
 
-/// How what is small comes to the host: a kernel writes it to a page of the host's and a number behind it, for which the host looks.
-/// The driver's own copy is a copy engine's work, which starts later after a kernel and is reported later.
+/// How what is small comes to the host: a kernel writes it to a page of the host's and a number behind it, for which
+/// the host looks. The driver's own copy is a copy engine's work, which starts later after a kernel and is reported
+/// later.
 struct Readback {
     Mutex mutex;             ///< who finds it taken has the driver copy
     void* page = nullptr;    ///< of the host, known to the device by the same address
@@ -19,8 +20,8 @@ struct Readback {
 /// In the device's context, which is the thread's.
 Result<void> open_readback(const NvidiaDriver& driver, Readback& readback);
 
-/// Memory of a device to the host, in order with its default stream. The driver has pages of its own for most memory of the host,
-/// and waits for them longer than for ours.
+/// Memory of a device to the host, in order with its default stream. The driver has pages of its own for most memory of
+/// the host, and waits for them longer than for ours.
 Result<void> read_back(const NvidiaDriver& driver, Readback& readback, void* to, DevicePtr from, size_t bytes);
 
 }  // namespace strata::providers

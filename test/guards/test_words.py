@@ -2,12 +2,26 @@
 
 import re
 
-from tree import CHECKOUT, Tree, check, make_tree
+from tree import CHECKOUT, CXX, Tree, check, make_tree
 
 PASSES = ("codegen/lower/opt", "codegen/lower/regalloc", "codegen/lower/finish")
 # Names that files had before the literature's. A word is free for another meaning: the folder says whose name it was.
 RETIRED = {"codegen": ["online", "pieces", "join_steps", "reuse", "hoist", "walk_addresses", "remake", "under_way", "shorten", "draft",
                        "variations", "stage_ahead", "structure", "winner", "gate_lanes", "swaps", "fetch_ahead"]}
+
+
+# Headers of others that comments of codegen name.
+FOREIGN = {"hip_runtime.h", "math.h", "oclc.h", "stdint.h"}
+COMMENT = re.compile(r"//.*")
+
+
+def stale(tree):
+    """Files that comments name and the tree has not."""
+    known = FOREIGN | {f.rsplit("/", 1)[-1] for f in tree.files}
+    return {f"{file}: {name}": f"{file}: a comment names {name}, which does not exist" for file in tree.files
+            if file.startswith(("codegen/", "test/codegen/")) and file.endswith((*CXX, ".hip"))
+            for comment in COMMENT.findall(tree.text(file))
+            for name in re.findall(r"\b[a-z]\w*\.(?:cpp|def|h|inc)\b", comment) if name not in known}
 
 
 def retired(tree):
@@ -31,6 +45,10 @@ def test_no_file_has_a_retired_name():
     check(retired(Tree(CHECKOUT)), {}, "Rename it.")
 
 
+def test_files_that_comments_of_codegen_name_exist():
+    check(stale(Tree(CHECKOUT)), {}, "Write the file's name of today.")
+
+
 def test_the_readme_has_at_most_150_lines():
     assert len(Tree(CHECKOUT).text("README.md").splitlines()) <= 150
 
@@ -38,3 +56,8 @@ def test_the_readme_has_at_most_150_lines():
 def test_a_retired_name_is_found(tmp_path):
     tree = make_tree(tmp_path, {"codegen/kernel/online_p.h": "", "codegen/kernel/scopes.cpp": "", "ops/online.cpp": ""})
     assert list(retired(tree)) == ["codegen/kernel/online_p.h"]
+
+
+def test_a_stale_name_in_a_comment_is_found(tmp_path):
+    tree = make_tree(tmp_path, {"codegen/kernel/a.cpp": "// see b.h, online.h and hip_runtime.h\n", "codegen/kernel/b.h": ""})
+    assert list(stale(tree)) == ["codegen/kernel/a.cpp: online.h"]

@@ -3,7 +3,7 @@
 
 namespace strata::codegen {
 
-/// A row of shorter.def: what an instruction is with its first two sources exchanged.
+/// A row of compact.def: what an instruction is with its first two sources exchanged.
 struct Swap {
     std::string_view mnemonic, swapped;
 };

@@ -1,4 +1,5 @@
-// compact: smaller encodings of the same operations (shorter.def), and two of them as one where RDNA issues both at once.
+// compact: smaller encodings of the same operations (compact.def), and two of them as one where RDNA issues both at
+// once.
 // Before:  v_fma_f32 v0, v1, v2, v0; v_add_f32 v3, v4, v5; v_mul_f32 v6, v7, v8
 // After:   v_fmac_f32 v0, v1, v2;    v_dual_add_f32 v3, v4, v5 :: v_dual_mul_f32 v6, v7, v8
 #include <algorithm>
@@ -46,7 +47,7 @@ struct Rows {
     const isa::Row* to = nullptr;
     bool has(const isa::Row* row) const { return to && (row == from[0] || row == from[1]); }
 };
-/// shorter.def as a family has it.
+/// compact.def as a family has it.
 struct Shorter {
     std::vector<Rows> swaps, tied, constants, compared;
 

@@ -11,8 +11,8 @@ std::vector<const Instruction*> constants_of(const MachineFunction& function);
 
 /// Takes registers out of the way: each instruction that uses one gets a short-lived register of its own, filled before
 /// it and saved behind it. Values go to lanes of a vector register (scalars), to accumulation registers (vectors, where
-/// these are free), to scratch; constants and what rematerialisations has are made anew. What is inserted leaves SCC, where it is in use,
-/// VCC and EXEC alone.
+/// these are free), to scratch; constants and rematerialisable values (remat_p.h) are
+/// computed again. Inserted code writes neither VCC nor EXEC, and no SCC that is live.
 class Spiller {
   public:
     Spiller(MachineFunction& function, const RegisterLimits& limits) : function_(function), limits_(limits) {}

@@ -8,7 +8,7 @@
 #include "kernels.h"
 #include "strata/codegen/linear/linear.h"
 
-// Loops whose masks take out nothing at first go without them as far as that (their values: end_loops_test.cpp).
+// Loops whose masks take out nothing at first go without them as far as that (their values: tighten_bounds_test.cpp).
 namespace strata::codegen {
 namespace {
 

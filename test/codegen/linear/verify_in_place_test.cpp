@@ -14,7 +14,8 @@ namespace {
 
 constexpr int64_t kDown = 6, kAcross = 40;
 
-/// The verifier's error for output 0 in the memory of input 1, empty if there is none. slots: the launch's values by slot.
+/// The verifier's error for output 0 in the memory of input 1, empty if there is none. slots: the launch's values by
+/// slot.
 std::string said(const Kernel& kernel, std::span<const uint64_t> slots = {}) {
     const Result<LinearProgram> program = linearize(kernel, gfx1100);
     EXPECT_TRUE(program) << program.error().message;
@@ -97,7 +98,8 @@ TEST(VerifyInPlace, LargeProgramsAreSampledAtBothEnds) {
     EXPECT_NE(said(kernel("k", end(store(at(out, i), load(at(in, i * -1 + (size - 1)))), {i}))), "");
 }
 
-/// A kernel for any number of rows of 8 elements, built for `rows`. Row r of the output reads row at_row(r) of the input.
+/// A kernel for any number of rows of 8 elements, built for `rows`. Row r of the output reads row at_row(r) of the
+/// input.
 AnySize any_rows(int64_t rows, Axis axis, const std::function<UOp(UOp)>& at_row) {
     const UOp out = param(0, rows * 8), in = param(1, rows * 8), r = range(0, rows, axis), c = range(1, 8, Axis::loop);
     const UOp sum = store(at(out, r * 8 + c), load(at(in, at_row(r) * 8 + c)) + 1.0);

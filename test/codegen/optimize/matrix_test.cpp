@@ -2,7 +2,8 @@
 #include "in_blocks.h"
 #include "strata/codegen/optimize/action.h"
 
-// Products by matrix instructions: what becomes of ranges and loads. Their values: test/python/tensor/test_matrix_products.py.
+// Products by matrix instructions: what becomes of ranges and loads. Their values:
+// test/python/tensor/test_matrix_products.py.
 namespace strata::codegen {
 namespace {
 
