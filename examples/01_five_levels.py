@@ -11,7 +11,6 @@ import sys
 import time
 
 import numpy as np
-
 import strata
 from strata import Tensor, dtypes, uop
 
@@ -144,8 +143,7 @@ next:
 
 
 def assembler(elements):
-    from strata.asm import Assembler
-    from strata.asm import rdna3 as r
+    from strata.asm import Assembler, rdna3 as r
 
     v, s = r.v, r.s
     blocks, turns = tiling(elements)
@@ -162,7 +160,11 @@ def assembler(elements):
     a.place(loop)
     place = [v[1], v[2], v[3], v[4]]
     for i in range(LOADS):  # the next place is computed while the load is on its way
-        a.emit(r.v_add_nc_u32(place[(i + 1) % LOADS], row * blocks * (i + 1), v[1]) if i + 1 < LOADS else r.s_sub_u32(count, count, 1))
+        a.emit(
+            r.v_add_nc_u32(place[(i + 1) % LOADS], row * blocks * (i + 1), v[1])
+            if i + 1 < LOADS
+            else r.s_sub_u32(count, count, 1)
+        )
         a.emit(r.global_load_b128(v[12 + 4 * i : 15 + 4 * i], place[i], x))
     a.emit(r.v_add_nc_u32(v[1], row * blocks * LOADS, v[1]), r.s_cmp_lg_u32(count, 0))
     for i in range(LOADS):
@@ -172,7 +174,10 @@ def assembler(elements):
             a.emit(r.dual(*add))
     a.emit(r.s_cbranch_scc1(loop))
 
-    a.emit(r.dual(r.v_dual_add_f32(v[8], v[8], v[9]), r.v_dual_add_f32(v[11], v[10], v[11])), r.v_add_f32(v[8], v[8], v[11]))
+    a.emit(
+        r.dual(r.v_dual_add_f32(v[8], v[8], v[9]), r.v_dual_add_f32(v[11], v[10], v[11])),
+        r.v_add_f32(v[8], v[8], v[11]),
+    )
     for shift in (1, 2, 4, 8):
         a.emit(r.v_add_f32(v[8], v[8], v[8], row_shr=shift, row_mask=0xF, bank_mask=0xF, bound_ctrl=1))
     a.emit(r.s_mov_b32(s[9], -1), r.v_permlanex16_b32(v[9], v[8], s[9], s[9]))
@@ -183,7 +188,14 @@ def assembler(elements):
 
 
 def assembly_from_text(x):
-    kernel = strata.asm_kernel(assembly_text(x.size), name="wave_sums", arch="gfx1100", args=["out", "x"], grid=tiling(x.size)[0], block=THREADS)
+    kernel = strata.asm_kernel(
+        assembly_text(x.size),
+        name="wave_sums",
+        arch="gfx1100",
+        args=["out", "x"],
+        grid=tiling(x.size)[0],
+        block=THREADS,
+    )
     return Tensor.zeros(1).contiguous().custom_kernel(x, kernel=kernel)[0]
 
 
@@ -199,7 +211,16 @@ LEVELS = [
     ("5 assembly, text", assembly_from_text),
     ("5 assembly, typed", assembly_typed),
 ]
-COLUMNS = ["level", "kernels", "grid x block", "compile ms", "modelled ms", "modelled GB/s", "emulator ms", "rel. error"]
+COLUMNS = [
+    "level",
+    "kernels",
+    "grid x block",
+    "compile ms",
+    "modelled ms",
+    "modelled GB/s",
+    "emulator ms",
+    "rel. error",
+]
 COLUMNS_OF_A_CARD = ["level", "kernels", "grid x block", "compile ms", "ms", "GB/s", "host ms", "rel. error"]
 
 
@@ -235,7 +256,9 @@ def measure(level, x, expected):
 def show(columns, rows):
     widths = [max(len(r[i]) for r in [columns, *rows]) for i in range(len(columns))]
     for n, row in enumerate([columns, *rows]):
-        print("| " + " | ".join(c.ljust(w) if i == 0 else c.rjust(w) for i, (c, w) in enumerate(zip(row, widths))) + " |")
+        print(
+            "| " + " | ".join(c.ljust(w) if i == 0 else c.rjust(w) for i, (c, w) in enumerate(zip(row, widths))) + " |"
+        )
         if n == 0:
             print("|" + "|".join("-" * (w + 1) + ("-" if i == 0 else ":") for i, w in enumerate(widths)) + "|")
 
@@ -254,7 +277,9 @@ def main():
         x = Tensor(host).realize()
         device = strata.device_properties(x.device)
         modelled = device["time_is_modelled"]
-        print(f"sum of {elements} float32 on {x.device} ({device['name']}); times on the device are {'modelled' if modelled else 'measured'}\n")
+        print(
+            f"sum of {elements} float32 on {x.device} ({device['name']}); times on the device are {'modelled' if modelled else 'measured'}\n"
+        )
         rows, wrong, elsewhere = [], [], []
         for name, level in LEVELS:
             if args.level and int(name[0]) not in args.level:

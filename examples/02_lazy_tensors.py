@@ -6,7 +6,6 @@ Look at the kernel counts: building costs none, asking for a value runs what tha
 """
 
 import numpy as np
-
 import strata
 from strata import Tensor
 

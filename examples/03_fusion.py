@@ -8,7 +8,6 @@ debug=1 (or STRATA_DEBUG=1): a line a launch, for the last expression.
 import sys
 
 import numpy as np
-
 import strata
 from strata import Tensor
 
@@ -36,7 +35,9 @@ def main():
         tensor.realize()
         stats = strata.stats()
         touched = stats.bytes / x.nbytes
-        print(f"{what:<28} {stats.kernels:>7}  {bar(touched):<37}{touched:4.1f}\n{'':<38}{bar(unfused).replace('#', '.'):<37}{unfused:4.1f}")
+        print(
+            f"{what:<28} {stats.kernels:>7}  {bar(touched):<37}{touched:4.1f}\n{'':<38}{bar(unfused).replace('#', '.'):<37}{unfused:4.1f}"
+        )
         assert touched < unfused or what == "x + 1"
 
     print("\nthe launches of the last one, as debug=1 prints them:", flush=True)

@@ -6,7 +6,6 @@ the histogram: the numbers are drawn by a tensor, counted by the kernel, and nor
 """
 
 import numpy as np
-
 import strata
 from strata import Tensor
 
@@ -42,8 +41,10 @@ def main():
     expected, _ = np.histogram(x.numpy(), bins=BINS, range=(-4, 4))
     assert abs(counts - expected).sum() <= 4, "a number on the edge of a bin may fall to either side"
     launch = strata.stats().launches[-2]
-    print(f"\n{counts.sum()} of {N} numbers; kernel '{kernel.name}', {kernel.grid[0]} blocks of {kernel.block[0]}: "
-          f"{launch.time_ms * 1000:.1f} us modelled, {launch.wave_instructions} wave instructions")
+    print(
+        f"\n{counts.sum()} of {N} numbers; kernel '{kernel.name}', {kernel.grid[0]} blocks of {kernel.block[0]}: "
+        f"{launch.time_ms * 1000:.1f} us modelled, {launch.wave_instructions} wave instructions"
+    )
     assert launch.name == "histogram"
 
 

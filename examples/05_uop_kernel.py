@@ -6,7 +6,6 @@ threads in a block. Look at the bars: same result, other times. The last lines a
 """
 
 import numpy as np
-
 import strata
 from strata import Tensor, dtypes, uop
 

@@ -6,11 +6,9 @@ of registers follow. Look at the last lines: what an operand that an instruction
 """
 
 import numpy as np
-
 import strata
 from strata import Tensor, asm
-from strata.asm import Assembler
-from strata.asm import rdna3 as r
+from strata.asm import Assembler, rdna3 as r
 
 THREADS, BLOCKS = 64, 4
 

@@ -8,14 +8,15 @@ expression with the hand-written rules, and searched. The winner is kept: a seco
 import time
 
 import numpy as np
-
 import strata
 from strata import Tensor
 
 rng = np.random.default_rng(7)
 A, B = rng.random((48, 64), dtype=np.float32), rng.random((64, 32), dtype=np.float32)
-EXPRESSIONS = [("(a @ b).relu()", lambda a, b: (a @ b).relu(), np.maximum(A @ B, 0)),
-               ("(a * a).sum(axis=0)", lambda a, b: (a * a).sum(axis=0), (A * A).sum(axis=0))]
+EXPRESSIONS = [
+    ("(a @ b).relu()", lambda a, b: (a @ b).relu(), np.maximum(A @ B, 0)),
+    ("(a * a).sum(axis=0)", lambda a, b: (a * a).sum(axis=0), (A * A).sum(axis=0)),
+]
 
 
 def measured(build, beam):
@@ -35,10 +36,14 @@ def main():
         for how, beam in (("rules", 0), ("beam=2", 2), ("again", 2)):
             times[how], seconds, values = measured(build, beam)
             np.testing.assert_allclose(values, expected, rtol=1e-4)
-            print(f"{what:<22} {how:<12} {times[how]:6.2f} us {'#' * round(4 * times[how]):<40} {seconds:.2f} s to the result")
+            print(
+                f"{what:<22} {how:<12} {times[how]:6.2f} us {'#' * round(4 * times[how]):<40} {seconds:.2f} s to the result"
+            )
             what = ""
         assert times["beam=2"] <= times["rules"] and times["again"] == times["beam=2"]
-    print("\nSTRATA_DEBUG=1 prints what the search tried and which actions won; STRATA_DEBUG=2 why candidates were rejected.")
+    print(
+        "\nSTRATA_DEBUG=1 prints what the search tried and which actions won; STRATA_DEBUG=2 why candidates were rejected."
+    )
 
 
 if __name__ == "__main__":

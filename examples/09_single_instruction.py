@@ -6,7 +6,6 @@ lanes, and which lanes keep their old value ('.').
 """
 
 import numpy as np
-
 from strata import asm, emulator
 
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEF"
@@ -30,8 +29,9 @@ def after(text):
     """v1 as letters, after one instruction on the wave."""
     lanes = np.frombuffer(LETTERS.encode(), np.uint8).astype(np.uint32)
     code = asm.assemble_instructions(text + "\ns_endpgm")
-    state = emulator.run_wave("gfx1100", code, vgpr=[lanes, np.full(32, KEPT, np.uint32)],
-                              sgpr=[0x76543210, 0xFEDCBA98], vcc=0x0F0F00FF)
+    state = emulator.run_wave(
+        "gfx1100", code, vgpr=[lanes, np.full(32, KEPT, np.uint32)], sgpr=[0x76543210, 0xFEDCBA98], vcc=0x0F0F00FF
+    )
     return "".join(chr(c) for c in state.vgpr[1])
 
 
@@ -51,7 +51,7 @@ def main():
     assert results[INSTRUCTIONS[7]] == rows[1] + rows[0]
     assert results[INSTRUCTIONS[9]] == "".join(c if 0x0F0F00FF >> i & 1 else "." for i, c in enumerate(LETTERS))
 
-    what, = asm.describe("v_permlanex16_b32")[:1]
+    (what,) = asm.describe("v_permlanex16_b32")[:1]
     print("\nwhat asm.describe says of v_permlanex16_b32:", *(f"{k}: {v}" for k, v in what.items()), sep="\n  ")
 
 

@@ -26,7 +26,9 @@ for step in range(101):
     strata.realize([weight, bias])
     if step % 20 == 0:
         value = error.item()
-        print(f"step {step:3d}  loss {value:8.5f}  y = {weight.item():6.3f} x + {bias.item():6.3f}  {'#' * round(value * 40)}")
+        print(
+            f"step {step:3d}  loss {value:8.5f}  y = {weight.item():6.3f} x + {bias.item():6.3f}  {'#' * round(value * 40)}"
+        )
 
 # The same as a function of functions; its second derivative by the bias is that of a square's mean.
 slope = strata.grad(lambda b: (x * 3.0 + b - y).square().mean())

@@ -8,7 +8,6 @@ Look at the last table: what each digit was taken for.
 import sys
 
 import numpy as np
-
 import strata
 from strata import Tensor, nn, optim
 from training import plot, steps
@@ -49,5 +48,7 @@ np.add.at(table, (labels[1437:], guess), 1)
 print("     " + "".join(f"{d:4d}" for d in range(10)) + "   <- taken for")
 for d in range(10):
     print(f"{d:4d} " + "".join(f"{n:4d}" if n else "   ." for n in table[d]))
-print(f"{len(net.parameters())} tensors of parameters, {count} steps: {right:.1%} of {len(kept)} digits that it never saw are right")
+print(
+    f"{len(net.parameters())} tensors of parameters, {count} steps: {right:.1%} of {len(kept)} digits that it never saw are right"
+)
 assert right > 0.95 or count < 200

@@ -9,7 +9,6 @@ import sys
 from pathlib import Path
 
 import numpy as np
-
 import strata
 from strata import Tensor, nn, optim
 from training import plot, steps
@@ -63,5 +62,7 @@ for _ in range(min(count, 64)):
     weights = (model(Tensor(ids), caches)[0, -1] / 0.7).softmax(-1).numpy().astype(np.float64)
     ids = rng.choice(len(letters), (1, 1), p=weights / weights.sum())
     written += letters[ids[0, 0]]
-print(f"{len(letters)} characters, loss {losses[0]:.2f} -> {np.mean(losses[-5:]):.2f} after {count} steps; it writes:\n{written}")
+print(
+    f"{len(letters)} characters, loss {losses[0]:.2f} -> {np.mean(losses[-5:]):.2f} after {count} steps; it writes:\n{written}"
+)
 assert np.mean(losses[-5:]) < losses[0]

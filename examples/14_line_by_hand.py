@@ -5,7 +5,6 @@ Look at the launches of a step: it is traced twice, and after that it is a list 
 """
 
 import numpy as np
-
 import strata
 from strata import Tensor
 

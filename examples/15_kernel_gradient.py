@@ -5,7 +5,6 @@ Look at the two kernels: the second takes what arrives at the result of the firs
 """
 
 import numpy as np
-
 import strata
 from strata import Tensor, nn, optim
 
@@ -28,7 +27,9 @@ extern "C" __global__ void mish_back(float* to_x, const float* g, const float* x
 def launch(name, like, *inputs):
     """The kernel of that name over as many elements as `like` has."""
     kernel = strata.hip_kernel(SOURCE, name=name, grid=-(-like.size // 64), block=64)
-    return lambda grad=None: Tensor.empty(like.shape).custom_kernel(*inputs, np.int32(like.size), kernel=kernel, grad=grad)[0]
+    return lambda grad=None: Tensor.empty(like.shape).custom_kernel(
+        *inputs, np.int32(like.size), kernel=kernel, grad=grad
+    )[0]
 
 
 def mish(x):

@@ -18,7 +18,11 @@ from strata.nn import Embedding, Linear, RMSNorm
 
 class MLP(nn.Module):
     def __init__(self, width, inner):
-        self.gate_proj, self.up_proj, self.down_proj = Linear(width, inner, False), Linear(width, inner, False), Linear(inner, width, False)
+        self.gate_proj, self.up_proj, self.down_proj = (
+            Linear(width, inner, False),
+            Linear(width, inner, False),
+            Linear(inner, width, False),
+        )
 
     def forward(self, x):
         return self.down_proj(self.gate_proj(x).silu() * self.up_proj(x))
@@ -37,7 +41,11 @@ class Layer(nn.Module):
 
 class Llama(nn.Module):
     def __init__(self, words, width, layers, heads, kv_heads, inner):
-        self.embed_tokens, self.norm, self.lm_head = Embedding(words, width), RMSNorm(width, 1e-5), Linear(width, words, False)
+        self.embed_tokens, self.norm, self.lm_head = (
+            Embedding(words, width),
+            RMSNorm(width, 1e-5),
+            Linear(width, words, False),
+        )
         self.layers = [Layer(width, heads, kv_heads, inner) for _ in range(layers)]
 
     def forward(self, ids, caches):
@@ -62,11 +70,15 @@ path = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(tempfile.mkdtemp()) / "r
 if len(sys.argv) < 2:
     strata.manual_seed(1)
     theirs = {ours: name for name, ours in PARTS.items()}
-    state = {"model." + ".".join(theirs.get(p, p) for p in n.split(".")): t for n, t in Llama(**SIZES).state_dict().items()}
+    state = {
+        "model." + ".".join(theirs.get(p, p) for p in n.split(".")): t for n, t in Llama(**SIZES).state_dict().items()
+    }
     strata.save(path, state, {"sizes": json.dumps(SIZES)})
 file = strata.load(path)
 model = Llama(**json.loads(file.metadata["sizes"]))
-model.load_state_dict({".".join(PARTS.get(part, part) for part in n.removeprefix("model.").split(".")): t for n, t in file.items()})
+model.load_state_dict(
+    {".".join(PARTS.get(part, part) for part in n.removeprefix("model.").split(".")): t for n, t in file.items()}
+)
 count = int(sys.argv[2]) if len(sys.argv) > 2 else 12
 numbers = sum(math.prod(shape) for shape in file.shapes.values())
 with_cache, without = (model.generate([1, 5, 9], count, cached) for cached in (True, False))

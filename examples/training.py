@@ -12,7 +12,9 @@ def steps(count, what):
         if sys.stderr.isatty():
             done, left = i + 1, (time.time() - start) / (i + 1) * (count - i - 1)
             bar = "#" * (40 * done // count)
-            sys.stderr.write(f"\r{what} [{bar:<40}] {done} of {count}, {left:.0f} s left " + ("\n" if done == count else ""))
+            sys.stderr.write(
+                f"\r{what} [{bar:<40}] {done} of {count}, {left:.0f} s left " + ("\n" if done == count else "")
+            )
 
 
 def plot(losses, title, path):

@@ -27,7 +27,16 @@ IMPORTS = {
     "numpy.typing": {"NDArray"},
     "typing_extensions": {"CapsuleType", "Self"},
 }
-GIVEN = {"__doc__", "__module__", "__dict__", "__weakref__", "__new__", "__annotations__", "__pybind11_module_local__", "_pybind11_conduit_v1_"}
+GIVEN = {
+    "__doc__",
+    "__module__",
+    "__dict__",
+    "__weakref__",
+    "__new__",
+    "__annotations__",
+    "__pybind11_module_local__",
+    "_pybind11_conduit_v1_",
+}
 OVERRIDES = {"__eq__", "__ne__"}  # their results are tensors or nodes, not bools
 
 
@@ -42,7 +51,11 @@ def load(folder):
 def written(a):
     """Parameters as people write them."""
     initial = [None] * (len(a.posonlyargs) + len(a.args) - len(a.defaults)) + [*a.defaults]
-    named = lambda p, default: p.arg + (f": {ast.unparse(p.annotation)}" if p.annotation else "") + (f" = {ast.unparse(default)}" if default else "")  # noqa: E731
+    named = lambda p, default: (
+        p.arg
+        + (f": {ast.unparse(p.annotation)}" if p.annotation else "")
+        + (f" = {ast.unparse(default)}" if default else "")
+    )  # noqa: E731
     any_of = lambda p: ": " + (ast.unparse(p.annotation) if p.annotation else "Any")  # noqa: E731
     for p, default in [*zip(a.posonlyargs + a.args, initial), *zip(a.kwonlyargs, a.kw_defaults)]:
         kind = ast.unparse(p.annotation) if p.annotation and default and ast.unparse(default) == "None" else "None"
@@ -80,7 +93,11 @@ class Stub:
         return "\n".join([doc, *self.imports(), *self.lines]) + "\n"
 
     def imports(self):
-        out = [f"from {source} import {', '.join(sorted(names & self.used))}" for source, names in IMPORTS.items() if names & self.used]
+        out = [
+            f"from {source} import {', '.join(sorted(names & self.used))}"
+            for source, names in IMPORTS.items()
+            if names & self.used
+        ]
         if "np" in self.used:
             out.insert(0, "import numpy as np")
         if "builtins" in self.used:
@@ -188,7 +205,9 @@ class Stub:
                 node.id = f"builtins.{node.id}"
                 self.used.add("builtins")
         a = function.args
-        unnamed = [i for i, p in enumerate(a.args, 1) if re.fullmatch(r"arg\d+", p.arg)]  # pybind11's names are not to be used
+        unnamed = [
+            i for i, p in enumerate(a.args, 1) if re.fullmatch(r"arg\d+", p.arg)
+        ]  # pybind11's names are not to be used
         split = max(unnamed, default=0)
         a.posonlyargs, a.args = a.posonlyargs + a.args[:split], a.args[split:]
         for p in (a.posonlyargs + a.args)[:1]:
@@ -212,7 +231,12 @@ class Stub:
 def main(folder):
     root = load(folder)
     modules = [root] + [getattr(root, name) for name in sorted(MODULES)]
-    defined = {name: m.__name__.rsplit(".", 1)[-1] for m in modules for name, value in vars(m).items() if isinstance(value, type)}
+    defined = {
+        name: m.__name__.rsplit(".", 1)[-1]
+        for m in modules
+        for name, value in vars(m).items()
+        if isinstance(value, type)
+    }
     names = ast.parse((folder / "_types.pyi").read_text())
     aliases = {node.target.id for node in names.body if isinstance(node, ast.AnnAssign)}
     for module in modules:

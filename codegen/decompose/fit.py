@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Writes polynomials.def: near minimax polynomials, by interpolation at Chebyshev nodes in 60 digits. Needs mpmath.
 
-    fit.py --write | --verify
+fit.py --write | --verify
 """
+
 import argparse
 import pathlib
 import sys
@@ -15,9 +16,11 @@ TABLE = pathlib.Path(__file__).parent / "polynomials.def"
 
 def over_root(f):
     """(f(s) / s - 1) / x of x = s^2: an odd function that begins with s."""
+
     def g(x):
         s = mp.sqrt(x)
         return (f(s) / s - 1) / x
+
     return g
 
 
@@ -37,6 +40,7 @@ def ncdf_of_ratio(at):
     def of(x):
         y = at / x - at
         return mp.exp(y**2 / 2) * mp.ncdf(-y) / x
+
     return of
 
 
@@ -65,7 +69,14 @@ ROWS = [
     ("cos_f64", "(cos(s) - 1 + x / 2) / x^2, s = sqrt(x)", cosine, 0, QUARTER**2, 7),
     ("tanh_f64", "(tanh(s) / s - 1) / x, s = sqrt(x)", over_root(mp.tanh), 0, SMALL_TANH_F64**2, 12),
     ("erf_f64", "erf(s) / s - 1, s = sqrt(x)", lambda x: mp.erf(mp.sqrt(x)) / mp.sqrt(x) - 1, 0, 1, 14),
-    ("erfc_f64", "log(erfc(y)) + y^2, x = (y - 2.75) / (y + 5)", erfc_of_ratio, mp.mpf("-1.75") / 6, mp.mpf("3.25") / 11, 19),
+    (
+        "erfc_f64",
+        "log(erfc(y)) + y^2, x = (y - 2.75) / (y + 5)",
+        erfc_of_ratio,
+        mp.mpf("-1.75") / 6,
+        mp.mpf("3.25") / 11,
+        19,
+    ),
     ("ncdf_f32", "ncdf(-y) exp(y^2 / 2) / x, x = 2 / (y + 2)", ncdf_of_ratio(2), mp.mpf(2) / 17, 1, 10),
     ("ncdf_f64", "ncdf(-y) exp(y^2 / 2) / x, x = 4 / (y + 4)", ncdf_of_ratio(4), mp.mpf(4) / 43, 1, 22),
 ]
@@ -88,8 +99,10 @@ def worst(f, low, high, c):
 
 
 def table():
-    out = ["// Near minimax polynomials by powers from 0 on, written by fit.py: POLYNOMIAL( name, coefficients ). Above each: what it is for",
-           "// x of which range, and the most by which it is off there as it stands (in exact arithmetic)."]
+    out = [
+        "// Near minimax polynomials by powers from 0 on, written by fit.py: POLYNOMIAL( name, coefficients ). Above each: what it is for",
+        "// x of which range, and the most by which it is off there as it stands (in exact arithmetic).",
+    ]
     for name, what, f, low, high, degree in ROWS:
         low, high = mp.mpf(low), mp.mpf(high)
         c = fitted(f, low, high, degree)

@@ -28,20 +28,31 @@ def copied(checkout, folder):
     """The suite where it can be changed: it takes it for granted that there are complex types, and that arguments are drawn fast,
     which a busy machine does not."""
     if not (checkout / "array-api" / "spec").is_dir():
-        sys.exit(f"{checkout}: no array-api/spec; a checkout with its submodule is needed (git clone --recurse-submodules)")
+        sys.exit(
+            f"{checkout}: no array-api/spec; a checkout with its submodule is needed (git clone --recurse-submodules)"
+        )
     suite = shutil.copytree(checkout, folder / "suite", ignore=shutil.ignore_patterns(".git", "_ghpages"))
     helpers = suite / "array_api_tests" / "dtype_helpers.py"
     text = helpers.read_text()
-    helpers.write_text(text.replace("for dt in complex_dtypes], key=", "for dt in complex_dtypes] or [(xp.float64, 0)], key="))
+    helpers.write_text(
+        text.replace("for dt in complex_dtypes], key=", "for dt in complex_dtypes] or [(xp.float64, 0)], key=")
+    )
     conftest = suite / "conftest.py"
-    conftest.write_text(conftest.read_text().replace("deadline=deadline,", 'deadline=deadline, suppress_health_check=["too_slow"],', 1))
+    conftest.write_text(
+        conftest.read_text().replace("deadline=deadline,", 'deadline=deadline, suppress_health_check=["too_slow"],', 1)
+    )
     return suite
 
 
 def environment():
     missing = [name for name in ("complex64", "complex128") if not hasattr(strata, name)]
     package = str(Path(strata.__file__).parents[1])
-    return {**os.environ, "ARRAY_API_TESTS_MODULE": "strata", "ARRAY_API_TESTS_SKIP_DTYPES": ",".join(missing), "PYTHONPATH": package}
+    return {
+        **os.environ,
+        "ARRAY_API_TESTS_MODULE": "strata",
+        "ARRAY_API_TESTS_SKIP_DTYPES": ",".join(missing),
+        "PYTHONPATH": package,
+    }
 
 
 def run(suite, examples, more):
@@ -63,7 +74,9 @@ def run(suite, examples, more):
 
 
 def rows(file):
-    return {line.partition("  #")[0].strip() for line in file.read_text().splitlines() if line and not line.startswith("#")}
+    return {
+        line.partition("  #")[0].strip() for line in file.read_text().splitlines() if line and not line.startswith("#")
+    }
 
 
 def main():

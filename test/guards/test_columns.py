@@ -24,10 +24,14 @@ def expansions(tree):
     for file in tree.product():
         text = without_comments(tree.text(file)).replace("\\\n", "\n" if file.endswith(".def") else " ")
         for include in re.finditer(r'#\s*include\s+"strata/([^"]+\.def)"', text):
-            table, before = include[1], text[:include.start()]
-            rows = set(re.findall(r"^\s*(\w+)\s*\(", without_comments(tree.text(table)), re.MULTILINE)) if table in tree.files else set()
+            table, before = include[1], text[: include.start()]
+            rows = (
+                set(re.findall(r"^\s*(\w+)\s*\(", without_comments(tree.text(table)), re.MULTILINE))
+                if table in tree.files
+                else set()
+            )
             for m in re.finditer(r"#\s*define\s+(\w+)\(([^)]*)\)([^\n]*)", before):
-                if m[1] in rows and f"#undef {m[1]}" not in before[m.end():]:
+                if m[1] in rows and f"#undef {m[1]}" not in before[m.end() :]:
                     yield table, m[1], [p.strip() for p in m[2].split(",")], m[3], file, before
 
 
@@ -67,8 +71,15 @@ def row_types(tree):
 def fields(struct):
     body = re.sub(r"\([^()]*\)\s*(const)?\s*\{[^{}]*\}", "();", struct)
     body = re.sub(r"\{[^{}]*\}", "", body)
-    declarations = (re.sub(r"=.*", "", d, flags=re.DOTALL) for d in body.split(";") if "(" not in d and "using" not in d)
-    return [n for d in declarations for n in re.findall(r"(\w+)(?:\[[^\]]*\])?\s*(?=,|$)", d.strip()) if re.search(r"\w\s+\S", d.strip())]
+    declarations = (
+        re.sub(r"=.*", "", d, flags=re.DOTALL) for d in body.split(";") if "(" not in d and "using" not in d
+    )
+    return [
+        n
+        for d in declarations
+        for n in re.findall(r"(\w+)(?:\[[^\]]*\])?\s*(?=,|$)", d.strip())
+        if re.search(r"\w\s+\S", d.strip())
+    ]
 
 
 def dead_fields(tree):
@@ -101,14 +112,19 @@ def test_the_tables_are_seen():
     assert {"core/uop/ops.def", "asm/isa/archs.def", "ops/elementwise.def", "codegen/optimize/actions.def"} <= tables
 
 
-@pytest.mark.parametrize("macros, dead", [
-    (["OP(name, arity, hip) name, arity"], ["hip"]), (["OP(name, ...) name", "OP(name, arity, hip) arity + hip"], []),
-    (["OP(name, arity, ...) {name, __VA_ARGS__}"], ["arity"]), (["OP(name, ...) {name, __VA_ARGS__}", "OP(a, b, c) #a"], []),
-    (["OP(name, arity, hip) F(name##x, #arity, \\\n        hip)"], []),
-])
+@pytest.mark.parametrize(
+    "macros, dead",
+    [
+        (["OP(name, arity, hip) name, arity"], ["hip"]),
+        (["OP(name, ...) name", "OP(name, arity, hip) arity + hip"], []),
+        (["OP(name, arity, ...) {name, __VA_ARGS__}"], ["arity"]),
+        (["OP(name, ...) {name, __VA_ARGS__}", "OP(a, b, c) #a"], []),
+        (["OP(name, arity, hip) F(name##x, #arity, \\\n        hip)"], []),
+    ],
+)
 def test_a_column_that_every_expansion_drops_is_found(tmp_path, macros, dead):
     text = "".join(f'#define {m}\n#include "strata/core/t.def"\n#undef OP\n' for m in macros)
-    tree = make_tree(tmp_path, {"core/t.def": "OP(add, 2, \"+\")\n", "core/a.cpp": text})
+    tree = make_tree(tmp_path, {"core/t.def": 'OP(add, 2, "+")\n', "core/a.cpp": text})
     assert [key.split(":")[-1] for key in dead_columns(tree)] == dead
 
 
@@ -126,5 +142,5 @@ constexpr Row rows[] = {
 auto f(const Row& r) { return r.name + r.numpy + rows[0].bits; }
 auto g(Row* r) { r->hip = ""; return r->arity == 2; }
 """
-    tree = make_tree(tmp_path, {"core/t.def": "OP(add, 2, \"+\")\n", "core/a.cpp": text})
+    tree = make_tree(tmp_path, {"core/t.def": 'OP(add, 2, "+")\n', "core/a.cpp": text})
     assert list(dead_fields(tree)) == ["core/t.def:Row.hip"]

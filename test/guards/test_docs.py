@@ -10,8 +10,14 @@ from tree import CHECKOUT, CXX, Tree, check, make_tree
 ADVICE = "Say what is there now; if the sentence describes what does not exist, delete it."
 # What the documents may name without the tree having it.
 EXAMPLES = {
-    "asm/emu/foo.cpp": "any file", "test/asm/emu/foo_test.cpp": "the test of any file", "_p.h": "how private headers end",
-    "member_": "how members end", "kName": "any constant", "hip_runtime.h": "HIP's", "hip/hip_runtime.h": "HIP's", "oob.hip": "a kernel of README's",
+    "asm/emu/foo.cpp": "any file",
+    "test/asm/emu/foo_test.cpp": "the test of any file",
+    "_p.h": "how private headers end",
+    "member_": "how members end",
+    "kName": "any constant",
+    "hip_runtime.h": "HIP's",
+    "hip/hip_runtime.h": "HIP's",
+    "oob.hip": "a kernel of README's",
     "kernel.hip": "HIP source that came without a file",
 }
 LONGEST = {"README.md": 150, "ARCHITECTURE.md": 150}  # lines
@@ -19,7 +25,11 @@ FILE_NAME = r"[\w*<>-]+\.(?:cpp|h|def|inc|py|pyi|hip|txt|cmake|patch)\b"
 
 
 def documents(tree):
-    return {f: tree.text(f) for f in tree.files if f.endswith(".md") and f.rpartition("/")[0] in ("", "docs", "docs/internals")}
+    return {
+        f: tree.text(f)
+        for f in tree.files
+        if f.endswith(".md") and f.rpartition("/")[0] in ("", "docs", "docs/internals")
+    }
 
 
 def report(found):
@@ -38,7 +48,9 @@ def missing_paths(tree):
     tops = {f.split("/")[0] for f in tree.files}
     folders = {p for f in tree.files for p in [f.rsplit("/", n)[0] for n in range(1, f.count("/") + 1)]}
     bases = {f.rsplit("/", 1)[-1] for f in tree.files}
-    generated = {t for f in tree.files if f.endswith("CMakeLists.txt") for t in re.findall(r"OUTPUT (\S+)", tree.text(f))}
+    generated = {
+        t for f in tree.files if f.endswith("CMakeLists.txt") for t in re.findall(r"OUTPUT (\S+)", tree.text(f))
+    }
     for doc, line, m in words(tree, r"(?<![\w/$.-])((?:\.?[\w*<>-]+/)+[\w.*<>-]*|" + FILE_NAME + ")"):
         path = re.sub(r"<\w+>", "*", m[1]).rstrip("./")
         if "/" in path and path.split("/")[0] in tops:
@@ -63,14 +75,21 @@ def missing_options(tree):
 
 
 def missing_tests(tree):
-    names = {f"{a}.{b}" for f in tree.files if f.endswith("_test.cpp") for a, b in re.findall(r"^TEST\w*\((\w+),\s*(\w+)\)", tree.text(f), re.MULTILINE)}
+    names = {
+        f"{a}.{b}"
+        for f in tree.files
+        if f.endswith("_test.cpp")
+        for a, b in re.findall(r"^TEST\w*\((\w+),\s*(\w+)\)", tree.text(f), re.MULTILINE)
+    }
     for doc, line, m in words(tree, r"--gtest_filter='?([\w.*:]+)'?"):
         for part in m[1].split(":"):
             if not any(fnmatch.fnmatchcase(n, part) or fnmatch.fnmatchcase("X/" + n, part) for n in names):
                 yield doc, line, part, "no test matches"
     for doc, line, m in words(tree, r"\btest_([a-z]+(?:_[a-z]+)*)\b(?!\.)"):
         folders = {f.replace("/", "_") for f in tree.tests} | {"programs"}
-        if m[1] not in folders and not any(f"test_{m[1]}" in tree.text(f) for f in tree.files if f.endswith((".py", "CMakeLists.txt"))):
+        if m[1] not in folders and not any(
+            f"test_{m[1]}" in tree.text(f) for f in tree.files if f.endswith((".py", "CMakeLists.txt"))
+        ):
             yield doc, line, m[0], "no such test program"
 
 
@@ -78,11 +97,16 @@ def missing_names(tree):
     """Identifiers in backticks, and settings, that no file but the documents has."""
     every = set()
     for f in tree.files:
-        if f.endswith((*CXX, ".py", ".pyi", ".txt", ".cmake", ".hip", ".json", ".toml")) or "." not in f.rsplit("/", 1)[-1]:
+        if (
+            f.endswith((*CXX, ".py", ".pyi", ".txt", ".cmake", ".hip", ".json", ".toml"))
+            or "." not in f.rsplit("/", 1)[-1]
+        ):
             if not f.startswith("test/fuzz/corpus") and not f.startswith("test/guards"):
                 every.update(re.findall(r"\w+", tree.text(f)))
         if f.endswith("settings.def"):
-            every.update("STRATA_" + name.upper() for name in re.findall(r"^SETTING\( (\w+)", tree.text(f), re.MULTILINE))
+            every.update(
+                "STRATA_" + name.upper() for name in re.findall(r"^SETTING\( (\w+)", tree.text(f), re.MULTILINE)
+            )
     for doc, line, m in words(tree, r"`([^`\n]+)`|\b(STRATA_[A-Z_]+)\b"):
         text = m[2] or (m[1] if re.fullmatch(r"[\w:.]+(?:<\w+>)?(?:\([^()]*\))?", m[1]) else "")
         for name in re.findall(r"[A-Za-z_]\w{2,}", text.split("(")[0]):
@@ -111,19 +135,34 @@ def test_what_the_documents_name_exists(rule):
     check(report(rule(Tree(CHECKOUT))), {}, ADVICE)
 
 
-@pytest.mark.parametrize("rule, text, missing", [
-    (missing_paths, "core/a.cpp, core/b.cpp, `core/*.h`, core/, test/run.", ["core/b.cpp", "core/*.h"]),
-    (missing_paths, "a.cpp and b_*.inc", ["b_*.inc"]),
-    (missing_options, "    scripts/tool --good --bad    comment --other\n", ["scripts/tool --bad"]),
-    (missing_options, "-DSTRATA_GOOD=1 -DSTRATA_BAD=ON", ["-DSTRATA_BAD"]),
-    (missing_tests, "--gtest_filter='Good*' --gtest_filter='*Bad*'", ["*Bad*"]),
-    (missing_tests, "test_core test_none", ["test_none"]),
-    (missing_names, "`known_name`, `unknown_name`, `Known::other_name(x)`, STRATA_UNKNOWN", ["unknown_name", "Known", "other_name", "STRATA_UNKNOWN"]),
-    (long_front_pages, "\n" * 151, ["README.md"]),
-    (missing_links, "[a](core/a.cpp) [b](core#x) [c](none.md) [d](https://llvm.org)", ["none.md"]),
-])
+@pytest.mark.parametrize(
+    "rule, text, missing",
+    [
+        (missing_paths, "core/a.cpp, core/b.cpp, `core/*.h`, core/, test/run.", ["core/b.cpp", "core/*.h"]),
+        (missing_paths, "a.cpp and b_*.inc", ["b_*.inc"]),
+        (missing_options, "    scripts/tool --good --bad    comment --other\n", ["scripts/tool --bad"]),
+        (missing_options, "-DSTRATA_GOOD=1 -DSTRATA_BAD=ON", ["-DSTRATA_BAD"]),
+        (missing_tests, "--gtest_filter='Good*' --gtest_filter='*Bad*'", ["*Bad*"]),
+        (missing_tests, "test_core test_none", ["test_none"]),
+        (
+            missing_names,
+            "`known_name`, `unknown_name`, `Known::other_name(x)`, STRATA_UNKNOWN",
+            ["unknown_name", "Known", "other_name", "STRATA_UNKNOWN"],
+        ),
+        (long_front_pages, "\n" * 151, ["README.md"]),
+        (missing_links, "[a](core/a.cpp) [b](core#x) [c](none.md) [d](https://llvm.org)", ["none.md"]),
+    ],
+)
 def test_what_is_missing_is_found(tmp_path, rule, text, missing):
-    tree = make_tree(tmp_path, {
-        "README.md": text, "core/a.cpp": "int known_name;", "scripts/tool": "case --good", "test/run": "",
-        "CMakeLists.txt": "option(STRATA_GOOD)\nstrata_tests(core)", "test/core/a_test.cpp": "TEST(GoodSuite, Test) {}"})
+    tree = make_tree(
+        tmp_path,
+        {
+            "README.md": text,
+            "core/a.cpp": "int known_name;",
+            "scripts/tool": "case --good",
+            "test/run": "",
+            "CMakeLists.txt": "option(STRATA_GOOD)\nstrata_tests(core)",
+            "test/core/a_test.cpp": "TEST(GoodSuite, Test) {}",
+        },
+    )
     assert list(report(rule(tree))) == missing

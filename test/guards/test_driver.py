@@ -12,7 +12,11 @@ def strays(tree):
     out = {}
     for file in tree.product(suffixes=(".cpp", ".h", ".inc")):
         for stage, home in STAGES.items():
-            if file != DRIVER and not file.startswith(home) and re.search(rf"^[^/\n]*\b{stage}\(", tree.text(file), re.MULTILINE):
+            if (
+                file != DRIVER
+                and not file.startswith(home)
+                and re.search(rf"^[^/\n]*\b{stage}\(", tree.text(file), re.MULTILINE)
+            ):
                 out[f"{file}:{stage}"] = f"{file} calls {stage}(), which {DRIVER} is for"
     return out
 
@@ -27,6 +31,13 @@ def test_the_driver_calls_every_stage():
 
 
 def test_a_second_driver_is_found(tmp_path):
-    tree = make_tree(tmp_path, {"runtime/a.cpp": "auto p = codegen::linearize(k);", "codegen/linear/a.cpp": "x linearize();", DRIVER: "linearize(k)",
-                                "runtime/b.cpp": "// linearize(k) makes it"})
+    tree = make_tree(
+        tmp_path,
+        {
+            "runtime/a.cpp": "auto p = codegen::linearize(k);",
+            "codegen/linear/a.cpp": "x linearize();",
+            DRIVER: "linearize(k)",
+            "runtime/b.cpp": "// linearize(k) makes it",
+        },
+    )
     assert list(strays(tree)) == ["runtime/a.cpp:linearize"]

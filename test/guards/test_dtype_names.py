@@ -16,7 +16,9 @@ def is_type(node):
 
 def is_name(node):
     if isinstance(node, ast.Call):
-        return isinstance(node.func, ast.Name) and node.func.id == "str" and len(node.args) == 1 and is_type(node.args[0])
+        return (
+            isinstance(node.func, ast.Name) and node.func.id == "str" and len(node.args) == 1 and is_type(node.args[0])
+        )
     return isinstance(node, ast.Attribute) and node.attr == "name" and is_type(node.value)
 
 
@@ -27,15 +29,23 @@ def is_text(node):
 
 
 def branches(text):
-    compared = [(node.lineno, [node.left, *node.comparators]) for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Compare)]
+    compared = [
+        (node.lineno, [node.left, *node.comparators])
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.Compare)
+    ]
     return sorted(line for line, sides in compared if any(map(is_name, sides)) and any(map(is_text, sides)))
 
 
-@pytest.mark.parametrize("path", sorted(p for f in FOLDERS for p in (CHECKOUT / f).rglob("*.py")), ids=lambda p: str(p.relative_to(CHECKOUT)))
+@pytest.mark.parametrize(
+    "path", sorted(p for f in FOLDERS for p in (CHECKOUT / f).rglob("*.py")), ids=lambda p: str(p.relative_to(CHECKOUT))
+)
 def test_no_branch_is_on_a_name(path):
     assert branches(path.read_text()) == []
 
 
 def test_such_a_branch_is_found():
-    assert branches('if mask.dtype.name == "bool" or str(x.dtype) in ("int", "half"): pass\ny = "half" != dtype.name') == [1, 1, 2]
+    assert branches(
+        'if mask.dtype.name == "bool" or str(x.dtype) in ("int", "half"): pass\ny = "half" != dtype.name'
+    ) == [1, 1, 2]
     assert branches('f"{x.dtype.name}"\nx.name == "s_barrier"\narray.dtype.name in TABLE') == []

@@ -28,6 +28,16 @@ def test_the_sources_are_formatted():
 
 def test_unformatted_code_is_found_and_tables_are_left_alone(tmp_path):
     rows = "ROW( a,   1 )\n"
-    tree = make_tree(tmp_path, {".clang-format": "BasedOnStyle: Google\n", "a.cpp": "int  a;\n", "b.cpp": "int b;\n", "a.inc": "// ROW( name, n ): a row\n" + rows,
-                                "b.inc": "int  b;\n", "c.inc": "// Written by generate.py.\n" + rows, "d.def": rows})
+    tree = make_tree(
+        tmp_path,
+        {
+            ".clang-format": "BasedOnStyle: Google\n",
+            "a.cpp": "int  a;\n",
+            "b.cpp": "int b;\n",
+            "a.inc": "// ROW( name, n ): a row\n" + rows,
+            "b.inc": "int  b;\n",
+            "c.inc": "// Written by generate.py.\n" + rows,
+            "d.def": rows,
+        },
+    )
     assert sorted(unformatted(tree)) == ["a.cpp", "b.inc"]

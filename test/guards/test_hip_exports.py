@@ -36,7 +36,11 @@ NO_CODE = {name for name in CANNOT_FAIL if name.endswith("LastError")} | {"hipGe
 
 def text_of(tree, folder):
     """Of its tests; tables that name all functions, of signatures and symbols, call none."""
-    return "".join(tree.text(file) for file in tree.files if file.startswith(folder) and not file.startswith(REFUSALS) and not file.endswith("abi_test.cpp"))
+    return "".join(
+        tree.text(file)
+        for file in tree.files
+        if file.startswith(folder) and not file.startswith(REFUSALS) and not file.endswith("abi_test.cpp")
+    )
 
 
 def untested_of_rtc(tree):
@@ -75,7 +79,10 @@ def called(text):
 
 
 def has_success(calls):
-    return any(re.match(r"\s*(, hipSuccess\b|,\s+hipSuccess\b|== hipSuccess\b)", after) or re.search(r"\bOK\($", before) for before, after in calls)
+    return any(
+        re.match(r"\s*(, hipSuccess\b|,\s+hipSuccess\b|== hipSuccess\b)", after) or re.search(r"\bOK\($", before)
+        for before, after in calls
+    )
 
 
 def never_succeeds(tree):
@@ -83,7 +90,9 @@ def never_succeeds(tree):
     text = text_of(tree, TESTS)
     calls = called(text)
     listed = set(re.findall(r"\blist\((hip\w+)", text))  # of graph_test.cpp, which expects success
-    launched = {"hipLaunchKernel", "__hipPushCallConfiguration", "__hipPopCallConfiguration"} if "<<<" in text else set()
+    launched = (
+        {"hipLaunchKernel", "__hipPushCallConfiguration", "__hipPopCallConfiguration"} if "<<<" in text else set()
+    )
     out = {}
     for result, name in exports(tree):
         any_call = result != "int" or name in NO_CODE
@@ -93,11 +102,19 @@ def never_succeeds(tree):
 
 
 def test_every_export_succeeds_in_a_test():
-    check(never_succeeds(Tree(CHECKOUT)), {}, "Call it in test/hip/library and look at what it does: EXPECT_EQ(hip...(...), hipSuccess).")
+    check(
+        never_succeeds(Tree(CHECKOUT)),
+        {},
+        "Call it in test/hip/library and look at what it does: EXPECT_EQ(hip...(...), hipSuccess).",
+    )
 
 
 def test_every_export_has_a_row_of_what_it_refuses_or_cannot_fail():
-    check(never_refuses(Tree(CHECKOUT)), CANNOT_FAIL, f"Give {REFUSALS} a row with the code that ROCm/clr has, or name it in CANNOT_FAIL with the reason.")
+    check(
+        never_refuses(Tree(CHECKOUT)),
+        CANNOT_FAIL,
+        f"Give {REFUSALS} a row with the code that ROCm/clr has, or name it in CANNOT_FAIL with the reason.",
+    )
 
 
 def test_every_export_of_hiprtc_has_a_test():
@@ -106,25 +123,47 @@ def test_every_export_of_hiprtc_has_a_test():
 
 def test_an_export_of_hiprtc_without_a_test_is_found(tmp_path):
     rows = "RTC( int, hiprtcGetCode, (void* program, char* code), (program, code) )\nRTC( const char*, hiprtcGetErrorString, (int result), (result) )\n"
-    tree = make_tree(tmp_path, {RTC_TABLE: rows, RTC_TESTS + "hiprtc_test.cpp": "EXPECT_EQ(hiprtcGetCode(program, code), 0);"})
+    tree = make_tree(
+        tmp_path, {RTC_TABLE: rows, RTC_TESTS + "hiprtc_test.cpp": "EXPECT_EQ(hiprtcGetCode(program, code), 0);"}
+    )
     assert list(untested_of_rtc(tree)) == ["hiprtcGetErrorString"]
 
 
 def tree_of(path, test, refusals=""):
     """Two functions and a test of them."""
     rows = "EXPORT( 4_2, memory, int, hipMalloc, (void** out) )\nEXPORT( 4_2, memory, int, hipFree, (void* memory) )\n"
-    return make_tree(path, {TABLE: rows, TESTS + "memory_test.cpp": test, TESTS + "abi_test.cpp": "EXPECT_EQ(hipFree(1), hipSuccess)", REFUSALS + "memory.def": refusals})
+    return make_tree(
+        path,
+        {
+            TABLE: rows,
+            TESTS + "memory_test.cpp": test,
+            TESTS + "abi_test.cpp": "EXPECT_EQ(hipFree(1), hipSuccess)",
+            REFUSALS + "memory.def": refusals,
+        },
+    )
 
 
 def test_an_export_that_never_succeeds_is_found(tmp_path):
     good = "EXPECT_EQ(hipMalloc(f(&memory)),\n          hipSuccess);"
-    assert list(never_succeeds(tree_of(tmp_path / "a", good + "EXPECT_EQ(hipFree(f(memory)), hipErrorInvalidValue);"))) == ["hipFree"]
-    assert list(never_succeeds(tree_of(tmp_path / "b", good, "REFUSES( InvalidValue, hipFree(none) )\n"))) == ["hipFree"]
+    assert list(
+        never_succeeds(tree_of(tmp_path / "a", good + "EXPECT_EQ(hipFree(f(memory)), hipErrorInvalidValue);"))
+    ) == ["hipFree"]
+    assert list(never_succeeds(tree_of(tmp_path / "b", good, "REFUSES( InvalidValue, hipFree(none) )\n"))) == [
+        "hipFree"
+    ]
     assert not never_succeeds(tree_of(tmp_path / "c", good + "OK(hipFree(memory));"))
 
 
 def test_an_export_without_a_refusal_is_found(tmp_path):
-    assert list(never_refuses(tree_of(tmp_path, "EXPECT_EQ(hipFree(none), hipErrorInvalidValue)", "REFUSES( InvalidValue, hipMalloc(nullptr) )\n"))) == ["hipFree"]
+    assert list(
+        never_refuses(
+            tree_of(
+                tmp_path,
+                "EXPECT_EQ(hipFree(none), hipErrorInvalidValue)",
+                "REFUSES( InvalidValue, hipMalloc(nullptr) )\n",
+            )
+        )
+    ) == ["hipFree"]
 
 
 CANNOT_THROW = {
@@ -136,7 +175,9 @@ CANNOT_THROW = {
 def bodies(text):
     """name -> body of each function that is defined at the left edge, or by a macro there."""
     out = {}
-    for head in re.finditer(r"^(?!\s)(?:[\w:<>*& ]+?[ *&])?(\w+)\([^;{}]*\)(?: const| noexcept)? \{", text, re.MULTILINE):
+    for head in re.finditer(
+        r"^(?!\s)(?:[\w:<>*& ]+?[ *&])?(\w+)\([^;{}]*\)(?: const| noexcept)? \{", text, re.MULTILINE
+    ):
         depth, end = 1, head.end()
         while depth and end < len(text):
             depth += (text[end] == "{") - (text[end] == "}")
@@ -151,15 +192,26 @@ def calls(body):
 
 def unguarded(tree):
     """By name: the functions of C whose body runs under no guard against exceptions, neither by itself nor in what alone it calls."""
-    areas = {Path(file).stem: file for file in tree.files if re.fullmatch(r"hip/\w+/\w+\.cpp", file) and not file.startswith("hip/rtc/")}
-    files = {name: areas[area] for area, name in re.findall(r"^EXPORT\( *\w+, *(\w+), *[^,]+, *(\w+)", tree.text(TABLE), re.MULTILINE)}
-    files |= {name: "hip/rtc/exports.cpp" for name in re.findall(r"^RTC\( *[^,]+, *(\w+)", tree.text(RTC_TABLE), re.MULTILINE)}
+    areas = {
+        Path(file).stem: file
+        for file in tree.files
+        if re.fullmatch(r"hip/\w+/\w+\.cpp", file) and not file.startswith("hip/rtc/")
+    }
+    files = {
+        name: areas[area]
+        for area, name in re.findall(r"^EXPORT\( *\w+, *(\w+), *[^,]+, *(\w+)", tree.text(TABLE), re.MULTILINE)
+    }
+    files |= {
+        name: "hip/rtc/exports.cpp" for name in re.findall(r"^RTC\( *[^,]+, *(\w+)", tree.text(RTC_TABLE), re.MULTILINE)
+    }
     out = {}
     for name, file in files.items():
         text = tree.text(file)
         own = bodies(text)
         guards = {"entry", "guarded"}
-        while more := {function for function, body in own.items() if calls(body) & guards} - guards:  # what calls one of them
+        while (
+            more := {function for function, body in own.items() if calls(body) & guards} - guards
+        ):  # what calls one of them
             guards |= more
         by_macro = name not in own and re.search(r"^#define \w+_CALLS(?:.*\\\n)*.*\bentry\(", text, re.MULTILINE)
         if not (name in guards or by_macro or name in CANNOT_THROW or calls(own.get(name, "")) & set(files)):
@@ -173,6 +225,10 @@ def test_no_exception_leaves_a_function_of_c():
 
 def test_a_function_without_a_guard_is_found(tmp_path):
     rows = "EXPORT( 4_2, memory, int, hipMalloc, (void** out) )\nEXPORT( 4_2, memory, int, hipFree, (void* memory) )\nEXPORT( 4_2, memory, int, hipHostFree, (void* memory) )\n"
-    code = "Code give(void* memory) {\n    return entry([&] { return free(memory); });\n}\nint hipMalloc(void** out) {\n    return take(out);\n}\n" \
-           "int hipFree(void* memory) {\n    return give(memory);\n}\nint hipHostFree(void* memory) { return hipFree(memory); }\n"
-    assert list(unguarded(make_tree(tmp_path, {TABLE: rows, RTC_TABLE: "", "hip/memory/memory.cpp": code}))) == ["hipMalloc"]
+    code = (
+        "Code give(void* memory) {\n    return entry([&] { return free(memory); });\n}\nint hipMalloc(void** out) {\n    return take(out);\n}\n"
+        "int hipFree(void* memory) {\n    return give(memory);\n}\nint hipHostFree(void* memory) { return hipFree(memory); }\n"
+    )
+    assert list(unguarded(make_tree(tmp_path, {TABLE: rows, RTC_TABLE: "", "hip/memory/memory.cpp": code}))) == [
+        "hipMalloc"
+    ]

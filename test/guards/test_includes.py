@@ -11,7 +11,7 @@ PRIVATE = ("_p.h", "_p.inc")
 
 def granted(tree, file):
     """(folders that the file may include, folders whose private headers it may include too)."""
-    if file.startswith("test/") and (tested := innermost(tree.tests, file[len("test/"):])):
+    if file.startswith("test/") and (tested := innermost(tree.tests, file[len("test/") :])):
         depends, opens = tree.tests[tested]
         return {tested, *depends, *opens, *tree.folders[tested]}, {tested, *opens}
     if not file.startswith("test/") and (folder := tree.folder_of(file)):
@@ -77,13 +77,21 @@ def cycles(tree):
 def unused(tree):
     """What a folder lists and no file of it includes."""
     used = {(tree.folder_of(file), folder) for file in tree.product() for _, folder, _ in tree.includes(file)}
-    return {f"{f}:{d}": f"{f} lists {d} and includes nothing of it" for f, depends in tree.folders.items() for d in depends
-            if (f, d) not in used}
+    return {
+        f"{f}:{d}": f"{f} lists {d} and includes nothing of it"
+        for f, depends in tree.folders.items()
+        for d in depends
+        if (f, d) not in used
+    }
 
 
 def test_every_include_is_listed():
-    check(unlisted(Tree(CHECKOUT)), {}, "List the folder under DEPENDS (OPENS for private headers of a tested folder) in CMakeLists.txt, or "
-          "make the header public.")
+    check(
+        unlisted(Tree(CHECKOUT)),
+        {},
+        "List the folder under DEPENDS (OPENS for private headers of a tested folder) in CMakeLists.txt, or "
+        "make the header public.",
+    )
 
 
 def test_nothing_includes_upward():
@@ -104,18 +112,28 @@ strata_tests(core/high OPENS core/low)
 """
 
 
-@pytest.mark.parametrize("file, include, found", [
-    ("core/high/a.cpp", "core/low/x.h", 0), ("core/high/a.cpp", "core/low/x_p.h", 1), ("core/low/a.cpp", "core/high/x.h", 1),
-    ("core/low/a_p.inc", "core/low/x_p.inc", 0), ("core/low/a.h", "core/none/x.h", 1), ("test/core/high/a_test.cpp", "core/low/x_p.h", 0),
-    ("test/core/high/a_test.cpp", "core/high/x_p.h", 0), ("test/core/low/a_test.cpp", "core/high/x.h", 1),
-])
+@pytest.mark.parametrize(
+    "file, include, found",
+    [
+        ("core/high/a.cpp", "core/low/x.h", 0),
+        ("core/high/a.cpp", "core/low/x_p.h", 1),
+        ("core/low/a.cpp", "core/high/x.h", 1),
+        ("core/low/a_p.inc", "core/low/x_p.inc", 0),
+        ("core/low/a.h", "core/none/x.h", 1),
+        ("test/core/high/a_test.cpp", "core/low/x_p.h", 0),
+        ("test/core/high/a_test.cpp", "core/high/x_p.h", 0),
+        ("test/core/low/a_test.cpp", "core/high/x.h", 1),
+    ],
+)
 def test_an_unlisted_include_is_found(tmp_path, file, include, found):
     tree = make_tree(tmp_path, {"CMakeLists.txt": CMAKE, file: f'#include "strata/{include}"\n'})
     assert len(unlisted(tree)) == found
 
 
 def test_an_upward_include_is_found(tmp_path):
-    tree = make_tree(tmp_path, {"core/low/a.h": '#include "strata/ops/x.h"\n', "ops/a.h": '#include "strata/core/low/x.h"\n'})
+    tree = make_tree(
+        tmp_path, {"core/low/a.h": '#include "strata/ops/x.h"\n', "ops/a.h": '#include "strata/core/low/x.h"\n'}
+    )
     assert list(upward(tree)) == ["core/low/a.h:ops"]
 
 

@@ -27,14 +27,33 @@ def local_words(tree):
 
 
 def test_the_tree_speaks_of_itself_only():
-    check(local_words(Tree(CHECKOUT)), {}, "Say it without: paths relative to the checkout, facts with the public document's section.")
+    check(
+        local_words(Tree(CHECKOUT)),
+        {},
+        "Say it without: paths relative to the checkout, facts with the public document's section.",
+    )
 
 
-@pytest.mark.parametrize("line, found", [
-    ("open('/home/me/x')", 1), ("see /work/notes", 1), ("(issue #7)", 1), ("/tmp/w/x", 1), ("\"/tmp/strata-cache\"", 0), ("$ROOT/home/x", 0), ("/usr/lib/llvm-19", 0),
-    ("pip --index-url http://x", 1), ("http://127.0.0.1:80", 1), ("https://llvm.org/docs", 0), ("fixed in issue 12", 1), ("llvm-project issue 55591", 0),
-    ("cannot issue 2 instructions", 0), ("(#12)", 1), ("Claude", 1),
-])
+@pytest.mark.parametrize(
+    "line, found",
+    [
+        ("open('/home/me/x')", 1),
+        ("see /work/notes", 1),
+        ("(issue #7)", 1),
+        ("/tmp/w/x", 1),
+        ('"/tmp/strata-cache"', 0),
+        ("$ROOT/home/x", 0),
+        ("/usr/lib/llvm-19", 0),
+        ("pip --index-url http://x", 1),
+        ("http://127.0.0.1:80", 1),
+        ("https://llvm.org/docs", 0),
+        ("fixed in issue 12", 1),
+        ("llvm-project issue 55591", 0),
+        ("cannot issue 2 instructions", 0),
+        ("(#12)", 1),
+        ("Claude", 1),
+    ],
+)
 def test_a_local_word_is_found(tmp_path, line, found):
     assert len(local_words(make_tree(tmp_path, {"a.py": line + "\n"}))) == found
 
@@ -48,5 +67,16 @@ def test_the_root_holds_documents_and_what_builds_alone():
 
 
 def test_a_file_that_was_forgotten_is_found(tmp_path):
-    tree = make_tree(tmp_path, {"try.py": "", "log.txt": "", "README.md": "", "LICENSE": "", "CMakeLists.txt": "", ".gitignore": "", "core/a.py": ""})
+    tree = make_tree(
+        tmp_path,
+        {
+            "try.py": "",
+            "log.txt": "",
+            "README.md": "",
+            "LICENSE": "",
+            "CMakeLists.txt": "",
+            ".gitignore": "",
+            "core/a.py": "",
+        },
+    )
     assert list(strays(tree)) == ["log.txt", "try.py"]

@@ -10,7 +10,9 @@ import sys
 from tree import CHECKOUT, Tree, check, make_tree
 
 PUBLIC = ("nn/", "files/__init__.py", "onnx/__init__.py", "_namespace/")
-PUBLIC += tuple(f"{name}.py" for name in ("optim", "linalg", "fft", "kernels", "_derivatives", "_explain", "_jit", "_profile"))
+PUBLIC += tuple(
+    f"{name}.py" for name in ("optim", "linalg", "fft", "kernels", "_derivatives", "_explain", "_jit", "_profile")
+)
 
 
 def bare(tree_of_file):

@@ -8,7 +8,9 @@ import pytest
 from tree import CHECKOUT, Tree, check, make_tree
 
 MOST_LINES, MOST_BODY = 450, 60
-ADVICE = "Two ideas in one: split it. If it is a list of rows that cannot be split, name it in this guard with the reason."
+ADVICE = (
+    "Two ideas in one: split it. If it is a list of rows that cannot be split, name it in this guard with the reason."
+)
 
 MOST_FILES = 40  # of a folder of test/python
 LONG_FILES = {}
@@ -16,7 +18,11 @@ LONG_FUNCTIONS = {}
 
 
 def is_code(file):
-    return file.endswith((".cpp", ".h", ".inc", ".py", ".hip")) or (file.count(".") == 0 and not file.startswith("LICENSE")) or file == ".ci/run"
+    return (
+        file.endswith((".cpp", ".h", ".inc", ".py", ".hip"))
+        or (file.count(".") == 0 and not file.startswith("LICENSE"))
+        or file == ".ci/run"
+    )
 
 
 def code(tree):
@@ -35,7 +41,9 @@ def blank(match):
 
 def cxx_functions(text):
     """(name, first line, lines) of every outermost function body."""
-    text = re.sub(r'R"(\w*)\(.*?\)\1"|//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])\'', blank, text, flags=re.DOTALL)
+    text = re.sub(
+        r'R"(\w*)\(.*?\)\1"|//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])\'', blank, text, flags=re.DOTALL
+    )
     text = re.sub(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", blank, text, flags=re.MULTILINE)
     head, name, start, line, depth, parens, values = "", "", 0, 1, 0, 0, 0
     for c in text:
@@ -88,7 +96,13 @@ def shell_functions(text):
 
 def functions(tree, file):
     text = tree.text(file)
-    kind = cxx_functions if file.endswith((".cpp", ".h", ".inc", ".hip")) else python_functions if file.endswith(".py") else shell_functions
+    kind = (
+        cxx_functions
+        if file.endswith((".cpp", ".h", ".inc", ".hip"))
+        else python_functions
+        if file.endswith(".py")
+        else shell_functions
+    )
     return kind(text)
 
 
@@ -125,21 +139,35 @@ def test_functions_have_one_idea():
 
 def test_a_long_file_is_found_and_a_generated_one_is_not(tmp_path):
     rows = "int a;\n" * 451
-    tree = make_tree(tmp_path, {"core/a.cpp": rows, "core/b.inc": "// Written by generate.py; do not edit.\n" + rows, "core/c.h": rows[7:]})
+    tree = make_tree(
+        tmp_path,
+        {"core/a.cpp": rows, "core/b.inc": "// Written by generate.py; do not edit.\n" + rows, "core/c.h": rows[7:]},
+    )
     assert list(long_files(tree)) == ["core/a.cpp"]
 
 
-@pytest.mark.parametrize("file, head, line, tail", [
-    ("a.cpp", "namespace n {\nint f(const char* s = \"{\", int x = {}) {\n", "    if (s) { x++; }\n", "}\n}\n"),
-    ("a.h", "struct S : T<int> {\n    S(int a) : a_{a}, b_(2) {\n", "        call([&] { return '{'; });\n", "    }\n    int a_{};\n};\n"),
-    ("a.inc", "ROW(v_add, [](auto a) {\n", "    a += 1;  // }\n", "})\n"), ("a.py", "class A:\n    def f(self):\n", "        a = 1\n", ""),
-    ("run", "say() {\n", "  echo a\n", "}\n"),
-])
+@pytest.mark.parametrize(
+    "file, head, line, tail",
+    [
+        ("a.cpp", 'namespace n {\nint f(const char* s = "{", int x = {}) {\n', "    if (s) { x++; }\n", "}\n}\n"),
+        (
+            "a.h",
+            "struct S : T<int> {\n    S(int a) : a_{a}, b_(2) {\n",
+            "        call([&] { return '{'; });\n",
+            "    }\n    int a_{};\n};\n",
+        ),
+        ("a.inc", "ROW(v_add, [](auto a) {\n", "    a += 1;  // }\n", "})\n"),
+        ("a.py", "class A:\n    def f(self):\n", "        a = 1\n", ""),
+        ("run", "say() {\n", "  echo a\n", "}\n"),
+    ],
+)
 def test_a_long_function_is_found(tmp_path, file, head, line, tail):
     assert len(long_functions(make_tree(tmp_path, {"core/" + file: head + line * 60 + tail}))) == 1
     assert not long_functions(make_tree(tmp_path, {"core/" + file: head + line * 55 + tail}))
 
 
 def test_a_long_table_is_no_function(tmp_path):
-    table = "const Row rows[] = {\n" + "    {1, f(2)},\n" * 100 + "};\nstruct S {\n" + "    int f(int);\n" * 100 + "};\n"
+    table = (
+        "const Row rows[] = {\n" + "    {1, f(2)},\n" * 100 + "};\nstruct S {\n" + "    int f(int);\n" * 100 + "};\n"
+    )
     assert not long_functions(make_tree(tmp_path, {"core/a.cpp": table}))

@@ -44,12 +44,20 @@ def test_loops_count_with_a_prefix():
     check(postfix_loops(Tree(CHECKOUT)), {}, "Write `++i`.")
 
 
-@pytest.mark.parametrize("text, found", [("TEST(A, a_name) {}", 1), ("TEST_P(A,\n       ANameOf2Words) {}", 0), ("INSTANTIATE_TEST_SUITE_P(a_b, A, x)", 0)])
+@pytest.mark.parametrize(
+    "text, found",
+    [("TEST(A, a_name) {}", 1), ("TEST_P(A,\n       ANameOf2Words) {}", 0), ("INSTANTIATE_TEST_SUITE_P(a_b, A, x)", 0)],
+)
 def test_a_name_in_another_style_is_found(tmp_path, text, found):
     assert len(test_names(make_tree(tmp_path, {"test/a_test.cpp": text}))) == found
 
 
 def test_a_loop_in_another_style_is_found(tmp_path):
-    tree = make_tree(tmp_path, {"a.cpp": "for (int i = 0; i < n; i++)\nfor (int i = 0; i < n; ++i)\nfor (; i < n; f(i++))\n",
-                                "b.cpp": 'f(R"(\nfor (int i = 0; i < n; i++)\n)");\nfor (int i = 0; i < n; i++)\n'})
+    tree = make_tree(
+        tmp_path,
+        {
+            "a.cpp": "for (int i = 0; i < n; i++)\nfor (int i = 0; i < n; ++i)\nfor (; i < n; f(i++))\n",
+            "b.cpp": 'f(R"(\nfor (int i = 0; i < n; i++)\n)");\nfor (int i = 0; i < n; i++)\n',
+        },
+    )
     assert list(postfix_loops(tree)) == ["a.cpp:1", "b.cpp:4"]

@@ -21,7 +21,16 @@ def include_flags():
 
 
 def tidy(file, *flags):
-    command = ["clang-tidy-19", "--quiet", f"--config-file={CHECKOUT}/.clang-tidy", "--warnings-as-errors=*", str(file), "--", "-std=c++20", *flags]
+    command = [
+        "clang-tidy-19",
+        "--quiet",
+        f"--config-file={CHECKOUT}/.clang-tidy",
+        "--warnings-as-errors=*",
+        str(file),
+        "--",
+        "-std=c++20",
+        *flags,
+    ]
     run = subprocess.run(command, capture_output=True, text=True)
     return run.returncode, re.sub(rf"\S*/include_roots/\w+/strata/|{CHECKOUT}/", "", run.stdout)
 
@@ -37,7 +46,9 @@ def test_the_headers_have_no_known_bug(tmp_path):
 
 def test_a_bug_is_found(tmp_path):
     (tmp_path / "core").mkdir()
-    (tmp_path / "core/a.h").write_text("#include <string>\ninline auto f(std::string s) { auto t = std::move(s); return s + t; }\n")
+    (tmp_path / "core/a.h").write_text(
+        "#include <string>\ninline auto f(std::string s) { auto t = std::move(s); return s + t; }\n"
+    )
     (tmp_path / "a.cpp").write_text('#include "core/a.h"\n')
     code, said = tidy(tmp_path / "a.cpp", f"-I{tmp_path}")
     assert code != 0 and "bugprone-use-after-move" in said

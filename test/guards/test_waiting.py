@@ -37,10 +37,21 @@ def strays(tree):
 
 
 def test_state_of_the_process_is_under_a_mutex_that_can_be_left():
-    check(strays(Tree(CHECKOUT)), EXCEPTIONS, "Use it, or list the file in this guard with the reason why nobody waits for long.")
+    check(
+        strays(Tree(CHECKOUT)),
+        EXCEPTIONS,
+        "Use it, or list the file in this guard with the reason why nobody waits for long.",
+    )
 
 
 def test_strays_are_found(tmp_path):
-    tree = make_tree(tmp_path, {"runtime/a.cpp": "#include <mutex>\nstatic std::mutex mutex;", "runtime/b.cpp": "Mutex m; std::lock_guard lock(m);",
-                                "ops/c.cpp": "// std::mutex", "bindings/python/d.cpp": "py::gil_scoped_release release;"})
+    tree = make_tree(
+        tmp_path,
+        {
+            "runtime/a.cpp": "#include <mutex>\nstatic std::mutex mutex;",
+            "runtime/b.cpp": "Mutex m; std::lock_guard lock(m);",
+            "ops/c.cpp": "// std::mutex",
+            "bindings/python/d.cpp": "py::gil_scoped_release release;",
+        },
+    )
     assert list(strays(tree)) == ["bindings/python/d.cpp", "runtime/a.cpp"]

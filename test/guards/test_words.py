@@ -6,8 +6,27 @@ from tree import CHECKOUT, CXX, Tree, check, make_tree
 
 PASSES = ("codegen/lower/opt", "codegen/lower/regalloc", "codegen/lower/finish")
 # Names that files had before the literature's. A word is free for another meaning: the folder says whose name it was.
-RETIRED = {"codegen": ["online", "pieces", "join_steps", "reuse", "hoist", "walk_addresses", "remake", "under_way", "shorten", "draft",
-                       "variations", "stage_ahead", "structure", "winner", "gate_lanes", "swaps", "fetch_ahead"]}
+RETIRED = {
+    "codegen": [
+        "online",
+        "pieces",
+        "join_steps",
+        "reuse",
+        "hoist",
+        "walk_addresses",
+        "remake",
+        "under_way",
+        "shorten",
+        "draft",
+        "variations",
+        "stage_ahead",
+        "structure",
+        "winner",
+        "gate_lanes",
+        "swaps",
+        "fetch_ahead",
+    ]
+}
 
 
 # Headers of others that comments of codegen name.
@@ -18,15 +37,23 @@ COMMENT = re.compile(r"//.*")
 def stale(tree):
     """Files that comments name and the tree has not."""
     known = FOREIGN | {f.rsplit("/", 1)[-1] for f in tree.files}
-    return {f"{file}: {name}": f"{file}: a comment names {name}, which does not exist" for file in tree.files
-            if file.startswith(("codegen/", "test/codegen/")) and file.endswith((*CXX, ".hip"))
-            for comment in COMMENT.findall(tree.text(file))
-            for name in re.findall(r"\b[a-z]\w*\.(?:cpp|def|h|inc)\b", comment) if name not in known}
+    return {
+        f"{file}: {name}": f"{file}: a comment names {name}, which does not exist"
+        for file in tree.files
+        if file.startswith(("codegen/", "test/codegen/")) and file.endswith((*CXX, ".hip"))
+        for comment in COMMENT.findall(tree.text(file))
+        for name in re.findall(r"\b[a-z]\w*\.(?:cpp|def|h|inc)\b", comment)
+        if name not in known
+    }
 
 
 def retired(tree):
-    return {f: f"{f}: docs/glossary.md has another word for it" for folder, words in RETIRED.items() for f in tree.files
-            if f.startswith(folder + "/") and re.sub(r"(_p)?\.\w+$", "", f.rsplit("/", 1)[-1]) in words}
+    return {
+        f: f"{f}: docs/glossary.md has another word for it"
+        for folder, words in RETIRED.items()
+        for f in tree.files
+        if f.startswith(folder + "/") and re.sub(r"(_p)?\.\w+$", "", f.rsplit("/", 1)[-1]) in words
+    }
 
 
 def passes(tree, table):
@@ -37,8 +64,15 @@ def test_a_pass_is_a_file_of_its_name():
     tree = Tree(CHECKOUT)
     found = passes(tree, "codegen/machine/passes.def")
     assert found
-    check({p: f"no file is called {p}.cpp" for p in found if not any(f"{folder}/{p}.cpp" in tree.files for folder in PASSES)}, {},
-          "Give the pass a file of its own.")
+    check(
+        {
+            p: f"no file is called {p}.cpp"
+            for p in found
+            if not any(f"{folder}/{p}.cpp" in tree.files for folder in PASSES)
+        },
+        {},
+        "Give the pass a file of its own.",
+    )
 
 
 def test_no_file_has_a_retired_name():
@@ -59,5 +93,7 @@ def test_a_retired_name_is_found(tmp_path):
 
 
 def test_a_stale_name_in_a_comment_is_found(tmp_path):
-    tree = make_tree(tmp_path, {"codegen/kernel/a.cpp": "// see b.h, online.h and hip_runtime.h\n", "codegen/kernel/b.h": ""})
+    tree = make_tree(
+        tmp_path, {"codegen/kernel/a.cpp": "// see b.h, online.h and hip_runtime.h\n", "codegen/kernel/b.h": ""}
+    )
     assert list(stale(tree)) == ["codegen/kernel/a.cpp: online.h"]

@@ -5,7 +5,16 @@ import subprocess
 from functools import cached_property
 from pathlib import Path
 
-LAYERS = ["core", "asm", "codegen", "providers", "runtime", "ops", "bindings", "hip"]  # a layer includes itself and what is left of it
+LAYERS = [
+    "core",
+    "asm",
+    "codegen",
+    "providers",
+    "runtime",
+    "ops",
+    "bindings",
+    "hip",
+]  # a layer includes itself and what is left of it
 CXX = (".cpp", ".h", ".inc", ".def")
 CHECKOUT = Path(__file__).parents[2]
 
@@ -15,9 +24,13 @@ class Tree:
 
     def __init__(self, root):
         self.root = Path(root)
-        listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=self.root, capture_output=True, text=True)
+        listed = subprocess.run(
+            ["git", "ls-files", "-co", "--exclude-standard"], cwd=self.root, capture_output=True, text=True
+        )
         own = (self.root / ".git").exists() and listed.returncode == 0
-        names = listed.stdout.split("\n") if own else [p.relative_to(self.root).as_posix() for p in self.root.rglob("*")]
+        names = (
+            listed.stdout.split("\n") if own else [p.relative_to(self.root).as_posix() for p in self.root.rglob("*")]
+        )
         skip = ("build/", ".venv/", ".git/")
         self.files = sorted({n for n in names if n and not n.startswith(skip) and (self.root / n).is_file()})
 
@@ -43,7 +56,10 @@ class Tree:
 
     @cached_property
     def folders(self):
-        return {path: [*words.get("DEPENDS", []), *words.get("IMPLEMENTS", [])] for path, words in self.calls("strata_folder")}
+        return {
+            path: [*words.get("DEPENDS", []), *words.get("IMPLEMENTS", [])]
+            for path, words in self.calls("strata_folder")
+        }
 
     @cached_property
     def tests(self):

@@ -10,8 +10,18 @@ import math
 
 import numpy as np
 
-UNIT = {"float16": 2.0**-11, "bfloat16": 2.0**-8, "float32": 2.0**-24, "float64": 2.0**-52}  # twice float64's: this rounds as well
-LEAST = {"float16": 2.0**-24, "bfloat16": 2.0**-126, "float32": 2.0**-126, "float64": 2.0**-1022}  # subnormals of the wider may be flushed
+UNIT = {
+    "float16": 2.0**-11,
+    "bfloat16": 2.0**-8,
+    "float32": 2.0**-24,
+    "float64": 2.0**-52,
+}  # twice float64's: this rounds as well
+LEAST = {
+    "float16": 2.0**-24,
+    "bfloat16": 2.0**-126,
+    "float32": 2.0**-126,
+    "float64": 2.0**-1022,
+}  # subnormals of the wider may be flushed
 NARROW = ("float16", "bfloat16")
 FLOATS = tuple(UNIT)
 
@@ -50,7 +60,12 @@ class Bounded:
         a, b = pair(self, other)
         if a.dtype == "bool":
             return Bounded(a.v | b.v, "bool")
-        return rounded(a.v + b.v, a.dtype, a.e + b.e, parents=[(a, lambda g: summed_to(g, a.shape)), (b, lambda g: summed_to(g, b.shape))])
+        return rounded(
+            a.v + b.v,
+            a.dtype,
+            a.e + b.e,
+            parents=[(a, lambda g: summed_to(g, a.shape)), (b, lambda g: summed_to(g, b.shape))],
+        )
 
     def __sub__(self, other):
         a, b = pair(self, other)
@@ -61,7 +76,12 @@ class Bounded:
         if a.dtype == "bool":
             return Bounded(a.v & b.v, "bool")
         e = abs(a.v) * b.e + abs(b.v) * a.e + a.e * b.e if a.is_float else 0
-        return rounded(a.v * b.v, a.dtype, e, parents=[(a, lambda g: summed_to(g * b, a.shape)), (b, lambda g: summed_to(g * a, b.shape))])
+        return rounded(
+            a.v * b.v,
+            a.dtype,
+            e,
+            parents=[(a, lambda g: summed_to(g * b, a.shape)), (b, lambda g: summed_to(g * a, b.shape))],
+        )
 
     def __truediv__(self, other):
         a, b = pair(self, other)
@@ -70,7 +90,13 @@ class Bounded:
         least = abs(b.v) - b.e
         need(np.all(least > b.e), "a divisor near 0")
         q = a.v / b.v
-        return rounded(q, a.dtype, (a.e + abs(q) * b.e) / least, 3, parents=[(a, lambda g: summed_to(g / b, a.shape)), (b, lambda g: summed_to(-(g * a) / (b * b), b.shape))])
+        return rounded(
+            q,
+            a.dtype,
+            (a.e + abs(q) * b.e) / least,
+            3,
+            parents=[(a, lambda g: summed_to(g / b, a.shape)), (b, lambda g: summed_to(-(g * a) / (b * b), b.shape))],
+        )
 
     def __rsub__(self, other):
         return -self + other
@@ -85,7 +111,9 @@ class Bounded:
         return Bounded(-self.v, self.dtype, self.e, [(self, lambda g: -g)])
 
     def __abs__(self):
-        return Bounded(abs(self.v), self.dtype, self.e, [(self, lambda g: where(decided(self, constant(0, self), np.less), -g, g))])
+        return Bounded(
+            abs(self.v), self.dtype, self.e, [(self, lambda g: where(decided(self, constant(0, self), np.less), -g, g))]
+        )
 
     abs = __abs__
 
@@ -99,7 +127,12 @@ class Bounded:
         wide = "float32" if a.dtype in NARROW else a.dtype
         x, y, n = abs(a.v), abs(b.v), a.shape[-1]
         e = x @ b.e + a.e @ (y + b.e) + 2 * (n + 1) * UNIT[wide] * ((x + a.e) @ (y + b.e))
-        return rounded(v, a.dtype, e, parents=[(a, lambda g: summed_to(g @ b.mT, a.shape)), (b, lambda g: summed_to(a.mT @ g, b.shape))])
+        return rounded(
+            v,
+            a.dtype,
+            e,
+            parents=[(a, lambda g: summed_to(g @ b.mT, a.shape)), (b, lambda g: summed_to(a.mT @ g, b.shape))],
+        )
 
     # Integers and bools, exact.
     def _whole(self, other, function):
@@ -185,15 +218,23 @@ class Bounded:
             return self.contiguous()
         if name in UNIT:
             back = [(self, lambda g: g.cast(self.dtype))] if self.is_float else ()
-            exact = self.is_float and UNIT[name] <= UNIT[self.dtype] and name != "float16"  # which has a smaller range than all
+            exact = (
+                self.is_float and UNIT[name] <= UNIT[self.dtype] and name != "float16"
+            )  # which has a smaller range than all
             return rounded(self.v.astype(np.float64), name, self.e, 0 if exact else 1, back)
         if not self.is_float:
             return Bounded(self.v.astype(name), name)
         if name == "bool":
             return self._compared(0, np.not_equal)
         v = np.trunc(self.v)
-        need(np.all((np.trunc(self.v - self.e) == v) & (np.trunc(self.v + self.e) == v)), "an integer near which a value is cut")
-        need(v.size == 0 or np.iinfo(name).min < v.min() and v.max() < np.iinfo(name).max, "beyond the integers of the type")
+        need(
+            np.all((np.trunc(self.v - self.e) == v) & (np.trunc(self.v + self.e) == v)),
+            "an integer near which a value is cut",
+        )
+        need(
+            v.size == 0 or np.iinfo(name).min < v.min() and v.max() < np.iinfo(name).max,
+            "beyond the integers of the type",
+        )
         return Bounded(v.astype(name), name)
 
     # Movement: each is a choice among the elements, -1 for what fills.
@@ -319,21 +360,38 @@ def moved_back(g, at, shape):
     n = int(np.prod(shape))
     add = lambda w: np.bincount(at.reshape(-1) + 1, w.reshape(-1), n + 1)[1:].reshape(shape)  # noqa: E731
     many = add(np.ones(at.shape)).max(initial=0)
-    return rounded(add(g.v), g.dtype, add(g.e) + (many - 1) * UNIT[g.dtype] * add(abs(g.v) + g.e) if many > 1 else add(g.e), many > 1, [(g, lambda h: moved([h], at))])
+    return rounded(
+        add(g.v),
+        g.dtype,
+        add(g.e) + (many - 1) * UNIT[g.dtype] * add(abs(g.v) + g.e) if many > 1 else add(g.e),
+        many > 1,
+        [(g, lambda h: moved([h], at))],
+    )
 
 
 def where(condition, a, b):
-    a, b = (a, constant(b, a)) if isinstance(a, Bounded) and not isinstance(b, Bounded) else (a, b) if isinstance(a, Bounded) else (constant(a, b), b)
+    a, b = (
+        (a, constant(b, a))
+        if isinstance(a, Bounded) and not isinstance(b, Bounded)
+        else (a, b)
+        if isinstance(a, Bounded)
+        else (constant(a, b), b)
+    )
     a, b = pair(a, b)
     c = condition.v
     off = Bounded(0, a.dtype)
-    parents = [(a, lambda g: summed_to(where(condition, g, off), a.shape)), (b, lambda g: summed_to(where(condition, off, g), b.shape))]
+    parents = [
+        (a, lambda g: summed_to(where(condition, g, off), a.shape)),
+        (b, lambda g: summed_to(where(condition, off, g), b.shape)),
+    ]
     return Bounded(np.where(c, a.v, b.v), a.dtype, np.where(c, a.e, b.e), parents)
 
 
 def cat(xs, axis=0):
     ends = np.cumsum([x.size for x in xs])
-    return moved(xs, np.concatenate([np.arange(x.size).reshape(x.shape) + end - x.size for x, end in zip(xs, ends)], axis))
+    return moved(
+        xs, np.concatenate([np.arange(x.size).reshape(x.shape) + end - x.size for x, end in zip(xs, ends)], axis)
+    )
 
 
 def stack(xs, axis=0):
@@ -367,6 +425,8 @@ def value_and_grad(f, argnums):
             given[i].node = Node([])
         y = f(*given)
         found = derivatives(y, [given[i].node for i in argnums])
-        return y, tuple(Bounded(np.zeros(x.shape), x.dtype) if g is None else g for g, x in zip(found, (given[i] for i in argnums)))
+        return y, tuple(
+            Bounded(np.zeros(x.shape), x.dtype) if g is None else g for g, x in zip(found, (given[i] for i in argnums))
+        )
 
     return both

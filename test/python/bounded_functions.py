@@ -2,10 +2,22 @@
 
 import math
 
-import numpy as np
-
 import bounded
-from bounded import FLOATS, NARROW, UNIT, Bounded, constant, decided, moved, moved_back, need, pair, rounded, summed_to, untracked, where
+import numpy as np
+from bounded import (
+    FLOATS,
+    NARROW,
+    UNIT,
+    Bounded,
+    decided,
+    moved_back,
+    need,
+    pair,
+    rounded,
+    summed_to,
+    untracked,
+    where,
+)
 
 ERF = np.vectorize(math.erf, otypes=[np.float64])
 ERFC = np.vectorize(math.erfc, otypes=[np.float64])
@@ -85,7 +97,10 @@ class Functions:
     def maximum(self, other):
         a, b = pair(self, other)
         high = lambda: decided(a, b, np.greater)  # noqa: E731
-        parents = [(a, lambda g: summed_to(g * high().cast(g.dtype), a.shape)), (b, lambda g: summed_to(g * (~high()).cast(g.dtype), b.shape))]
+        parents = [
+            (a, lambda g: summed_to(g * high().cast(g.dtype), a.shape)),
+            (b, lambda g: summed_to(g * (~high()).cast(g.dtype), b.shape)),
+        ]
         return Bounded(np.maximum(a.v, b.v), a.dtype, np.maximum(a.e, b.e), parents)
 
     def minimum(self, other):
@@ -93,18 +108,30 @@ class Functions:
 
     def floor(self):
         v = np.floor(self.v)
-        need(np.all((np.floor(self.v - self.e) == v) & (np.floor(self.v + self.e) == v)), "an integer near which a value is cut")
+        need(
+            np.all((np.floor(self.v - self.e) == v) & (np.floor(self.v + self.e) == v)),
+            "an integer near which a value is cut",
+        )
         return Bounded(v, self.dtype)
 
     # Reductions and scans.
     def sum(self, axis=None, keepdims=False):
         if not self.is_float:
-            return Bounded(self.v.sum(axis, keepdims=keepdims, dtype="uint64" if self.dtype.startswith("u") else "int64"), "uint64" if self.dtype.startswith("u") else "int64")
+            return Bounded(
+                self.v.sum(axis, keepdims=keepdims, dtype="uint64" if self.dtype.startswith("u") else "int64"),
+                "uint64" if self.dtype.startswith("u") else "int64",
+            )
         wide = "float32" if self.dtype in NARROW else self.dtype
         n = self.size // max(1, self.v.sum(axis).size)
         e = self.e.sum(axis, keepdims=keepdims) + n * UNIT[wide] * (abs(self.v) + self.e).sum(axis, keepdims=keepdims)
         kept = self.v.sum(axis, keepdims=True).shape
-        return rounded(self.v.sum(axis, keepdims=keepdims), self.dtype, e, 1 if wide != self.dtype else 0, [(self, lambda g: g.reshape(kept).expand(*self.shape))])
+        return rounded(
+            self.v.sum(axis, keepdims=keepdims),
+            self.dtype,
+            e,
+            1 if wide != self.dtype else 0,
+            [(self, lambda g: g.reshape(kept).expand(*self.shape))],
+        )
 
     def mean(self, axis=None, keepdims=False):
         need(self.size, "of nothing")
@@ -119,7 +146,9 @@ class Functions:
     def max(self, axis=None, keepdims=False):
         need(self.size, "of nothing")
         e = self.e.max(axis, keepdims=keepdims)
-        return Bounded(self.v.max(axis, keepdims=keepdims), self.dtype, e, [(self, lambda g: self._to_largest(g, axis))])
+        return Bounded(
+            self.v.max(axis, keepdims=keepdims), self.dtype, e, [(self, lambda g: self._to_largest(g, axis))]
+        )
 
     def _to_largest(self, g, axis):
         top = self.v.max(axis, keepdims=True)
@@ -143,20 +172,31 @@ class Functions:
         need(self.size, "of nothing")
         if self.is_float:
             top = self.v.max(axis, keepdims=True)
-            need(np.all((self.v + self.e >= top - self.e.max(axis, keepdims=True)).sum(axis) == 1), "which is the largest")
+            need(
+                np.all((self.v + self.e >= top - self.e.max(axis, keepdims=True)).sum(axis) == 1),
+                "which is the largest",
+            )
         return Bounded(self.v.argmax(axis), "int64")
 
     def argmin(self, axis):
         return (-self if self.is_float else Bounded(~self.v, self.dtype)).argmax(axis)
 
     def sort(self, axis=-1):
-        return Bounded(np.sort(self.v, axis), self.dtype, self.e.max(axis, keepdims=True) if self.size else 0, [(self, lambda g: moved_back(g, self._order(axis), self.shape))])
+        return Bounded(
+            np.sort(self.v, axis),
+            self.dtype,
+            self.e.max(axis, keepdims=True) if self.size else 0,
+            [(self, lambda g: moved_back(g, self._order(axis), self.shape))],
+        )
 
     def _order(self, axis):
         at = np.argsort(self.v, axis, kind="stable")
         if self.is_float:
             v, e = np.take_along_axis(self.v, at, axis), np.take_along_axis(self.e, at, axis)
-            need(np.all(np.diff(v, axis=axis) > 2 * e.max(initial=0)) or not self.e.any(), "the order of what is nearly equal")
+            need(
+                np.all(np.diff(v, axis=axis) > 2 * e.max(initial=0)) or not self.e.any(),
+                "the order of what is nearly equal",
+            )
         return np.take_along_axis(np.arange(self.size).reshape(self.shape), at, axis)
 
     def argsort(self, axis=-1):
@@ -201,7 +241,13 @@ class Functions:
         def of(x):
             below = ERFC(x.v * -math.sqrt(0.5)) / 2
             slope = 1 / math.sqrt(2 * math.pi)
-            return x * rounded(below, x.dtype, slope * x.e, 8 if x.dtype == "float64" else 6, [(x, lambda g: g * slope * (x * x * -0.5).exp())])
+            return x * rounded(
+                below,
+                x.dtype,
+                slope * x.e,
+                8 if x.dtype == "float64" else 6,
+                [(x, lambda g: g * slope * (x * x * -0.5).exp())],
+            )
 
         return wide(self, of)
 
@@ -229,6 +275,7 @@ class functional:
     @staticmethod
     def scaled_dot_product_attention(query, key, value, mask=None, causal=False):
         need(query.size, "of nothing")
+
         def of(q, k, v):
             s = q @ k.mT * (1 / math.sqrt(q.shape[-1]))
             if causal:
@@ -248,4 +295,9 @@ class functional:
         return (rows @ weight.reshape(out, -1).T).permute(0, 2, 1).reshape(n, out, high, across)
 
 
-REFERENCE = type("strata", (), {name: staticmethod(getattr(bounded, name)) for name in ("where", "cat", "stack", "value_and_grad")} | {"functional": functional})
+REFERENCE = type(
+    "strata",
+    (),
+    {name: staticmethod(getattr(bounded, name)) for name in ("where", "cat", "stack", "value_and_grad")}
+    | {"functional": functional},
+)

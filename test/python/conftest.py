@@ -22,7 +22,15 @@ for name in [n for n in os.environ if n.startswith("STRATA_") and n != "STRATA_C
 if "STRATA_CACHE_DIR" not in os.environ:  # workers of one run inherit it: they share the cache
     os.environ["STRATA_CACHE_DIR"] = tempfile.mkdtemp(prefix="strata-test-")
     atexit.register(shutil.rmtree, os.environ["STRATA_CACHE_DIR"], ignore_errors=True)
-for name, usual in (("DEVICE", "emu:gfx1100"), ("TARGET", "auto"), ("CHECK", "off"), ("TOOLS", ""), ("SCHEDULE", "heuristic"), ("SCHEDULE_SEED", "0"), ("VERIFY", "1")):
+for name, usual in (
+    ("DEVICE", "emu:gfx1100"),
+    ("TARGET", "auto"),
+    ("CHECK", "off"),
+    ("TOOLS", ""),
+    ("SCHEDULE", "heuristic"),
+    ("SCHEDULE_SEED", "0"),
+    ("VERIFY", "1"),
+):
     os.environ[f"STRATA_{name}"] = os.environ.get(f"TESTED_{name}", usual)
 
 settings.register_profile("strata", deadline=None, derandomize=True, max_examples=40)
@@ -32,7 +40,9 @@ settings.load_profile("strata")
 def asks_for_amd(item):
     """Whether one of a test's parameters is an instruction set or a compiler that is AMD's alone."""
     given = item.callspec.params.values() if hasattr(item, "callspec") else ()
-    return any(isinstance(value, str) and (value == "asm" or value.removeprefix("emu:").startswith("gfx")) for value in given)
+    return any(
+        isinstance(value, str) and (value == "asm" or value.removeprefix("emu:").startswith("gfx")) for value in given
+    )
 
 
 def pytest_collection_modifyitems(items):
@@ -42,7 +52,12 @@ def pytest_collection_modifyitems(items):
 
     nvidia = of_nvidia()
     without = {"usual_schedules": os.environ["STRATA_SCHEDULE"] != "heuristic", "emulated": not EMULATED, "amd": nvidia}
-    items[:] = [item for item in items if not any(item.get_closest_marker(name) for name, out in without.items() if out) and not (nvidia and asks_for_amd(item))]
+    items[:] = [
+        item
+        for item in items
+        if not any(item.get_closest_marker(name) for name, out in without.items() if out)
+        and not (nvidia and asks_for_amd(item))
+    ]
 
 
 @pytest.fixture(autouse=True)

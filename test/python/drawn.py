@@ -4,14 +4,25 @@ their results are compared."""
 import math
 
 import numpy as np
-from hypothesis import strategies as st
-
 import strata
+from hypothesis import strategies as st
 from strata import Tensor
 
-TYPES = {"b": ["bool"], "i": ["int8", "int16", "int32", "int64"], "u": ["uint8", "uint16", "uint32", "uint64"], "f": ["float16", "float32", "float64"], "c": ["complex64", "complex128"]}
+TYPES = {
+    "b": ["bool"],
+    "i": ["int8", "int16", "int32", "int64"],
+    "u": ["uint8", "uint16", "uint32", "uint64"],
+    "f": ["float16", "float32", "float64"],
+    "c": ["complex64", "complex128"],
+}
 TOLERANCE = {"float16": 6e-3, "float32": 3e-5, "float64": 1e-10, "complex64": 6e-5, "complex128": 1e-10}
-WIDER = {"float16": "float64", "float32": "float64", "float64": "longdouble", "complex64": "complex128", "complex128": "clongdouble"}
+WIDER = {
+    "float16": "float64",
+    "float32": "float64",
+    "float64": "longdouble",
+    "complex64": "complex128",
+    "complex128": "clongdouble",
+}
 ALL, REAL, NUMBERS = "biufc", "biuf", "iuf"
 
 
@@ -52,14 +63,24 @@ class Draw:
 
     def shape(self, least=0, most=3, empty=True):
         self.asked |= {"empty"} if empty else set()
-        return tuple(self(st.lists(st.integers(0 if empty and self.among(*[False] * 5, True) else 1, 4), min_size=least, max_size=most)))
+        return tuple(
+            self(
+                st.lists(
+                    st.integers(0 if empty and self.among(*[False] * 5, True) else 1, 4), min_size=least, max_size=most
+                )
+            )
+        )
 
     def values(self, dtype, shape, low, high):
         kind = np.dtype(dtype).kind
         if kind == "b":
             return self.rng.integers(0, 2, shape).astype(bool)
         if kind in "iu":
-            return self.rng.integers(max(math.ceil(low), 0) if kind == "u" else math.ceil(low), max(math.floor(high), math.ceil(low)) + 1, shape).astype(dtype)
+            return self.rng.integers(
+                max(math.ceil(low), 0) if kind == "u" else math.ceil(low),
+                max(math.floor(high), math.ceil(low)) + 1,
+                shape,
+            ).astype(dtype)
         quarters = lambda: low + (high - low) * self.rng.integers(0, 33, shape) / 32  # noqa: E731
         return (quarters() + 1j * quarters() if kind == "c" else quarters()).astype(dtype)
 
@@ -73,7 +94,16 @@ class Draw:
             "plain": lambda v: v, "transposed": lambda v: v.T, "strided": lambda v: v[..., 1::2], "reversed": lambda v: v[::-1], "cut": lambda v: v[1:-2],
             "repeated": lambda v: np.broadcast_to(v, shape) if isinstance(v, np.ndarray) else v.expand(shape),
         }[how]  # fmt: skip
-        below = {"transposed": shape[::-1], "strided": (*shape[:-1], 2 * shape[-1] + 1), "cut": (shape[0] + 3, *shape[1:]), "repeated": (1, *shape[1:])}.get(how, shape) if shape else shape
+        below = (
+            {
+                "transposed": shape[::-1],
+                "strided": (*shape[:-1], 2 * shape[-1] + 1),
+                "cut": (shape[0] + 3, *shape[1:]),
+                "repeated": (1, *shape[1:]),
+            }.get(how, shape)
+            if shape
+            else shape
+        )
         base = self.values(dtype, below, low, high)
         t = Tensor(base)
         t = t.realize() if self.among(True, False) else t

@@ -7,7 +7,6 @@ nearest entry, a tie to the even code.
 from functools import cache
 
 import numpy as np
-
 from strata import Tensor, dtypes
 
 BOOL = ["boolean"]
@@ -140,8 +139,13 @@ def special_values(name, rng, count=40):
         info = np.iinfo(name)
         edge = [0, 1, 2, 3, 5, 7, 31, 100, info.max, info.max - 1, info.min, info.min + 1, info.max // 2, info.max // 3]
         edge += [-1, -2, -3, -7, -100] if info.min else []
-        return np.concatenate([np.array(edge, name), rng.integers(info.min, info.max, count, dtype=name, endpoint=True),
-                               rng.integers(0, 50, 10).astype(name)])
+        return np.concatenate(
+            [
+                np.array(edge, name),
+                rng.integers(info.min, info.max, count, dtype=name, endpoint=True),
+                rng.integers(0, 50, 10).astype(name),
+            ]
+        )
     if name in LISTED:
         codes = np.arange(len(values_of(name)), dtype=np.int64)
         if len(codes) > 256:
@@ -150,8 +154,31 @@ def special_values(name, rng, count=40):
         values = values_of(name)[codes]
         return np.concatenate([values, rounded(name, rng.standard_normal(count) * 2)])
     info = np.finfo(name)
-    edge = [0.0, 1.0, 0.5, 1.5, 2.5, 3.5, 0.1, 3.7, 100.0, info.max, info.tiny, info.smallest_subnormal, 3 * info.smallest_subnormal,
-            info.tiny / 2, 1 + info.eps, 1 - info.eps / 2, np.inf, 10.0, 20.0, 1e-3, np.pi / 2, 7.0, 8.0]
+    edge = [
+        0.0,
+        1.0,
+        0.5,
+        1.5,
+        2.5,
+        3.5,
+        0.1,
+        3.7,
+        100.0,
+        info.max,
+        info.tiny,
+        info.smallest_subnormal,
+        3 * info.smallest_subnormal,
+        info.tiny / 2,
+        1 + info.eps,
+        1 - info.eps / 2,
+        np.inf,
+        10.0,
+        20.0,
+        1e-3,
+        np.pi / 2,
+        7.0,
+        8.0,
+    ]
     edge = np.array(edge, name)
     spread = rng.standard_normal(count) * 2.0 ** rng.uniform(-10, 6, count)
     return np.concatenate([edge, -edge, [np.nan], spread, rng.standard_normal(count)]).astype(name)

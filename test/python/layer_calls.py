@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import random_values as st
-
 import strata
 from strata import Tensor, nn, optim
 
@@ -27,16 +26,93 @@ def made(shape, dtype):
 TENSORS = {(shape, dtype): made(shape, dtype) for shape in SHAPES for dtype in ("float32", "int32")}
 tensors = st.sampled_from([t for (_, dtype), t in TENSORS.items() if dtype == "float32"])
 integers = st.sampled_from([t for (_, dtype), t in TENSORS.items() if dtype == "int32"])
-odd = st.one_of(st.none(), st.sampled_from(["", "x", "é", "mean", b"x", 1j, float("nan"), float("inf"), -1, 0, 2**40, 2**70, -(2**70), 1.5, True, (), [], {}, {"a": 1}, [None], ("a",), np.float32(2), np.array([1.0]), abs, Tensor, len]), st.builds(Opaque))
+odd = st.one_of(
+    st.none(),
+    st.sampled_from(
+        [
+            "",
+            "x",
+            "é",
+            "mean",
+            b"x",
+            1j,
+            float("nan"),
+            float("inf"),
+            -1,
+            0,
+            2**40,
+            2**70,
+            -(2**70),
+            1.5,
+            True,
+            (),
+            [],
+            {},
+            {"a": 1},
+            [None],
+            ("a",),
+            np.float32(2),
+            np.array([1.0]),
+            abs,
+            Tensor,
+            len,
+        ]
+    ),
+    st.builds(Opaque),
+)
 sizes = st.sampled_from([0, 1, 1, 2, 2, 3, 4])
 windows = st.one_of(sizes, st.lists(sizes, max_size=3).map(tuple))
 numbers = st.sampled_from([0.0, 0.5, 1.0, 2.0, -1.0, 1e-5, 0.9, 1, 3])
 axes = st.integers(-3, 3)
-functions = st.sampled_from([lambda x: x, lambda *a: a[0], lambda x: (x * x).sum(), lambda x: 5, lambda x: (x * 1, lambda g: g), lambda x: (x, 5), Tensor.sum, nn.ReLU(), nn.Linear(2, 2), functools.partial(lambda k, x: x * k, 2.0)])
-parameters = st.one_of(st.lists(tensors.map(lambda t: t.clone().requires_grad_()), max_size=2), tensors, st.sampled_from([nn.Linear(2, 2).parameters()]))
-states = st.one_of(st.sampled_from([nn.Linear(2, 2).state_dict(), {"weight": TENSORS[(2, 2), "float32"]}, {"steps": 3}, {}]))
-files = st.sampled_from([FOLDER / "a.safetensors", FOLDER / "b.npz", FOLDER / "c.npy", FOLDER / "none" / "x.npz", FOLDER, "", "x\0.npz", FOLDER / "d.pt", FOLDER / ("n" * 300 + ".npz")])
-named = st.one_of(st.sampled_from([{}, {"a": TENSORS[(2,), "float32"]}, {"": TENSORS[(), "int32"]}, {"a\0": TENSORS[(2,), "float32"]}, {"\ud800": TENSORS[(2,), "float32"]}, {1: TENSORS[(2,), "float32"]}, {"a": 5}]), odd)
+functions = st.sampled_from(
+    [
+        lambda x: x,
+        lambda *a: a[0],
+        lambda x: (x * x).sum(),
+        lambda x: 5,
+        lambda x: (x * 1, lambda g: g),
+        lambda x: (x, 5),
+        Tensor.sum,
+        nn.ReLU(),
+        nn.Linear(2, 2),
+        functools.partial(lambda k, x: x * k, 2.0),
+    ]
+)
+parameters = st.one_of(
+    st.lists(tensors.map(lambda t: t.clone().requires_grad_()), max_size=2),
+    tensors,
+    st.sampled_from([nn.Linear(2, 2).parameters()]),
+)
+states = st.one_of(
+    st.sampled_from([nn.Linear(2, 2).state_dict(), {"weight": TENSORS[(2, 2), "float32"]}, {"steps": 3}, {}])
+)
+files = st.sampled_from(
+    [
+        FOLDER / "a.safetensors",
+        FOLDER / "b.npz",
+        FOLDER / "c.npy",
+        FOLDER / "none" / "x.npz",
+        FOLDER,
+        "",
+        "x\0.npz",
+        FOLDER / "d.pt",
+        FOLDER / ("n" * 300 + ".npz"),
+    ]
+)
+named = st.one_of(
+    st.sampled_from(
+        [
+            {},
+            {"a": TENSORS[(2,), "float32"]},
+            {"": TENSORS[(), "int32"]},
+            {"a\0": TENSORS[(2,), "float32"]},
+            {"\ud800": TENSORS[(2,), "float32"]},
+            {1: TENSORS[(2,), "float32"]},
+            {"a": 5},
+        ]
+    ),
+    odd,
+)
 BY_NAME = [
     ("target targets ids weight_ids indices labels", st.one_of(tensors, integers, integers)),
     ("features_in features_out channels_in channels_out entries width width_in heads kv_heads groups channels num_classes classes blank", sizes),
@@ -64,7 +140,11 @@ class Called:
     def __init__(self, label, function, calls, then=None, allowed=DEEP):
         self.label, self.calls, self._then, self.target, self.allowed = label, calls, then, function, allowed
         parameters = inspect.signature(function).parameters.values()
-        self._fixed = [(p.name, strategy_of(p.name), p.default is p.empty) for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD and p.name != "self"]
+        self._fixed = [
+            (p.name, strategy_of(p.name), p.default is p.empty)
+            for p in parameters
+            if p.kind is p.POSITIONAL_OR_KEYWORD and p.name != "self"
+        ]
         more = [p.name for p in parameters if p.kind is p.VAR_POSITIONAL]
         self._more = st.lists(strategy_of(more[0]), max_size=3) if more else None
 
@@ -73,7 +153,11 @@ class Called:
         return self._then(made, *then) if self._then else made
 
     def arguments(self, r):
-        named = {name: values.draw(r) for name, values, required in self._fixed if (required and r.random() < 0.97) or r.random() < 1 / 3}
+        named = {
+            name: values.draw(r)
+            for name, values, required in self._fixed
+            if (required and r.random() < 0.97) or r.random() < 1 / 3
+        }
         given = self._more.draw(r) if self._more else []
         if self._fixed and r.random() < 1 / 40:
             named["unknown"] = 1
@@ -113,9 +197,23 @@ def targets():
             yield Called(f"optim.{name}", f, 6)
         elif isinstance(f, type) and issubclass(f, optim.Optimizer) and f is not optim.Optimizer:
             yield Called(f"optim.{name}", f, 5, stepped)
-    yield Called("optim.LossScaler", optim.LossScaler, 8, lambda scaler, x, *more: (scaler(x), scaler.load_state_dict(x)))
-    for f in (strata.grad, strata.value_and_grad, strata.checkpoint, strata.custom_gradient, lambda f=None, symbolic=False: strata.jit(f, symbolic=symbolic)):
-        yield Called(f"strata.{f.__name__.replace('<lambda>', 'jit')}", f, 8, lambda made, *given: made(TENSORS[(2,), "float32"]), OF_A_FUNCTION)
+    yield Called(
+        "optim.LossScaler", optim.LossScaler, 8, lambda scaler, x, *more: (scaler(x), scaler.load_state_dict(x))
+    )
+    for f in (
+        strata.grad,
+        strata.value_and_grad,
+        strata.checkpoint,
+        strata.custom_gradient,
+        lambda f=None, symbolic=False: strata.jit(f, symbolic=symbolic),
+    ):
+        yield Called(
+            f"strata.{f.__name__.replace('<lambda>', 'jit')}",
+            f,
+            8,
+            lambda made, *given: made(TENSORS[(2,), "float32"]),
+            OF_A_FUNCTION,
+        )
     for f in (strata.vjp, strata.jvp):
         yield Called(f"strata.{f.__name__}", f, 8, allowed=OF_A_FUNCTION)
     for f in (strata.save, strata.load, strata.no_grad, strata.interpolate, strata.pad, strata.from_dlpack):

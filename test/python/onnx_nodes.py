@@ -1,7 +1,7 @@
 """The node tests of the package onnx, computed by Strata: right, wrong, or refused in words. Run as a script it prints them.
 
-    .venv/bin/python test/python/onnx_nodes.py                  counts by operator, and whatever is not right
-    .venv/bin/python test/python/onnx_nodes.py resize           of tests whose names have it, with the words of what is refused
+.venv/bin/python test/python/onnx_nodes.py                  counts by operator, and whatever is not right
+.venv/bin/python test/python/onnx_nodes.py resize           of tests whose names have it, with the words of what is refused
 """
 
 import collections
@@ -12,11 +12,17 @@ import warnings
 from typing import NamedTuple
 
 import numpy as np
+import strata
 from onnx import TensorProto, numpy_helper
 
-import strata
-
-STORED = {"int4": "int8", "uint4": "uint8", "int2": "int8", "uint2": "uint8", "float4_e2m1fn": "float16", "float8_e8m0fnu": "uint8"}  # types that tensors have no own form of, and what holds their values
+STORED = {
+    "int4": "int8",
+    "uint4": "uint8",
+    "int2": "int8",
+    "uint2": "uint8",
+    "float4_e2m1fn": "float16",
+    "float8_e8m0fnu": "uint8",
+}  # types that tensors have no own form of, and what holds their values
 
 DRAWN = {"Bernoulli"}  # random numbers: shapes and types are compared
 
@@ -81,7 +87,12 @@ def compared(got, wanted, rtol, atol):
         name = wanted.dtype.name
         assert got.dtype.name == STORED.get(name, name), f"type {got.dtype}, wanted is {wanted.dtype}"
         wanted = wanted.view(np.uint8) if name == "float8_e8m0fnu" else wanted
-        if wanted.dtype.kind not in "iubf" or got.dtype.kind not in "iubf" or name in STORED or name in strata.onnx.values.OTHER_NAMES:
+        if (
+            wanted.dtype.kind not in "iubf"
+            or got.dtype.kind not in "iubf"
+            or name in STORED
+            or name in strata.onnx.values.OTHER_NAMES
+        ):
             rtol = max(rtol, 2**-6) if name == "bfloat16" else rtol
             got, wanted = got.astype(np.float32), wanted.astype(np.float32)
         np.testing.assert_allclose(got, wanted, rtol=rtol, atol=atol)
@@ -93,7 +104,9 @@ def nearer(test, inputs, got, wanted):
         return False
     from onnx.reference import ReferenceEvaluator
 
-    doubled = {i.name: x.astype(np.float64) if x.dtype.kind == "f" else x for i, x in zip(test.model.graph.input, inputs)}
+    doubled = {
+        i.name: x.astype(np.float64) if x.dtype.kind == "f" else x for i, x in zip(test.model.graph.input, inputs)
+    }
     exact = ReferenceEvaluator(test.model).run(None, doubled)
     off = lambda results: [np.abs(np.asarray(x, np.float64) - e).max() for x, e in zip(results, exact)]  # noqa: E731
     return all(mine <= theirs for mine, theirs in zip(off(got), off(wanted)))
@@ -133,5 +146,5 @@ if __name__ == "__main__":
     found = verdicts(lambda operator, name: part in name)
     for row in found:
         if row.of == "wrong" or row.of == "refused":
-            print(row.of, row.operator, row.name, " ".join(row.words.split())[:300 if row.of == "refused" else 500])
+            print(row.of, row.operator, row.name, " ".join(row.words.split())[: 300 if row.of == "refused" else 500])
     print(collections.Counter(row.of for row in found))

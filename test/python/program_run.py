@@ -5,9 +5,8 @@ import threading
 import traceback
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 import formats
+import numpy as np
 import strata
 from program_text import NUMBERS
 from tested import EMULATED, QUICK_TARGET
@@ -54,7 +53,9 @@ def settings_of(way, program):
 
 
 def tensors(program, arrays):
-    return [formats.tensor("boolean" if x.dtype == "bool" else x.dtype, arrays[name]) for name, x in program.inputs.items()]
+    return [
+        formats.tensor("boolean" if x.dtype == "bool" else x.dtype, arrays[name]) for name, x in program.inputs.items()
+    ]
 
 
 def wrong(got, want):
@@ -65,7 +66,9 @@ def wrong(got, want):
         a = np.asarray(formats.array(t), x.v.dtype)
         off = ~(abs(a - x.v) <= x.e) if x.is_float else a != x.v
         if off.any():
-            worst = np.unravel_index(np.argmax(np.nan_to_num(abs(a.astype(float) - x.v) / (x.e + 1e-300), nan=np.inf)), x.shape)
+            worst = np.unravel_index(
+                np.argmax(np.nan_to_num(abs(a.astype(float) - x.v) / (x.e + 1e-300), nan=np.inf)), x.shape
+            )
             return f"result {i}: {off.sum()} of {x.size} elements differ, as at {tuple(map(int, worst))}: {a[worst]}, not {x.v[worst]} within {x.e[worst]:.2g}"
     return None
 
@@ -175,4 +178,10 @@ def check(program, way, references=None):
 def taken(seed):
     """The ways for a program: the usual one and some others, each as often as its row says."""
     often = np.array([way.often for way in WAYS])
-    return [WAYS[0], *(WAYS[i] for i in np.random.default_rng([7, seed]).choice(len(WAYS), TAKEN, replace=False, p=often / often.sum()))]
+    return [
+        WAYS[0],
+        *(
+            WAYS[i]
+            for i in np.random.default_rng([7, seed]).choice(len(WAYS), TAKEN, replace=False, p=often / often.sum())
+        ),
+    ]

@@ -3,12 +3,11 @@
 import re
 from dataclasses import replace
 
-import numpy as np
-
 import bounded
+import numpy as np
 from bounded_functions import REFERENCE
 from program_run import WAYS, References, check, settings_of
-from program_text import NAME, Input, made
+from program_text import Input, made
 
 TRIES = 400
 
@@ -45,7 +44,9 @@ def smaller(program):
         yield replace(program, results=tuple(x for x in program.results if x != r))
     if program.by:
         yield replace(program, by=())
-        yield from (replace(program, by=tuple(x for x in program.by if x != b)) for b in program.by if len(program.by) > 1)
+        yield from (
+            replace(program, by=tuple(x for x in program.by if x != b)) for b in program.by if len(program.by) > 1
+        )
     shapes = values(program)
     for i in reversed(range(len(program.lines))):
         name = made(program.lines[i])
@@ -54,7 +55,11 @@ def smaller(program):
             continue
         before = [*program.inputs, *filter(None, map(made, program.lines[:i]))]
         yield from (without(program, i, other) for other in before if shapes[other] == shapes[name])
-        yield from (replace(program, results=(other,)) for other in before if other in shapes and program.results == (name,) and other.startswith("v"))
+        yield from (
+            replace(program, results=(other,))
+            for other in before
+            if other in shapes and program.results == (name,) and other.startswith("v")
+        )
         new, (shape, dtype) = f"x{1 + max(int(n[1:]) for n in program.inputs)}", shapes[name]
         sizes = {**program.sizes, **{f"{new}_{k}": n for k, n in enumerate(shape)}}
         inputs = {**program.inputs, new: Input(tuple(f"{new}_{k}" for k in range(len(shape))), dtype)}
@@ -76,7 +81,10 @@ def narrower(program):
             yield replace(program, inputs={**program.inputs, name: replace(x, scale=1.0)})
     floats = {x.dtype for x in program.inputs.values()} & set(bounded.FLOATS) - {"float32"}
     if floats:
-        yield replace(program, inputs={n: replace(x, dtype="float32") if x.dtype in floats else x for n, x in program.inputs.items()})
+        yield replace(
+            program,
+            inputs={n: replace(x, dtype="float32") if x.dtype in floats else x for n, x in program.inputs.items()},
+        )
     if program.number != 2.0:
         yield replace(program, number=2.0)
 

@@ -4,9 +4,8 @@ tensors and on bounded.Bounded; it is also what a failure prints."""
 import re
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 import bounded
+import numpy as np
 from bounded_functions import REFERENCE
 
 NAME = re.compile(r"\b[xv]\d+\b")
@@ -36,15 +35,23 @@ class Program:
     def text(self, eager=False):
         """def program(inputs, k). eager: each value is computed before the next line."""
         names = list(self.inputs)
-        lines = [line for text in self.lines for line in (text, *([f"{made(text)}.realize()"] if eager and made(text) else []))]
+        lines = [
+            line
+            for text in self.lines
+            for line in (text, *([f"{made(text)}.realize()"] if eager and made(text) else []))
+        ]
         if not self.by:
             body = [*lines, f"return {', '.join(self.results)},"]
         else:
             wide = "float64" if any(x.dtype == "float64" for x in self.inputs.values()) else "float32"
             total = " + ".join(f'{r}.cast("{wide}").mean()' for r in self.results)
             places = tuple(names.index(n) for n in self.by)
-            body = [f"def loss({', '.join(names)}):", *("    " + line for line in [*self.lines, f"return {total}"]),
-                    f"value, slopes = strata.value_and_grad(loss, {places})({', '.join(names)})", "return value, *slopes"]
+            body = [
+                f"def loss({', '.join(names)}):",
+                *("    " + line for line in [*self.lines, f"return {total}"]),
+                f"value, slopes = strata.value_and_grad(loss, {places})({', '.join(names)})",
+                "return value, *slopes",
+            ]
         return f"def program({', '.join([*names, 'k'])}):\n" + "\n".join("    " + line for line in body) + "\n"
 
     def function(self, strata, eager=False):
@@ -57,7 +64,10 @@ class Program:
 
     def arrays(self, turn=0):
         """Values of the inputs, other ones each turn, which their types hold."""
-        return {name: drawn(x.dtype, self.shape(name), x.scale, [self.seed, turn, int(name[1:])]) for name, x in self.inputs.items()}
+        return {
+            name: drawn(x.dtype, self.shape(name), x.scale, [self.seed, turn, int(name[1:])])
+            for name, x in self.inputs.items()
+        }
 
     def reference(self, arrays, number=None):
         """The results with their bounds; None where rounding decides."""
@@ -78,7 +88,12 @@ class Program:
                 kept.append(line)
                 wanted |= set(NAME.findall(line))
         inputs = {name: x for name, x in self.inputs.items() if name in wanted}
-        return replace(self, lines=tuple(reversed(kept)), inputs=inputs, sizes={n: s for n, s in self.sizes.items() if any(n in x.shape for x in inputs.values())})
+        return replace(
+            self,
+            lines=tuple(reversed(kept)),
+            inputs=inputs,
+            sizes={n: s for n, s in self.sizes.items() if any(n in x.shape for x in inputs.values())},
+        )
 
 
 def made(line):
@@ -107,4 +122,9 @@ def fit(x):
     if x.dtype not in bounded.UNIT or not x.size:
         return True
     top = abs(x.v).max()
-    return bool(np.isfinite(x.v).all() and np.isfinite(x.e).all() and top < MOST[x.dtype] and x.e.max() <= LOOSE[x.dtype] * max(top, 1e-3))
+    return bool(
+        np.isfinite(x.v).all()
+        and np.isfinite(x.e).all()
+        and top < MOST[x.dtype]
+        and x.e.max() <= LOOSE[x.dtype] * max(top, 1e-3)
+    )

@@ -3,8 +3,6 @@
 import operator
 
 import numpy as np
-from hypothesis import strategies as st
-
 from drawn import ALL, NUMBERS, REAL, both, floats, wide
 from rows_of_places import expanded, movement, of_size, order_of, pieces, two_axes
 from strata import Tensor
@@ -89,7 +87,15 @@ def repeats(d):
     return both(lambda: t.repeat_interleave(n, axis), lambda: np.repeat(x, n, axis))
 
 
-TO = {"bool": "bool", "short": "int16", "int": "int32", "long": "int64", "half": "float16", "float": "float32", "double": "float64"}
+TO = {
+    "bool": "bool",
+    "short": "int16",
+    "int": "int32",
+    "long": "int64",
+    "half": "float16",
+    "float": "float32",
+    "double": "float64",
+}
 SHIFT = {"low": 0, "second": 0}
 METHODS = {
     "T": of(ALL, lambda t: t.T, lambda x: x.T), "mT": of(ALL, lambda t: t.mT, lambda x: x.mT, least=2), "ravel": of(ALL, lambda t: t.ravel(), np.ravel), "clone": of(ALL, lambda t: t.clone(), np.copy), "detach": of(ALL, lambda t: t.detach(), np.copy),

@@ -1,10 +1,9 @@
 """Rows of test_properties.py: functions that move elements, pick them by indices, or make tensors of numbers."""
 
 import numpy as np
-from hypothesis import strategies as st
-
 import strata
-from drawn import ALL, NUMBERS, REAL, TYPES, Refused, both, wide
+from drawn import ALL, REAL, TYPES, Refused, both, wide
+from hypothesis import strategies as st
 from strata import Tensor
 
 
@@ -132,7 +131,11 @@ def gathered(name):
         x, t = d.array(ALL, least=1)
         axis = d.axis(x, none=False)
         at = indices_along(d, x, axis, beside(d, x, axis))
-        got = (lambda: strata.gather(t, axis, Tensor(at))) if name == "gather" else (lambda: strata.take_along_axis(t, Tensor(at), axis=axis))
+        got = (
+            (lambda: strata.gather(t, axis, Tensor(at)))
+            if name == "gather"
+            else (lambda: strata.take_along_axis(t, Tensor(at), axis=axis))
+        )
         return both(got, lambda: np.take_along_axis(x, at, axis))
 
     return row
@@ -149,7 +152,10 @@ def scattered(add):
             to = list(place)
             to[axis] = at[place]
             want[tuple(to)] = want[tuple(to)] + values[place] if add else values[place]
-        return both(lambda: getattr(strata, "scatter_add" if add else "scatter")(t, axis, Tensor(at), Tensor(values)), lambda: want)
+        return both(
+            lambda: getattr(strata, "scatter_add" if add else "scatter")(t, axis, Tensor(at), Tensor(values)),
+            lambda: want,
+        )
 
     return row
 
@@ -228,13 +234,19 @@ def cast(name):
 def counted(d):
     x, t = d.array("iu", shape=d.shape(1, 1), low=0, high=6)
     weights, least = d.among(None, d.values("float64", x.shape, -4, 4)), d.among(0, 9)
-    return both(lambda: strata.bincount(t, None if weights is None else Tensor(weights), least), lambda: np.bincount(x.astype(int), weights, least).astype(int if weights is None else float))
+    return both(
+        lambda: strata.bincount(t, None if weights is None else Tensor(weights), least),
+        lambda: np.bincount(x.astype(int), weights, least).astype(int if weights is None else float),
+    )
 
 
 def bins(d):
     x, t = d.array(REAL)
     n = d(st.integers(1, 6))
-    return both(lambda: strata.histogram(t, n, (-4.0, 4.0)), lambda: tuple(np.asarray(v) for v in np.histogram(x.astype(float), n, (-4.0, 4.0))))
+    return both(
+        lambda: strata.histogram(t, n, (-4.0, 4.0)),
+        lambda: tuple(np.asarray(v) for v in np.histogram(x.astype(float), n, (-4.0, 4.0))),
+    )
 
 
 def one_hot(d):
@@ -253,7 +265,10 @@ def filled(name, *value):
 
     def row(d):
         shape, dtype = d.shape(), d.type(ALL)
-        return both(lambda: getattr(strata, name)(shape, *value, dtype=dtype), lambda: getattr(np, name)(shape, *value, dtype=dtype))
+        return both(
+            lambda: getattr(strata, name)(shape, *value, dtype=dtype),
+            lambda: getattr(np, name)(shape, *value, dtype=dtype),
+        )
 
     return row
 
@@ -262,7 +277,9 @@ def like(name, *value):
     def row(d):
         x, t = d.array(ALL)
         dtype = d.among(None, d.type(ALL))
-        return both(lambda: getattr(strata, name)(t, *value, dtype=dtype), lambda: getattr(np, name)(x, *value, dtype=dtype))
+        return both(
+            lambda: getattr(strata, name)(t, *value, dtype=dtype), lambda: getattr(np, name)(x, *value, dtype=dtype)
+        )
 
     return row
 
@@ -283,17 +300,31 @@ def steps(d):
     start, stop, step = d(st.integers(low, 6)), d(st.integers(low, 6)), d.among(1, 2, 3, -1, -2)
     by = 4 if dtype[0] in "fc" else 1
     d.asked.add("empty")
-    return both(lambda: strata.arange(start / by if by > 1 else start, stop, step / by if by > 1 else step, dtype=dtype), lambda: np.arange(start / by, stop, step / by).astype(dtype))
+    return both(
+        lambda: strata.arange(start / by if by > 1 else start, stop, step / by if by > 1 else step, dtype=dtype),
+        lambda: np.arange(start / by, stop, step / by).astype(dtype),
+    )
 
 
 def spaced(d):
     dtype, n, end = d.type("fc"), d.size(6), d.among(True, False)
     start, stop = (d(st.integers(-4, 4)) + (1j * d(st.integers(-4, 4)) if dtype.startswith("c") else 0) for _ in "ab")
-    return both(lambda: strata.linspace(start, stop, n, dtype=dtype, endpoint=end), lambda: np.linspace(start, stop, n, end, dtype=dtype))
+    return both(
+        lambda: strata.linspace(start, stop, n, dtype=dtype, endpoint=end),
+        lambda: np.linspace(start, stop, n, end, dtype=dtype),
+    )
 
 
 def bits(d):
-    pairs = [("int8", "uint8"), ("int16", "float16"), ("uint16", "int16"), ("float32", "int32"), ("uint32", "float32"), ("int64", "float64"), ("float64", "uint64")]
+    pairs = [
+        ("int8", "uint8"),
+        ("int16", "float16"),
+        ("uint16", "int16"),
+        ("float32", "int32"),
+        ("uint32", "float32"),
+        ("int64", "float64"),
+        ("float64", "uint64"),
+    ]
     x, t = d.array("iuf")
     others = [b if a == x.dtype.name else a for a, b in pairs if x.dtype.name in (a, b)]
     if not others:

@@ -3,10 +3,9 @@
 import math
 
 import numpy as np
-from hypothesis import strategies as st
-
 import strata
 from drawn import ALL, REAL, both, floats, wide
+from hypothesis import strategies as st
 from rows_of_places import movement
 from strata import Tensor
 
@@ -62,8 +61,17 @@ def apart(x, y):
 def norms(name):
     def row(d):
         x, t = d.array("fc", least=1)
-        order, axis, keep = d.among(0, 1, 2, 3, math.inf, -math.inf), d.axis(x, none=name == "vector_norm"), d.among(True, False)
-        return both(lambda: getattr(strata.linalg, name)(t, axis=axis, ord=order, keepdims=keep), lambda: np.linalg.vector_norm(x.astype(complex if x.dtype.kind == "c" else float), axis=axis, ord=order, keepdims=keep))
+        order, axis, keep = (
+            d.among(0, 1, 2, 3, math.inf, -math.inf),
+            d.axis(x, none=name == "vector_norm"),
+            d.among(True, False),
+        )
+        return both(
+            lambda: getattr(strata.linalg, name)(t, axis=axis, ord=order, keepdims=keep),
+            lambda: np.linalg.vector_norm(
+                x.astype(complex if x.dtype.kind == "c" else float), axis=axis, ord=order, keepdims=keep
+            ),
+        )
 
     return row
 
@@ -72,7 +80,10 @@ def matrix_norms(d):
     x, t = d.array("fc", least=2)
     of_values = ("nuc", 2, -2) if x.dtype != np.float16 and x.size else ()  # the host has no singular values of halves
     order, keep = d.among("fro", 1, -1, math.inf, -math.inf, *of_values), d.among(True, False)
-    return both(lambda: strata.linalg.matrix_norm(t, ord=order, keepdims=keep), lambda: np.linalg.matrix_norm(x.astype(complex if x.dtype.kind == "c" else float), ord=order, keepdims=keep))
+    return both(
+        lambda: strata.linalg.matrix_norm(t, ord=order, keepdims=keep),
+        lambda: np.linalg.matrix_norm(x.astype(complex if x.dtype.kind == "c" else float), ord=order, keepdims=keep),
+    )
 
 
 PRODUCTS = {
@@ -93,7 +104,10 @@ def matrix(name, want=None, symmetric=False, second=None, got=None):
         x, t = (x + x.swapaxes(-1, -2).conj(), t + t.mT.conj()) if symmetric else (x, t)
         y, u = d.array(shape=(n, 2), dtype=dtype) if second else (None, None)
         operands, arrays = ((t, u), (x, y)) if second else ((t,), (x,))
-        return both(lambda: (got or getattr(strata.linalg, name))(*operands), lambda: (want or getattr(np.linalg, name))(*arrays))
+        return both(
+            lambda: (got or getattr(strata.linalg, name))(*operands),
+            lambda: (want or getattr(np.linalg, name))(*arrays),
+        )
 
     return row
 
@@ -142,12 +156,19 @@ def transform(name):
         x, t = d.array(REAL if name in REAL_INPUT else ALL, least=1)
         named = {"norm": d.among("backward", "ortho", "forward")}
         if name.endswith("n"):
-            axes = d.among(None, *[(i,) for i in range(-x.ndim, x.ndim)], tuple(range(x.ndim)), tuple(reversed(range(x.ndim))))
+            axes = d.among(
+                None, *[(i,) for i in range(-x.ndim, x.ndim)], tuple(range(x.ndim)), tuple(reversed(range(x.ndim)))
+            )
             d.asked.add("axis")
-            named |= {"axes": axes} | ({"s": tuple(d.among(1, 3, 6) for _ in axes)} if axes and d.among(True, False) else {})
+            named |= {"axes": axes} | (
+                {"s": tuple(d.among(1, 3, 6) for _ in axes)} if axes and d.among(True, False) else {}
+            )
         else:
             named |= {"axis": d.axis(x, none=False), "n": d.among(None, 1, 3, 6)}
-        return both(lambda: getattr(strata.fft, name)(t, **named), lambda: getattr(np.fft, name)(floats(x).astype(complex if x.dtype.kind == "c" else float), **named))
+        return both(
+            lambda: getattr(strata.fft, name)(t, **named),
+            lambda: getattr(np.fft, name)(floats(x).astype(complex if x.dtype.kind == "c" else float), **named),
+        )
 
     return row
 
@@ -164,7 +185,10 @@ def shifted(name):
 def frequencies(name):
     def row(d):
         n, dtype = d.size(9), d.type("f")
-        return both(lambda: getattr(strata.fft, name)(n, d=0.5, dtype=dtype), lambda: getattr(np.fft, name)(n, 0.5).astype(dtype))
+        return both(
+            lambda: getattr(strata.fft, name)(n, d=0.5, dtype=dtype),
+            lambda: getattr(np.fft, name)(n, 0.5).astype(dtype),
+        )
 
     return row
 

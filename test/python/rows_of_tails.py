@@ -1,15 +1,14 @@
 """How exact functions are over their whole range: rows of test_tails.py. Values and slopes by long double, without cancellation.
 
-    Tail(name, function, value, slope, low, high, of_value, of_slope)
-    low, high           the range, which the largest and smallest numbers of the type end
-    of_value, of_slope  most epsilons by which each may be off, relatively: a number, or a function of x
+Tail(name, function, value, slope, low, high, of_value, of_slope)
+low, high           the range, which the largest and smallest numbers of the type end
+of_value, of_slope  most epsilons by which each may be off, relatively: a number, or a function of x
 """
 
 import math
 from typing import Any, NamedTuple
 
 import numpy as np
-
 import strata
 from strata import Tensor, nn
 from strata.nn import losses
@@ -81,11 +80,21 @@ def of_logits(target):
     def loss(x):
         return losses.binary_cross_entropy_with_logits(x, x.full_like(target), "none")
 
-    return Tail(f"binary_cross_entropy_with_logits of {target}", loss, lambda x: target * softplus(-x) + (1 - target) * softplus(x), lambda x: (1 - target) * sigmoid(x) - target * sigmoid(-x))
+    return Tail(
+        f"binary_cross_entropy_with_logits of {target}",
+        loss,
+        lambda x: target * softplus(-x) + (1 - target) * softplus(x),
+        lambda x: (1 - target) * sigmoid(x) - target * sigmoid(-x),
+    )
 
 
 def of_signs(sign):
-    return Tail(f"soft_margin of {sign}", lambda x: losses.soft_margin(x, x.full_like(sign), "none"), lambda x: softplus(-sign * x), lambda x: -sign * sigmoid(-sign * x))
+    return Tail(
+        f"soft_margin of {sign}",
+        lambda x: losses.soft_margin(x, x.full_like(sign), "none"),
+        lambda x: softplus(-sign * x),
+        lambda x: -sign * sigmoid(-sign * x),
+    )
 
 
 def focal(x):
@@ -98,7 +107,11 @@ def slope_of_focal(x):
 
 
 def log_cosh(x):
-    return np.where(np.abs(x) < 1, np.log1p(2 * np.sinh(np.clip(x, -1, 1) / 2) ** 2), np.abs(x) + np.log1p(np.exp(-2 * np.abs(x))) - np.log(np.longdouble(2)))
+    return np.where(
+        np.abs(x) < 1,
+        np.log1p(2 * np.sinh(np.clip(x, -1, 1) / 2) ** 2),
+        np.abs(x) + np.log1p(np.exp(-2 * np.abs(x))) - np.log(np.longdouble(2)),
+    )
 
 
 def pair(x):

@@ -3,10 +3,9 @@
 import math
 
 import numpy as np
-from hypothesis import strategies as st
-
 import strata
 from drawn import ALL, NUMBERS, REAL, Refused, both, floats, wide
+from hypothesis import strategies as st
 from strata import Tensor
 
 
@@ -75,9 +74,14 @@ def nearest(d):
 def reduction(name, kinds, want=None, one_axis=False, to=wide, **more):
     def row(d):
         x, t = d.array(kinds)
-        named = {"axis": d.axis(x) if one_axis else d.axes(x), "keepdims": d.among(True, False)} | {key: d.among(*values) for key, values in more.items()}
+        named = {"axis": d.axis(x) if one_axis else d.axes(x), "keepdims": d.among(True, False)} | {
+            key: d.among(*values) for key, values in more.items()
+        }
         f = want or getattr(np, name)
-        return both(lambda: getattr(strata, name)(t, **named), lambda: f(to(x), **{"ddof" if k == "correction" else k: v for k, v in named.items()}))
+        return both(
+            lambda: getattr(strata, name)(t, **named),
+            lambda: f(to(x), **{"ddof" if k == "correction" else k: v for k, v in named.items()}),
+        )
 
     return row
 
@@ -92,9 +96,17 @@ def holes(name, kinds, to=wide, **more):
     def row(d):
         x, t = d.array(kinds)
         mask = (d.rng.random(x.shape) < 0.25) & (x.dtype.kind in "fc")
-        named = {"axis": d.axes(x), "keepdims": d.among(True, False)} | {key: d.among(*values) for key, values in more.items()}
+        named = {"axis": d.axes(x), "keepdims": d.among(True, False)} | {
+            key: d.among(*values) for key, values in more.items()
+        }
         got = strata.where(Tensor(mask), math.nan, t) if mask.any() else t
-        return both(lambda: getattr(strata, name)(got, **named), lambda: getattr(np, name)(np.where(mask, math.nan, to(x)) if mask.any() else to(x), **{"ddof" if k == "correction" else k: v for k, v in named.items()}))
+        return both(
+            lambda: getattr(strata, name)(got, **named),
+            lambda: getattr(np, name)(
+                np.where(mask, math.nan, to(x)) if mask.any() else to(x),
+                **{"ddof" if k == "correction" else k: v for k, v in named.items()},
+            ),
+        )
 
     return row
 
@@ -164,7 +176,12 @@ def unique(parts):
     def row(d):
         x, t = d.array(ALL)
         found = np.unique(x, True, True, True)
-        want = {"values": found[0], "indices": found[1], "inverse_indices": found[2].reshape(x.shape), "counts": found[3]}
+        want = {
+            "values": found[0],
+            "indices": found[1],
+            "inverse_indices": found[2].reshape(x.shape),
+            "counts": found[3],
+        }
         got = getattr(strata, f"unique_{parts[0]}")(t)
         return (tuple(got), tuple(want[part] for part in parts[1])) if parts[0] != "values" else (got, found[0])
 

@@ -75,7 +75,11 @@ def logsigmoid(x):
 
 
 def gelu(x, approximate="none"):
-    return x * sig(2 * math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)) if approximate == "tanh" else x * (1 + erf(x / math.sqrt(2))) / 2
+    return (
+        x * sig(2 * math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))
+        if approximate == "tanh"
+        else x * (1 + erf(x / math.sqrt(2))) / 2
+    )
 
 
 def glu(x, dim=-1):
@@ -138,9 +142,28 @@ def scaled_dot_product_attention(q, k, v, attn_mask=None, dropout_p=0.0, is_caus
     return softmax(s, -1) @ v
 
 
-def multi_head_attention_forward(query, key, value, width, heads, weight, bias, bias_k, bias_v, add_zero_attn, dropout_p, out_weight, out_bias, key_padding_mask=None, attn_mask=None):
+def multi_head_attention_forward(
+    query,
+    key,
+    value,
+    width,
+    heads,
+    weight,
+    bias,
+    bias_k,
+    bias_v,
+    add_zero_attn,
+    dropout_p,
+    out_weight,
+    out_bias,
+    key_padding_mask=None,
+    attn_mask=None,
+):
     q, k, v = (x @ w.T + b for x, w, b in zip((query, key, value), np.split(weight, 3), np.split(bias, 3)))
-    k, v = (np.concatenate([x, np.broadcast_to(b, (1, *x.shape[1:])), 0 * x[:1]]) if add_zero_attn else x for x, b in ((k, bias_k), (v, bias_v)))
+    k, v = (
+        np.concatenate([x, np.broadcast_to(b, (1, *x.shape[1:])), 0 * x[:1]]) if add_zero_attn else x
+        for x, b in ((k, bias_k), (v, bias_v))
+    )
     q, k, v = (x.reshape(len(x), x.shape[1], heads, -1).transpose(1, 2, 0, 3) for x in (q, k, v))
     hidden = np.zeros((len(query[0]), 1, len(query), k.shape[2]), bool)
     if attn_mask is not None:
@@ -165,7 +188,11 @@ def grouped_mm(a, b, offs=None):
     ends = [*zip([0, *offs], offs)]
     if a.ndim == b.ndim:
         return np.stack([a[:, i:j] @ b[i:j] for i, j in ends])
-    return np.concatenate([a[i:j] @ b[k] for k, (i, j) in enumerate(ends)]) if a.ndim == 2 else np.concatenate([a[k] @ b[:, i:j] for k, (i, j) in enumerate(ends)], 1)
+    return (
+        np.concatenate([a[i:j] @ b[k] for k, (i, j) in enumerate(ends)])
+        if a.ndim == 2
+        else np.concatenate([a[k] @ b[:, i:j] for k, (i, j) in enumerate(ends)], 1)
+    )
 
 
 def one_hot(x, num_classes=-1):
@@ -176,7 +203,9 @@ def embedding(ids, weight, padding_idx=None):
     return weight[ids]
 
 
-def embedding_bag(ids, weight, offsets=None, mode="mean", per_sample_weights=None, include_last_offset=False, padding_idx=None):
+def embedding_bag(
+    ids, weight, offsets=None, mode="mean", per_sample_weights=None, include_last_offset=False, padding_idx=None
+):
     if offsets is not None:
         ends = [*offsets[1:], len(ids)]
         bags = [ids[a:b] for a, b in zip(offsets, ends)][: len(offsets) - include_last_offset]
@@ -218,7 +247,11 @@ def red(x, reduction):
 
 
 def by_weight(loss, weight, reduction):
-    return (loss * weight).sum() / weight.sum() if reduction == "mean" and weight is not None else red(loss * (1 if weight is None else weight), reduction)
+    return (
+        (loss * weight).sum() / weight.sum()
+        if reduction == "mean" and weight is not None
+        else red(loss * (1 if weight is None else weight), reduction)
+    )
 
 
 def l1_loss(x, t, reduction="mean", weight=None):
@@ -254,7 +287,9 @@ def kl_div(x, t, reduction="mean", log_target=False):
 def poisson_nll_loss(x, t, log_input=True, full=False, eps=1e-8, reduction="mean"):
     loss = np.exp(x) - t * x if log_input else x - t * np.log(x + eps)
     above = np.maximum(t, 1)
-    return red(loss + full * np.where(t > 1, above * np.log(above) - above + np.log(2 * np.pi * above) / 2, 0), reduction)
+    return red(
+        loss + full * np.where(t > 1, above * np.log(above) - above + np.log(2 * np.pi * above) / 2, 0), reduction
+    )
 
 
 def gaussian_nll_loss(x, t, var, full=False, eps=1e-6, reduction="mean"):
@@ -309,8 +344,17 @@ def cross_entropy(x, t, weight=None, ignore_index=-100, reduction="mean", label_
         each = -(rows * spread * (1 if weight is None else weight)).sum(1)
         return each.mean() if reduction == "mean" else red(each.reshape(np.delete(x.shape, axis)), reduction)
     w = np.ones(n) if weight is None else weight
-    each = np.array([0.0 if k == ignore_index else -(1 - label_smoothing) * row[k] * w[k] - label_smoothing / n * (row * w).sum() for row, k in zip(rows, t.ravel())])
-    return each.sum() / sum(w[k] for k in t.ravel() if k != ignore_index) if reduction == "mean" else red(each.reshape(t.shape), reduction)
+    each = np.array(
+        [
+            0.0 if k == ignore_index else -(1 - label_smoothing) * row[k] * w[k] - label_smoothing / n * (row * w).sum()
+            for row, k in zip(rows, t.ravel())
+        ]
+    )
+    return (
+        each.sum() / sum(w[k] for k in t.ravel() if k != ignore_index)
+        if reduction == "mean"
+        else red(each.reshape(t.shape), reduction)
+    )
 
 
 def linear_cross_entropy(x, linear_weight, t, linear_bias=None, reduction="mean"):
@@ -334,7 +378,13 @@ def ctc_loss(logs, targets, steps, lengths, blank=0, reduction="mean", zero_infi
 
 def multi_margin_loss(x, t, p=1, margin=1.0, weight=None, reduction="mean"):
     rows = np.atleast_2d(x)
-    each = [sum((1 if weight is None else weight[k]) * max(0, margin - row[k] + v) ** p for j, v in enumerate(row) if j != k) / len(row) for row, k in zip(rows, t.ravel())]
+    each = [
+        sum(
+            (1 if weight is None else weight[k]) * max(0, margin - row[k] + v) ** p for j, v in enumerate(row) if j != k
+        )
+        / len(row)
+        for row, k in zip(rows, t.ravel())
+    ]
     return red(np.reshape(each, t.shape), reduction)
 
 

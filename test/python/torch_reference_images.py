@@ -16,9 +16,13 @@ def pairs(value, axes):
 def windows(sizes, kernel, stride, padding, dilation, ceil_mode):
     """A list of places along each axis, each a list of positions, also of those in the padding, and which windows reach how far."""
     out = []
-    for n, k, s, p, d in zip(sizes, *(pairs(v, len(sizes)) for v in (kernel, kernel if stride is None else stride, padding, dilation))):
+    for n, k, s, p, d in zip(
+        sizes, *(pairs(v, len(sizes)) for v in (kernel, kernel if stride is None else stride, padding, dilation))
+    ):
         starts = [*range(-p, n + 2 * p, s)]
-        fits = [a for a in starts if a + d * (k - 1) < n + p or (ceil_mode and a < n and a + d * (k - 1) < n + p + s - 1)]
+        fits = [
+            a for a in starts if a + d * (k - 1) < n + p or (ceil_mode and a < n and a + d * (k - 1) < n + p + s - 1)
+        ]
         out.append([[a + d * j for j in range(k)] for a in fits])
     return out
 
@@ -47,9 +51,21 @@ def with_places(found, return_indices):
     return (values, places) if return_indices else values
 
 
+def shares(sizes, output_size):
+    """What each of output_size equal windows along each axis covers."""
+    wanted = [n if to is None else to for n, to in zip(sizes, pairs(output_size, len(sizes)))]
+    return [
+        [[j for j in range(n) if math.floor(i * n / to) <= j < math.ceil((i + 1) * n / to)] for i in range(to)]
+        for n, to in zip(sizes, wanted)
+    ]
+
+
 def make_pools(axes):
     def max_pool(x, kernel, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
-        return with_places(pooled(x, axes, windows(x.shape[-axes:], kernel, stride, padding, dilation, ceil_mode), largest), return_indices)
+        return with_places(
+            pooled(x, axes, windows(x.shape[-axes:], kernel, stride, padding, dilation, ceil_mode), largest),
+            return_indices,
+        )
 
     def avg_pool(x, kernel, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None):
         around = pairs(padding, axes)
@@ -62,11 +78,9 @@ def make_pools(axes):
         return pooled(x, axes, windows(x.shape[-axes:], kernel, stride, padding, 1, ceil_mode), mean)
 
     def lp_pool(x, norm_type, kernel, stride=None, ceil_mode=False):
-        return (avg_pool(x**norm_type, kernel, stride, 0, ceil_mode) * math.prod(pairs(kernel, axes))) ** (1 / norm_type)
-
-    def shares(sizes, output_size):
-        wanted = [n if to is None else to for n, to in zip(sizes, pairs(output_size, axes))]
-        return [[[j for j in range(n) if j >= math.floor(i * n / to) and j < math.ceil((i + 1) * n / to)] for i in range(to)] for n, to in zip(sizes, wanted)]
+        return (avg_pool(x**norm_type, kernel, stride, 0, ceil_mode) * math.prod(pairs(kernel, axes))) ** (
+            1 / norm_type
+        )
 
     def adaptive_max_pool(x, output_size, return_indices=False):
         return with_places(pooled(x, axes, shares(x.shape[-axes:], output_size), largest), return_indices)
@@ -87,11 +101,17 @@ def make_pools(axes):
         for i in np.ndindex(*x.shape[:2]):
             u = _random_samples[i] if axes == 3 else _random_samples[i][::-1]
             apart = [(n - k) / (m - 1) for n, k, m in zip(sizes, ks, to)]
-            starts = [[n - k if j == m - 1 else int((j + v) * a) - int(v * a) for j in range(m)] for n, k, m, v, a in zip(sizes, ks, to, u, apart)]
+            starts = [
+                [n - k if j == m - 1 else int((j + v) * a) - int(v * a) for j in range(m)]
+                for n, k, m, v, a in zip(sizes, ks, to, u, apart)
+            ]
             out[i] = pooled(x[i], axes, [[[*range(s, s + k)] for s in along] for along, k in zip(starts, ks)], largest)
         return with_places(out, return_indices)
 
-    return {f"{f.__name__}{axes}d": f for f in (fractional_max_pool, max_pool, avg_pool, lp_pool, adaptive_max_pool, adaptive_avg_pool, max_unpool)}
+    return {
+        f"{f.__name__}{axes}d": f
+        for f in (fractional_max_pool, max_pool, avg_pool, lp_pool, adaptive_max_pool, adaptive_avg_pool, max_unpool)
+    }
 
 
 # Convolutions: each product by itself.
@@ -116,7 +136,10 @@ def make_convolutions(axes):
         if padding == "same":
             x = np.pad(x, [(0, 0)] * 2 + [(d_ * (n - 1) // 2, d_ * (n - 1) - d_ * (n - 1) // 2) for n, d_ in zip(k, d)])
         p = pairs(0 if isinstance(padding, str) else padding, axes)
-        places = [(n + 2 * p_ - d_ * (k_ - 1) - 1) // s + 1 for n, k_, p_, d_, s in zip(x.shape[2:], k, p, d, pairs(stride, axes))]
+        places = [
+            (n + 2 * p_ - d_ * (k_ - 1) - 1) // s + 1
+            for n, k_, p_, d_, s in zip(x.shape[2:], k, p, d, pairs(stride, axes))
+        ]
         out = np.zeros((len(x), len(w), *places)) + (0 if bias is None else bias.reshape(-1, *[1] * axes))
         for at, j, to in each_product(x.shape[2:], places, k, stride, p, dilation):
             for g in range(groups):
@@ -125,7 +148,12 @@ def make_convolutions(axes):
         return out
 
     def conv_transpose(x, w, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
-        sizes = [(n - 1) * s - 2 * p + d * (k - 1) + 1 + more for n, k, s, p, d, more in zip(x.shape[2:], w.shape[2:], *(pairs(v, axes) for v in (stride, padding, dilation, output_padding)))]
+        sizes = [
+            (n - 1) * s - 2 * p + d * (k - 1) + 1 + more
+            for n, k, s, p, d, more in zip(
+                x.shape[2:], w.shape[2:], *(pairs(v, axes) for v in (stride, padding, dilation, output_padding))
+            )
+        ]
         many = w.shape[1] * groups
         out = np.zeros((len(x), many, *sizes)) + (0 if bias is None else bias.reshape(-1, *[1] * axes))
         for at, j, to in each_product(sizes, x.shape[2:], w.shape[2:], stride, padding, dilation):
@@ -174,12 +202,21 @@ def matrix(n, to, scale, mode, align_corners, antialias):
     return out / out.sum(1, keepdims=True)
 
 
-def interpolate(x, size=None, scale_factor=None, mode="nearest", align_corners=False, recompute_scale_factor=False, antialias=False):
+def interpolate(
+    x, size=None, scale_factor=None, mode="nearest", align_corners=False, recompute_scale_factor=False, antialias=False
+):
     axes = x.ndim - 2
     for axis, given in enumerate(pairs(size if scale_factor is None else scale_factor, axes), 2):
         n = x.shape[axis]
         to = given if scale_factor is None else math.floor(n * given)
-        m = matrix(n, to, n / to if scale_factor is None or recompute_scale_factor else 1 / given, mode, align_corners, antialias)
+        m = matrix(
+            n,
+            to,
+            n / to if scale_factor is None or recompute_scale_factor else 1 / given,
+            mode,
+            align_corners,
+            antialias,
+        )
         x = np.moveaxis(np.moveaxis(x, axis, -1) @ m.T, -1, axis)
     return x
 
@@ -202,7 +239,12 @@ def upsample_bilinear(x, size=None, scale_factor=None):
 def pad(x, pad, mode="constant", value=0):
     wide = [(0, 0)] * (x.ndim - len(pad) // 2) + [*zip(pad[::2], pad[1::2])][::-1]
     more = {"constant_values": value} if mode == "constant" else {}
-    grown = np.pad(x, [tuple(max(n, 0) for n in pair) for pair in wide], {"constant": "constant", "reflect": "reflect", "replicate": "edge", "circular": "wrap"}[mode], **more)
+    grown = np.pad(
+        x,
+        [tuple(max(n, 0) for n in pair) for pair in wide],
+        {"constant": "constant", "reflect": "reflect", "replicate": "edge", "circular": "wrap"}[mode],
+        **more,
+    )
     return grown[tuple(slice(max(-a, 0), n - max(-b, 0)) for n, (a, b) in zip(grown.shape, wide))]
 
 
@@ -247,7 +289,10 @@ def fold(x, output_size, kernel, dilation=1, padding=0, stride=1):
 def affine_grid(theta, size, align_corners=False):
     out = np.zeros((size[0], *size[2:], len(size) - 2))
     for at in np.ndindex(*size[2:]):
-        place = [(2 * i / (n - 1) - 1 if n > 1 else 0.0) if align_corners else (2 * i + 1) / n - 1 for i, n in zip(at, size[2:])]
+        place = [
+            (2 * i / (n - 1) - 1 if n > 1 else 0.0) if align_corners else (2 * i + 1) / n - 1
+            for i, n in zip(at, size[2:])
+        ]
         out[(slice(None), *at)] = theta @ np.array([*place[::-1], 1.0])
     return out
 
@@ -264,15 +309,25 @@ def settled(place, n, padding_mode, align_corners):
 def grid_sample(x, grid, mode="bilinear", padding_mode="zeros", align_corners=False):
     out, sizes = np.zeros((*x.shape[:2], *grid.shape[1:-1])), x.shape[2:]
     for at in np.ndindex(*grid.shape[:-1]):
-        place = [(g + 1) / 2 * (n - 1) if align_corners else ((g + 1) * n - 1) / 2 for g, n in zip(grid[at][::-1], sizes)]
+        place = [
+            (g + 1) / 2 * (n - 1) if align_corners else ((g + 1) * n - 1) / 2 for g, n in zip(grid[at][::-1], sizes)
+        ]
         if mode != "bicubic":
             place = [settled(p, n, padding_mode, align_corners) for p, n in zip(place, sizes)]
-        kernel = {"bilinear": lambda d: max(0, 1 - abs(d)), "nearest": lambda d: 1.0, "bicubic": lambda d: cubic(d, -0.75)}[mode]
+        kernel = {
+            "bilinear": lambda d: max(0, 1 - abs(d)),
+            "nearest": lambda d: 1.0,
+            "bicubic": lambda d: cubic(d, -0.75),
+        }[mode]
         near = [[round(p)] if mode == "nearest" else range(math.floor(p) - 1, math.floor(p) + 3) for p in place]
         for taps in itertools.product(*near):
-            to = [int(settled(t, n, padding_mode, align_corners)) if mode == "bicubic" else t for t, n in zip(taps, sizes)]
+            to = [
+                int(settled(t, n, padding_mode, align_corners)) if mode == "bicubic" else t for t, n in zip(taps, sizes)
+            ]
             if all(0 <= t < n for t, n in zip(to, sizes)):
-                out[(at[0], slice(None), *at[1:])] += x[(at[0], slice(None), *to)] * math.prod(kernel(p - t) for p, t in zip(place, taps))
+                out[(at[0], slice(None), *at[1:])] += x[(at[0], slice(None), *to)] * math.prod(
+                    kernel(p - t) for p, t in zip(place, taps)
+                )
     return out
 
 
@@ -295,7 +350,11 @@ def batch_norm(x, mean, var, weight=None, bias=None, training=False, momentum=0.
 
 
 def instance_norm(x, mean=None, var=None, weight=None, bias=None, use_input_stats=True, momentum=0.1, eps=1e-5):
-    return scaled(standard(x, tuple(range(2, x.ndim)), eps), weight, bias) if use_input_stats else batch_norm(x, mean, var, weight, bias, eps=eps)
+    return (
+        scaled(standard(x, tuple(range(2, x.ndim)), eps), weight, bias)
+        if use_input_stats
+        else batch_norm(x, mean, var, weight, bias, eps=eps)
+    )
 
 
 def group_norm(x, groups, weight=None, bias=None, eps=1e-5):
@@ -303,13 +362,20 @@ def group_norm(x, groups, weight=None, bias=None, eps=1e-5):
 
 
 def layer_norm(x, shape, weight=None, bias=None, eps=1e-5):
-    return standard(x, tuple(range(-len(shape), 0)), eps) * (1 if weight is None else weight) + (0 if bias is None else bias)
+    return standard(x, tuple(range(-len(shape), 0)), eps) * (1 if weight is None else weight) + (
+        0 if bias is None else bias
+    )
 
 
 def rms_norm(x, shape, weight=None, eps=2.0**-23):
-    return x / np.sqrt((x * x).mean(tuple(range(-len(shape), 0)), keepdims=True) + eps) * (1 if weight is None else weight)
+    return (
+        x / np.sqrt((x * x).mean(tuple(range(-len(shape), 0)), keepdims=True) + eps) * (1 if weight is None else weight)
+    )
 
 
 def local_response_norm(x, size, alpha=1e-4, beta=0.75, k=1.0):
-    sums = sum(np.pad(x * x, [(0, 0), (size // 2, (size - 1) // 2)] + [(0, 0)] * (x.ndim - 2))[:, i : i + x.shape[1]] for i in range(size))
+    sums = sum(
+        np.pad(x * x, [(0, 0), (size // 2, (size - 1) // 2)] + [(0, 0)] * (x.ndim - 2))[:, i : i + x.shape[1]]
+        for i in range(size)
+    )
     return x / (k + alpha * sums / size) ** beta

@@ -37,9 +37,13 @@ GTESTS = {
     "test_codegen_render": "*Operations*",
     "test_asm_emu_memory": "Atomic.*:*Rows*",
 }
-PYTESTS = ["test/python/package/test_stubs.py", "test/python/tensor/test_elementwise.py", "test/python/runtime/test_config.py", "test/python/runtime/test_devices.py",
-           "test/python/tensor/test_movement.py"]
-
+PYTESTS = [
+    "test/python/package/test_stubs.py",
+    "test/python/tensor/test_elementwise.py",
+    "test/python/runtime/test_config.py",
+    "test/python/runtime/test_devices.py",
+    "test/python/tensor/test_movement.py",
+]
 
 
 def git(folder, *words, **options):
@@ -71,7 +75,9 @@ def base(tmp_path_factory):
 
 def apply(folder, name):
     result = git(folder, "apply", "--3way", "--index", str(patch(name)))
-    assert result.returncode == 0, f"{name}.patch no longer applies; the head of {__file__} says how to refresh it\n{result.stderr}"
+    assert result.returncode == 0, (
+        f"{name}.patch no longer applies; the head of {__file__} says how to refresh it\n{result.stderr}"
+    )
 
 
 @pytest.mark.parametrize("name", RECIPES)
@@ -120,7 +126,9 @@ def built(base):
 
 
 def run(command, **env):
-    result = subprocess.run(command, cwd=TREE, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env={**os.environ, **env})
+    result = subprocess.run(
+        command, cwd=TREE, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env={**os.environ, **env}
+    )
     assert result.returncode == 0, f"in {TREE}: {' '.join(map(str, command))}\n{result.stdout[-6000:]}"
 
 

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-
 import strata
 from strata import Tensor, emulator
 
@@ -59,9 +58,24 @@ CASES = {
     "product of floats": product(np.float32, 32, F32),
     "scan": (t.scan, {"x": F32, "o": F32}, {"B": 1024}, 1, [X], [], np.cumsum(X)),
     "sort": (t.sort, {"x": I32, "o": I32}, {"B": 512}, 1, [WHOLE[:512]], [], np.sort(WHOLE[:512])),
-    "histogram": (t.histogram, {"x": I32, "o": I32}, {"B": 1024, "N": 64}, 1, [WHOLE], [], np.bincount(WHOLE, minlength=64)),
-    "sums": (t.sums, {"x": F32, "o": F32}, {"M": 32, "N": 32}, 1, [X.reshape(32, 32)], [],
-             np.concatenate([X.reshape(32, 32).sum(0), X.reshape(32, 32).sum(1)])),
+    "histogram": (
+        t.histogram,
+        {"x": I32, "o": I32},
+        {"B": 1024, "N": 64},
+        1,
+        [WHOLE],
+        [],
+        np.bincount(WHOLE, minlength=64),
+    ),
+    "sums": (
+        t.sums,
+        {"x": F32, "o": F32},
+        {"M": 32, "N": 32},
+        1,
+        [X.reshape(32, 32)],
+        [],
+        np.concatenate([X.reshape(32, 32).sum(0), X.reshape(32, 32).sum(1)]),
+    ),
     "attention": attended(),
 }
 
@@ -73,8 +87,12 @@ def test_a_kernel_is_right_and_clean(arch, name):
     code, kernel, lds, block = t.compiled(function, types, constants, arch, WAVES[arch])
     device = f"emu:{arch}"
     given = [Tensor(x, device=device) for x in inputs]
-    out = Tensor(np.zeros(wanted.shape, np.int32 if types["o" if "o" in types else "c"] == I32 else np.float32), device=device)
-    scratch = [Tensor(np.zeros(1, np.float32), device=device)] * 2  # of the whole launch and of a profile; nothing uses them
+    out = Tensor(
+        np.zeros(wanted.shape, np.int32 if types["o" if "o" in types else "c"] == I32 else np.float32), device=device
+    )
+    scratch = [
+        Tensor(np.zeros(1, np.float32), device=device)
+    ] * 2  # of the whole launch and of a profile; nothing uses them
     with emulator.check() as report:
         strata.asm_kernel(code, name=kernel, grid=grid, block=block, lds=lds)(*given, out, *numbers, *scratch)
         got = out.numpy()

@@ -4,7 +4,6 @@ import pathlib
 import struct
 
 import pytest
-
 from strata import _strata
 
 pytest.importorskip("triton")
@@ -49,7 +48,9 @@ def test_decode_to_the_text_they_were_made_of(arch, capfd):
     wrong = []
     for text, code in made:
         found = [t for *_, t in _strata._disassemble_instructions(code, arch, 0)]
-        if found != [text] and assembled(found, arch) != [(found[0], code)]:  # this LLVM drops sc1 of atomics with accumulation registers
+        if found != [text] and assembled(found, arch) != [
+            (found[0], code)
+        ]:  # this LLVM drops sc1 of atomics with accumulation registers
             wrong.append((text, code.hex(), found))
     capfd.readouterr()
     assert not wrong

@@ -6,6 +6,7 @@
     methods   asm/dsl/<family>_methods.inc and <family>_dual.inc, from <family>.def
 
 Without a name: all three, in this order."""
+
 import argparse
 import sys
 
@@ -14,17 +15,19 @@ import methods
 import rows
 import tables
 
-PARTS = {'rows': rows.files, 'facts': facts.files, 'methods': methods.files}
+PARTS = {"rows": rows.files, "facts": facts.files, "methods": methods.files}
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument('parts', nargs='*', metavar='|'.join(PARTS))
-    parser.add_argument('--family', choices=tables.families(), help='that family only')
-    parser.add_argument('--verify', action='store_true', help='compare with the checked-in files instead of writing them')
+    parser.add_argument("parts", nargs="*", metavar="|".join(PARTS))
+    parser.add_argument("--family", choices=tables.families(), help="that family only")
+    parser.add_argument(
+        "--verify", action="store_true", help="compare with the checked-in files instead of writing them"
+    )
     options = parser.parse_args()
     if unknown := set(options.parts) - set(PARTS):
-        parser.error(f'no such part: {", ".join(sorted(unknown))}')
+        parser.error(f"no such part: {', '.join(sorted(unknown))}")
     wrong = []
     for family in [options.family] if options.family else tables.families():
         for part in options.parts or PARTS:
@@ -32,9 +35,11 @@ def main():
                 if not options.verify:
                     path.write_text(text)
                 elif not path.exists() or path.read_text() != text:
-                    wrong.append(f'{path.name} is not what asm/isa/generate/generate.py {part} --family {family} writes')
-    sys.exit('\n'.join(wrong) or 0)
+                    wrong.append(
+                        f"{path.name} is not what asm/isa/generate/generate.py {part} --family {family} writes"
+                    )
+    sys.exit("\n".join(wrong) or 0)
 
 
-if __name__ == '__main__':
+if __name__ == "__main__":
     main()

@@ -1,13 +1,28 @@
 """The typed methods of the assemblers, from the rows of asm/isa."""
+
 import re
 
 import tables
 
 # What the letters of the rows accept: V vector register, S scalar register, C inline constant, L literal, G accumulation
 # register, A all but the last.
-KINDS = {"V": "V", "S": "S", "SC": "SC", "SCL": "SCL", "VCL": "VCL", "L": "L", "A": "VSCL", "VSC": "VSC", "G": "G", "VG": "VG", "VCG": "VCG"}
+KINDS = {
+    "V": "V",
+    "S": "S",
+    "SC": "SC",
+    "SCL": "SCL",
+    "VCL": "VCL",
+    "L": "L",
+    "A": "VSCL",
+    "VSC": "VSC",
+    "G": "G",
+    "VG": "VG",
+    "VCG": "VCG",
+}
 BITS = {"V": "kVgpr", "S": "kSgpr", "C": "kInline", "L": "kLiteralConstant", "G": "kAgpr"}
-MACROS = "#define MODIFIERS const Modifiers& m = {}\n#define HERE const Location& here = std::source_location::current()\n"
+MACROS = (
+    "#define MODIFIERS const Modifiers& m = {}\n#define HERE const Location& here = std::source_location::current()\n"
+)
 NAMED = {"VSCL": "kAnySource", "SCL": "kScalarSource"}
 
 
@@ -34,7 +49,12 @@ class Method:
     """The forms of one mnemonic that the assembler chooses from."""
 
     def __init__(self, row):
-        self.name, self.format, self.flags, self.modifiers = row.mnemonic, row.format, set(row.flags), set(row.modifiers)
+        self.name, self.format, self.flags, self.modifiers = (
+            row.mnemonic,
+            row.format,
+            set(row.flags),
+            set(row.modifiers),
+        )
         self.dst, self.src = [Operand(t) for t in row.dst], [Operand(t) for t in row.src]
 
     def widen(self, narrow):
@@ -105,7 +125,10 @@ def signatures(row, cdna, file):
         forms = [[("V2", "addr")] + data + [("Off", "saddr")], [("V1", "addr")] + data + [("S2", "saddr")]]
     elif row.format in ("GLOBAL", "SCRATCH") and row.src:
         base = f"OrOff<{src[-1][0]}>"
-        forms = [[(f"OrOff<{t}>" if i == 0 and row.format == "SCRATCH" else t, n) for i, (t, n) in enumerate(src[:-1])] + [(base, "saddr")]]
+        forms = [
+            [(f"OrOff<{t}>" if i == 0 and row.format == "SCRATCH" else t, n) for i, (t, n) in enumerate(src[:-1])]
+            + [(base, "saddr")]
+        ]
     else:
         forms = [src]
     if atomic and row.format in ("FLAT", "GLOBAL"):
@@ -123,7 +146,14 @@ def signatures(row, cdna, file):
 
 
 def takes_modifiers(row):
-    return bool(row.modifiers - {"simm", "message"}) or row.format in ("VOP1", "VOP2", "VOPC", "VOP3", "VOP3SD", "VOP3P")
+    return bool(row.modifiers - {"simm", "message"}) or row.format in (
+        "VOP1",
+        "VOP2",
+        "VOPC",
+        "VOP3",
+        "VOP3SD",
+        "VOP3P",
+    )
 
 
 def method(row, parameters):
@@ -159,7 +189,9 @@ def files(family):
     cdna = tables.is_cdna(family)
     lines = [line for r in rows if r.format != "VOPD" for line in methods(r, cdna)]
     duals = [dual(r) for r in rows if r.format == "VOPD"]
-    result = {tables.DSL / f"{family}_methods.inc": head + MACROS + "\n".join(lines) + "\n#undef HERE\n#undef MODIFIERS\n"}
+    result = {
+        tables.DSL / f"{family}_methods.inc": head + MACROS + "\n".join(lines) + "\n#undef HERE\n#undef MODIFIERS\n"
+    }
     if duals:
         result[tables.DSL / f"{family}_dual.inc"] = head + "\n".join(duals) + "\n"
     return result

@@ -2,29 +2,92 @@
 
 import numpy as np
 import pytest
-
 import strata
 from strata import Tensor
 
-NUMPY = {"sqrt": np.sqrt, "rsqrt": lambda z: 1 / np.sqrt(z), "exp": np.exp, "exp2": np.exp2, "expm1": np.expm1, "log": np.log, "log2": np.log2, "log10": np.log10,
-         "log1p": np.log1p, "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh, "sin": np.sin, "cos": np.cos, "tan": np.tan, "asinh": np.arcsinh, "acosh": np.arccosh,
-         "atanh": np.arctanh, "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "square": np.square, "reciprocal": lambda z: 1 / z}
-POINTS = [0.5, -0.5, 2, -2, 0.5j, -0.5j, 2j, -2j, 0, complex(-0.0, 0.0), complex(-2, -0.0), complex(2, -0.0), complex(-0.0, 2), complex(-0.0, -2), 1, -1, 1j, -1j, 0.3 + 0.4j,
-          -3 - 2j]
-SINGULAR = {"sqrt": [0], "rsqrt": [0], "log": [0], "log2": [0], "log10": [0], "reciprocal": [0], "log1p": [-1], "asinh": [1j, -1j], "atan": [1j, -1j], "acosh": [1, -1],
-            "atanh": [1, -1], "asin": [1, -1], "acos": [1, -1]}
+NUMPY = {
+    "sqrt": np.sqrt,
+    "rsqrt": lambda z: 1 / np.sqrt(z),
+    "exp": np.exp,
+    "exp2": np.exp2,
+    "expm1": np.expm1,
+    "log": np.log,
+    "log2": np.log2,
+    "log10": np.log10,
+    "log1p": np.log1p,
+    "sinh": np.sinh,
+    "cosh": np.cosh,
+    "tanh": np.tanh,
+    "sin": np.sin,
+    "cos": np.cos,
+    "tan": np.tan,
+    "asinh": np.arcsinh,
+    "acosh": np.arccosh,
+    "atanh": np.arctanh,
+    "asin": np.arcsin,
+    "acos": np.arccos,
+    "atan": np.arctan,
+    "square": np.square,
+    "reciprocal": lambda z: 1 / z,
+}
+POINTS = [
+    0.5,
+    -0.5,
+    2,
+    -2,
+    0.5j,
+    -0.5j,
+    2j,
+    -2j,
+    0,
+    complex(-0.0, 0.0),
+    complex(-2, -0.0),
+    complex(2, -0.0),
+    complex(-0.0, 2),
+    complex(-0.0, -2),
+    1,
+    -1,
+    1j,
+    -1j,
+    0.3 + 0.4j,
+    -3 - 2j,
+]
+SINGULAR = {
+    "sqrt": [0],
+    "rsqrt": [0],
+    "log": [0],
+    "log2": [0],
+    "log10": [0],
+    "reciprocal": [0],
+    "log1p": [-1],
+    "asinh": [1j, -1j],
+    "atan": [1j, -1j],
+    "acosh": [1, -1],
+    "atanh": [1, -1],
+    "asin": [1, -1],
+    "acos": [1, -1],
+}
 
 
 def slope(f, z, h=1e-6):
     """Along the axis that the point is on, so that what it is beside a cut is what it is of: zeros keep their signs."""
     z = complex(z)
     step = (0, h) if z.real == 0 and z.imag != 0 else (h, 0)
-    ends = [f(np.complex128(complex(z.real + s * step[0] if step[0] else z.real, z.imag + s * step[1] if step[1] else z.imag))) for s in (1, -1)]
+    ends = [
+        f(
+            np.complex128(
+                complex(z.real + s * step[0] if step[0] else z.real, z.imag + s * step[1] if step[1] else z.imag)
+            )
+        )
+        for s in (1, -1)
+    ]
     return (ends[0] - ends[1]) / (2 * h * (1j if step[1] else 1))
 
 
 def gradient(name, part, points):
-    return strata.grad(lambda z: getattr(getattr(z, name)(), part).sum())(Tensor(np.array(points, np.complex128))).numpy()
+    return strata.grad(lambda z: getattr(getattr(z, name)(), part).sum())(
+        Tensor(np.array(points, np.complex128))
+    ).numpy()
 
 
 @pytest.mark.parametrize("name", NUMPY)

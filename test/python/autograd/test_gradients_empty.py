@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-
 import strata
 from strata import Tensor, nn
 
@@ -40,7 +39,11 @@ def test_zeros_of_its_shape_arrive_at_a_tensor_without_elements(name, make):
 
 
 def test_zeros_arrive_where_no_element_is_taken():
-    for take in (lambda x: x.take(Tensor(np.zeros(0, np.int64)), 0), lambda x: x[2:2], lambda x: x[:, :0] @ strata.ones((0, 2))):
+    for take in (
+        lambda x: x.take(Tensor(np.zeros(0, np.int64)), 0),
+        lambda x: x[2:2],
+        lambda x: x[:, :0] @ strata.ones((0, 2)),
+    ):
         x = Tensor(np.ones((5, 3))).requires_grad_()
         take(x).sum().backward()
         assert x.grad.tolist() == np.zeros((5, 3)).tolist()
@@ -108,5 +111,7 @@ def test_derivatives_at_constants_are_those_at_the_same_values_in_memory(name, c
     y, back = strata.vjp(f, lazy)
     along = strata.jvp(lambda w: f(w).sum(), (lazy,), (strata.ones(shape, dtype=strata.float64),))[1]
     np.testing.assert_allclose(strata.grad(lambda w: f(w).sum())(lazy).numpy(), want, rtol=1e-12, atol=1e-12)
-    np.testing.assert_allclose(back(strata.ones(y.shape, dtype=strata.float64))[0].numpy(), want, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(
+        back(strata.ones(y.shape, dtype=strata.float64))[0].numpy(), want, rtol=1e-12, atol=1e-12
+    )
     np.testing.assert_allclose(along.item(), want.sum(), rtol=1e-12, atol=1e-12)

@@ -3,7 +3,6 @@ differences in float64."""
 
 import numpy as np
 import pytest
-
 import strata
 from strata import Tensor
 
@@ -45,7 +44,9 @@ STEPS = [
     lambda rng, x: x @ Tensor(rng.uniform(-1, 1, (x.shape[-1], int(rng.integers(0, 3))))) if x.ndim else x,
     lambda rng, x: x @ x.mT if x.ndim >= 2 else x * x,
     lambda rng, x: strata.where(x * 0 + other(rng, x) > 0.9, x, x * x),
-    lambda rng, x: x.take(Tensor(rng.integers(0, x.shape[0], int(rng.integers(0, 4)))), 0) if x.ndim and x.shape[0] else x,
+    lambda rng, x: (
+        x.take(Tensor(rng.integers(0, x.shape[0], int(rng.integers(0, 4)))), 0) if x.ndim and x.shape[0] else x
+    ),
 ]
 
 

@@ -3,7 +3,6 @@ function differentiates. The same function without changes in place is the refer
 
 import numpy as np
 import pytest
-
 import strata
 from strata import Tensor
 
@@ -100,7 +99,9 @@ TRANSFORMS = {
     "grad of a captured function": lambda f, x: strata.grad(strata.jit(summed(f)))(x),
     "captured gradient": lambda f, x: [strata.jit(strata.grad(summed(f)))(x) for _ in range(3)],
     "grad of checkpoint": lambda f, x: strata.grad(summed(lambda x: strata.checkpoint(f)(x * 1)))(x),
-    "grad of custom_gradient": lambda f, x: strata.grad(summed(lambda x: strata.custom_gradient(lambda y: (f(y), lambda g: g * 2))(x * 1)))(x),
+    "grad of custom_gradient": lambda f, x: strata.grad(
+        summed(lambda x: strata.custom_gradient(lambda y: (f(y), lambda g: g * 2))(x * 1))
+    )(x),
     "backward": by_backward,
 }
 
@@ -131,7 +132,12 @@ def test_values_in_memory_keep_their_past_where_they_are_made_again():
         kept = (x * 2).realize()
         return (kept * x).sum()
 
-    for times, g in [(1, f), (1, strata.checkpoint(f)), (2, lambda x: strata.checkpoint(f)(x) + strata.checkpoint(f)(x)), (1, strata.checkpoint(strata.checkpoint(f)))]:
+    for times, g in [
+        (1, f),
+        (1, strata.checkpoint(f)),
+        (2, lambda x: strata.checkpoint(f)(x) + strata.checkpoint(f)(x)),
+        (1, strata.checkpoint(strata.checkpoint(f))),
+    ]:
         np.testing.assert_allclose(strata.grad(g)(Tensor(GIVEN)).numpy(), 4 * times * GIVEN)
 
 

@@ -5,10 +5,9 @@ import random
 
 import numpy as np
 import pytest
-from test_gradients import check
-
 import strata
 from strata import Tensor, nn, uop
+from test_gradients import check
 
 
 @strata.custom_gradient
@@ -329,7 +328,10 @@ def test_other_threads_keep_theirs():
 # Tables.
 
 
-@pytest.mark.parametrize("shape, axis, ids", [((7, 3), 0, [1, 1, 5, 1]), ((2, 9, 3), 1, [8, 0, 8]), ((5,), 0, [[1], [1]]), ((3, 4), 1, [0, 1, 0, 3, 3, 3])])
+@pytest.mark.parametrize(
+    "shape, axis, ids",
+    [((7, 3), 0, [1, 1, 5, 1]), ((2, 9, 3), 1, [8, 0, 8]), ((5,), 0, [[1], [1]]), ((3, 4), 1, [0, 1, 0, 3, 3, 3])],
+)
 def test_of_rows_of_a_table(shape, axis, ids, rng):
     check(lambda x: x.take(Tensor(ids), axis), rng.uniform(-1, 1, shape))
 

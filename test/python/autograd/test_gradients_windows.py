@@ -3,10 +3,9 @@ is installed, and the bytes that they move."""
 
 import numpy as np
 import pytest
-from test_gradients import check
-
 import strata
 from strata import Tensor, functional
+from test_gradients import check
 from tested import QUICK_TARGET
 
 try:
@@ -36,7 +35,9 @@ def compared(function, theirs, arrays):
     y = function(*own)
     weights = np.linspace(0.5, 1.5, y.size).reshape(y.shape)
     first = strata.grad(lambda *t: (function(*t).square() * Tensor(weights)).sum(), tuple(range(len(arrays))))
-    second = strata.grad(lambda *t: sum((g.square().sum() for g in first(*t)), Tensor(0.0, dtype="float64")), tuple(range(len(arrays))))
+    second = strata.grad(
+        lambda *t: sum((g.square().sum() for g in first(*t)), Tensor(0.0, dtype="float64")), tuple(range(len(arrays)))
+    )
     leaves = [torch.tensor(a, requires_grad=True) for a in arrays]
     want = torch.autograd.grad((theirs(*leaves).square() * torch.tensor(weights)).sum(), leaves, create_graph=True)
     for g, w in zip(first(*own), want):
@@ -51,16 +52,29 @@ def compared(function, theirs, arrays):
 @pytest.mark.parametrize("axes", SIZES)
 def test_convolutions_have_torchs_gradients_of_two_orders(axes, stride, padding, dilation, groups, rng):
     theirs = getattr(torch.nn.functional, f"conv{axes}d")
-    compared(lambda x, w: functional.conv(x, w, None, stride, padding, dilation, groups), lambda x, w: theirs(x, w, None, stride, padding, dilation, groups), arrays_of_conv(axes, groups, rng))
+    compared(
+        lambda x, w: functional.conv(x, w, None, stride, padding, dilation, groups),
+        lambda x, w: theirs(x, w, None, stride, padding, dilation, groups),
+        arrays_of_conv(axes, groups, rng),
+    )
 
 
 @pytest.mark.skipif(torch is None, reason="torch is not installed")
-@pytest.mark.parametrize("stride, padding, dilation, groups, beyond", [(1, 0, 1, 1, 0), (2, 1, 1, 1, 1), (3, 1, 2, 1, 2), (2, 1, 1, 2, 0), (4, 0, 1, 2, 3)])
+@pytest.mark.parametrize(
+    "stride, padding, dilation, groups, beyond",
+    [(1, 0, 1, 1, 0), (2, 1, 1, 1, 1), (3, 1, 2, 1, 2), (2, 1, 1, 2, 0), (4, 0, 1, 2, 3)],
+)
 @pytest.mark.parametrize("axes", SIZES)
-def test_transposed_convolutions_have_torchs_gradients_of_two_orders(axes, stride, padding, dilation, groups, beyond, rng):
+def test_transposed_convolutions_have_torchs_gradients_of_two_orders(
+    axes, stride, padding, dilation, groups, beyond, rng
+):
     x, w = rng.uniform(-1, 1, (2, 4, *SIZES[axes])), rng.uniform(-1, 1, (4, 3, *WINDOW[:axes]))
     theirs = getattr(torch.nn.functional, f"conv_transpose{axes}d")
-    compared(lambda x, w: functional.conv_transpose(x, w, None, stride, padding, beyond, dilation, groups), lambda x, w: theirs(x, w, None, stride, padding, beyond, groups, dilation), [x, w])
+    compared(
+        lambda x, w: functional.conv_transpose(x, w, None, stride, padding, beyond, dilation, groups),
+        lambda x, w: theirs(x, w, None, stride, padding, beyond, groups, dilation),
+        [x, w],
+    )
 
 
 @pytest.mark.parametrize("stride, padding, dilation, groups", CASES)
@@ -72,7 +86,9 @@ def test_convolutions_against_central_differences(stride, padding, dilation, gro
     check(strata.grad(lambda x, w: f(x, w).square().sum(), 1), x, w)
 
 
-@pytest.mark.parametrize("window, stride, dilation", [((2,), 1, 1), ((3,), 2, 2), ((2,), 3, 1), ((2, 3), (2, 1), (1, 2)), ((2, 1, 2), 2, 1)])
+@pytest.mark.parametrize(
+    "window, stride, dilation", [((2,), 1, 1), ((3,), 2, 2), ((2,), 3, 1), ((2, 3), (2, 1), (1, 2)), ((2, 1, 2), 2, 1)]
+)
 def test_windows_against_central_differences(window, stride, dilation, rng):
     x = rng.uniform(-1, 1, (2, *(7, 6, 5)[: max(len(window), 2)]))
     f = lambda x: functional.windows(x, window, stride, dilation)  # noqa: E731
@@ -102,7 +118,11 @@ def test_one_convolution_made_twice_is_one():
 def test_gradients_of_convolutions_read_what_they_need_once(transposed, by):
     x = Tensor(np.ones((2, 8, 16, 16), np.float32)).realize()
     w = Tensor(np.ones((8, 8, 3, 3), np.float32)).realize()
-    f = (lambda x, w: functional.conv_transpose(x, w, None, 2, 1)) if transposed else (lambda x, w: functional.conv(x, w, None, 1, 1))
+    f = (
+        (lambda x, w: functional.conv_transpose(x, w, None, 2, 1))
+        if transposed
+        else (lambda x, w: functional.conv(x, w, None, 1, 1))
+    )
     y, back = strata.vjp(f, x, w)
     seed = Tensor(np.ones(y.shape, np.float32)).realize()
     got = back(seed)[by]

@@ -6,7 +6,6 @@ import sys
 
 import numpy as np
 import pytest
-
 import strata
 from strata_tools.bench import aims, graphs, kernels, model, shapes
 
@@ -21,7 +20,9 @@ def numbers(value):
     return [value] if isinstance(value, (int, float)) else []
 
 
-@pytest.mark.parametrize("name", ["import", "graph", "compile", "emu", "sum", "beam", "kernels", "search", "shapes", "train"])
+@pytest.mark.parametrize(
+    "name", ["import", "graph", "compile", "emu", "sum", "beam", "kernels", "search", "shapes", "train"]
+)
 def test_a_benchmark_prints_json_with_the_machine(name):
     run = bench("--quick", name)
     assert (run.returncode, run.stderr) == (0, "")
@@ -55,7 +56,9 @@ def test_the_model_is_measured_against_published_figures_with_their_source_and_i
 
 def test_a_row_of_a_library_says_whose_kernel_is_modelled():
     rows = [row for _, card in model.CARDS.values() for row in card]
-    assert {what for what, *_ in rows if "rocBLAS" in what or "PyTorch" in what} and all("modelled: Strata's own" in what for what, *_ in rows if "rocBLAS" in what or "PyTorch" in what)
+    assert {what for what, *_ in rows if "rocBLAS" in what or "PyTorch" in what} and all(
+        "modelled: Strata's own" in what for what, *_ in rows if "rocBLAS" in what or "PyTorch" in what
+    )
     assert all(published > 0 and ("github.com/" in source or "AMD, " in source) for _, _, published, source, _ in rows)
 
 
@@ -74,13 +77,25 @@ def test_random_shapes_stand_beside_their_least_time_and_a_search_the_worst_firs
     run = bench("--quick", "--cases", "6", "--seed", "3", "--beam", "shapes")
     assert (run.returncode, run.stderr) == (0, "")
     result = json.loads(run.stdout)["shapes"]
-    assert result["seed"] == 3 and len(result["cases"]) == 6 and {row["family"] for row in result["cases"]} == set(shapes.FAMILIES)
+    assert (
+        result["seed"] == 3
+        and len(result["cases"]) == 6
+        and {row["family"] for row in result["cases"]} == set(shapes.FAMILIES)
+    )
     times = [row["times_least"] for row in result["cases"]]
     assert times == sorted(times, reverse=True)
     for row in result["cases"]:
-        assert row["times_least"] == pytest.approx(row["modelled_ms"] / row["least_ms"], abs=0.02) and row["least_ms"] > result["launch_ms"]
-        assert row["beam_ms"] <= 1.001 * row["modelled_ms"] and row["times_beam"] == pytest.approx(row["modelled_ms"] / row["beam_ms"], abs=0.02)
-    assert [line[: len(row["what"])] for line, row in zip(shapes.table(result).splitlines()[1:], result["cases"], strict=True)] == [row["what"] for row in result["cases"]]
+        assert (
+            row["times_least"] == pytest.approx(row["modelled_ms"] / row["least_ms"], abs=0.02)
+            and row["least_ms"] > result["launch_ms"]
+        )
+        assert row["beam_ms"] <= 1.001 * row["modelled_ms"] and row["times_beam"] == pytest.approx(
+            row["modelled_ms"] / row["beam_ms"], abs=0.02
+        )
+    assert [
+        line[: len(row["what"])]
+        for line, row in zip(shapes.table(result).splitlines()[1:], result["cases"], strict=True)
+    ] == [row["what"] for row in result["cases"]]
 
 
 def test_the_least_time_is_of_the_bytes_or_of_the_operations_whichever_is_longer():
@@ -93,23 +108,46 @@ def test_the_least_time_is_of_the_bytes_or_of_the_operations_whichever_is_longer
 
 
 def test_figures_of_tinygrad_stand_beside_the_rows_of_their_name():
-    shown = graphs.table({"transformer": {"again_ms": 2.5, "launches": 86}, "small": {"first_number_ms": 1.5},
-                          "tinygrad": {"version": "1", "transformer": {"again_ms": 120.25}, "small": {"error": "no clang"}}})
+    shown = graphs.table(
+        {
+            "transformer": {"again_ms": 2.5, "launches": 86},
+            "small": {"first_number_ms": 1.5},
+            "tinygrad": {"version": "1", "transformer": {"again_ms": 120.25}, "small": {"error": "no clang"}},
+        }
+    )
     lines = [line.split() for line in shown.splitlines()]
-    assert ["again", "ms", "2.5", "120.25"] in lines and ["launches", "86"] in lines and ["transformer", "strata", "tinygrad"] in lines
+    assert (
+        ["again", "ms", "2.5", "120.25"] in lines
+        and ["launches", "86"] in lines
+        and ["transformer", "strata", "tinygrad"] in lines
+    )
     assert "tinygrad: no clang" in shown and ["first", "number", "ms", "1.5"] in lines
 
 
 def test_rows_say_whether_their_aim_is_met_and_how_far_off_they_are():
-    result = {"transformer": {"again_ms": 2.5, "in_a_new_process_ms": 25.0, "to_text_ms": 60.0, "kernels": 91},
-              "small": {"compilations_from_the_third_number": 1, "sum_with_a_new_number_us": 20.0},
-              "kernels": {"var": {"kernels": 1, "gb_per_s": 810.0}, "matmul 1024 float32": {"tflop_per_s": 40.0, "searched": {"tflop_per_s": 45.0, "seconds": 6.0}}},
-              "searches": {"gelu": {"cold_s": 1.0, "known_s": 1.5}}, "tinygrad": {"transformer": {"again_ms": 120.25, "kernels": 173}, "small": {"error": "no clang"}}}
+    result = {
+        "transformer": {"again_ms": 2.5, "in_a_new_process_ms": 25.0, "to_text_ms": 60.0, "kernels": 91},
+        "small": {"compilations_from_the_third_number": 1, "sum_with_a_new_number_us": 20.0},
+        "kernels": {
+            "var": {"kernels": 1, "gb_per_s": 810.0},
+            "matmul 1024 float32": {"tflop_per_s": 40.0, "searched": {"tflop_per_s": 45.0, "seconds": 6.0}},
+        },
+        "searches": {"gelu": {"cold_s": 1.0, "known_s": 1.5}},
+        "tinygrad": {"transformer": {"again_ms": 120.25, "kernels": 173}, "small": {"error": "no clang"}},
+    }
     rows = {row["what"]: row for row in aims.aims(result)}
     missed = {what: row["off_percent"] for what, row in rows.items() if row["met"] is False}
-    assert missed == {"the same from disk, in a new process": 25.0, "its kernels": 1.1, "var": -10.0, "matmul 1024 float32, its search": 20.0, "beam=2, known: gelu": 50.0,
-                      "(x + k).sum(), the third new number k: compilations": None}
-    assert rows["transformer of 12 layers, seen before"]["tinygrad"] == 120.25 and rows["its kernels"]["tinygrad"] == 173
+    assert missed == {
+        "the same from disk, in a new process": 25.0,
+        "its kernels": 1.1,
+        "var": -10.0,
+        "matmul 1024 float32, its search": 20.0,
+        "beam=2, known: gelu": 50.0,
+        "(x + k).sum(), the third new number k: compilations": None,
+    }
+    assert (
+        rows["transformer of 12 layers, seen before"]["tinygrad"] == 120.25 and rows["its kernels"]["tinygrad"] == 173
+    )
     lines = aims.table(list(rows.values())).splitlines()
     assert [line.split()[-2:] for line in lines if line.startswith("var  ")] == [["off", "-10.0%"]]
     assert sum(line.endswith("met") or line.endswith("120.2") for line in lines) == 6
@@ -131,7 +169,21 @@ def test_lowering_measures_every_kernel_through_both_targets_and_their_values_ag
     assert {name: k["error"] for name, k in kernels.items() if "error" in k} == {}
     for name, k in kernels.items():
         for target in ("hip", "asm"):
-            assert min(k[target][what] for what in ("kernels", "compile_ms", "modelled_ms", "wave_instructions", "vgprs", "sgprs", "code_bytes")) > 0, name
+            assert (
+                min(
+                    k[target][what]
+                    for what in (
+                        "kernels",
+                        "compile_ms",
+                        "modelled_ms",
+                        "wave_instructions",
+                        "vgprs",
+                        "sgprs",
+                        "code_bytes",
+                    )
+                )
+                > 0
+            ), name
         assert k["hip"]["kernels"] == k["asm"]["kernels"] and k["hip"]["subprocess_ms"] > 0, name
         assert k["ratio"]["modelled"] == pytest.approx(k["asm"]["modelled_ms"] / k["hip"]["modelled_ms"], abs=1e-3)
     overview = out["archs"]["gfx1100"]["all"]
@@ -166,7 +218,7 @@ def test_lowering_refuses_figures_of_targets_that_ran_different_schedules():
     from strata_tools.bench import lowering
 
     with strata.config(device="emu:gfx1100"), pytest.raises(strata.InternalError, match="different schedules"):
-        make = lambda inputs: (lambda: inputs.floats(64, 64 if strata.settings()["target"] == "asm" else 32).sum(axis=1))  # noqa: E731
+        make = lambda inputs: lambda: inputs.floats(64, 64 if strata.settings()["target"] == "asm" else 32).sum(axis=1)  # noqa: E731
         lowering.one_kernel(make, 1e-5, "gfx1100", quick=True)
 
 
@@ -196,5 +248,14 @@ def test_a_kernel_whose_values_are_wrong_is_no_figure():
 def test_a_table_of_compilation_has_a_line_a_row():
     run = bench("--quick", "--table", "compile")
     assert (run.returncode, run.stderr) == (0, "")
-    for row in ("transformer of 12 layers, seen before", "softmax, kernels", "beam=2, known: softmax", "to text ms", "again ms", "in a new process ms", "24 layers to 12", "sum with a new number us"):
+    for row in (
+        "transformer of 12 layers, seen before",
+        "softmax, kernels",
+        "beam=2, known: softmax",
+        "to text ms",
+        "again ms",
+        "in a new process ms",
+        "24 layers to 12",
+        "sum with a new number us",
+    ):
         assert sum(line.strip().startswith(row) for line in run.stdout.splitlines()) == 1, row

@@ -27,7 +27,10 @@ SHOWS = {  # a line that a reader looks for, as a pattern
     "15_kernel_gradient": r"its slope .*\nby differences .*\n(step .*\n)*step  40 .* (9\d|100)% of the points",
     "16_generation": r"with a cache:    1 5 9( \d+){12}\nwithout a cache: 1 5 9( \d+){12}\n",
 }
-ONLY = {"amd": ["01", "06", "08"], "emulated": ["05", "07", "10"]}  # with instructions of AMD's; with modelled times, faults
+ONLY = {
+    "amd": ["01", "06", "08"],
+    "emulated": ["05", "07", "10"],
+}  # with instructions of AMD's; with modelled times, faults
 ARGUMENTS = {"12_digits": ["60"], "13_characters": ["12"]}  # fewer steps than people want
 
 

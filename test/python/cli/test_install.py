@@ -6,11 +6,13 @@ import subprocess
 from pathlib import Path
 
 import pytest
-
 import strata
 
 BUILD = Path(strata.__file__).parents[2]
-pytestmark = [pytest.mark.emulated, pytest.mark.skipif(not (BUILD / "CMakeCache.txt").exists(), reason="the module is not that of a build folder")]
+pytestmark = [
+    pytest.mark.emulated,
+    pytest.mark.skipif(not (BUILD / "CMakeCache.txt").exists(), reason="the module is not that of a build folder"),
+]
 
 PROJECT = """
 cmake_minimum_required(VERSION 3.25)
@@ -73,14 +75,32 @@ def test_what_is_installed_is_what_the_package_links_and_the_module_is_made_of(p
             pending += links[name]
     assert reached == set(links)
     made_of = {Path(line).name for line in run("ninja", "-C", BUILD, "-t", "inputs", "_strata").splitlines()}
-    assert {path.name for path in prefix.rglob("*.a")} | {path.name for path in (prefix / "lib/strata").iterdir()} <= made_of
+    assert {path.name for path in prefix.rglob("*.a")} | {
+        path.name for path in (prefix / "lib/strata").iterdir()
+    } <= made_of
 
 
 def test_programs_are_built_of_it_and_run(prefix, tmp_path):
     folders = " ".join(name for name in targets(prefix) if name != "strata")
-    for name, text in {"CMakeLists.txt": PROJECT.replace("@folders@", folders), "app.cpp": APP, "part.cpp": PART}.items():
+    for name, text in {
+        "CMakeLists.txt": PROJECT.replace("@folders@", folders),
+        "app.cpp": APP,
+        "part.cpp": PART,
+    }.items():
         (tmp_path / name).write_text(text)
-    compiler = re.search(r'set\(CMAKE_CXX_COMPILER "(.*)"\)', next(BUILD.glob("CMakeFiles/*/CMakeCXXCompiler.cmake")).read_text())[1]
-    run("cmake", "-S", tmp_path, "-B", tmp_path / "build", "-G", "Ninja", f"-DCMAKE_PREFIX_PATH={prefix}", f"-DCMAKE_CXX_COMPILER={compiler}")
+    compiler = re.search(
+        r'set\(CMAKE_CXX_COMPILER "(.*)"\)', next(BUILD.glob("CMakeFiles/*/CMakeCXXCompiler.cmake")).read_text()
+    )[1]
+    run(
+        "cmake",
+        "-S",
+        tmp_path,
+        "-B",
+        tmp_path / "build",
+        "-G",
+        "Ninja",
+        f"-DCMAKE_PREFIX_PATH={prefix}",
+        f"-DCMAKE_CXX_COMPILER={compiler}",
+    )
     run("ninja", "-C", tmp_path / "build", "-j2")
     assert run(tmp_path / "build/app") == "10" and run(tmp_path / "build/part") == "hipGetDeviceCount"

@@ -6,13 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
 import strata
 from strata import asm
 from strata.asm import rdna3 as r
 from strata.cli.lint import image
 from strata_tools.mutate import cases
-
 from test_cli import ok, strata as command
 from test_custom_kernel import ADD_ONE
 
@@ -50,7 +48,12 @@ def test_findings_are_lines_of_the_source_and_exit_with_1(tmp_path):
     done = command("lint", "add.s", "--arch", "gfx1100", cwd=tmp_path)
     assert done.returncode == 1 and done.stderr == ""
     (line,) = done.stdout.splitlines()
-    assert line.startswith("add.s:") and "warning: " in line and f"fix: {WAIT} before this" in line and line.endswith("[missing-wait]")
+    assert (
+        line.startswith("add.s:")
+        and "warning: " in line
+        and f"fix: {WAIT} before this" in line
+        and line.endswith("[missing-wait]")
+    )
     at = int(line.split(":")[1])
     assert at > place(broken(), "s_nop 0")  # the use, behind where the wait was
 
@@ -100,7 +103,9 @@ def test_what_strata_makes_of_tensors_is_clean():
 @pytest.mark.parametrize("example", ["01_five_levels.py", "06_typed_assembler.py"])
 def test_assembly_of_the_examples_is_clean(example, monkeypatch, capsys):
     made, kernel_of = [], strata._strata._object_kernel
-    monkeypatch.setattr(strata._strata, "_object_kernel", lambda image, *rest: made.append(image) or kernel_of(image, *rest))
+    monkeypatch.setattr(
+        strata._strata, "_object_kernel", lambda image, *rest: made.append(image) or kernel_of(image, *rest)
+    )
     monkeypatch.setattr("sys.argv", [example])
     runpy.run_path(str(EXAMPLES / example), run_name="__main__")
     assert made

@@ -4,14 +4,12 @@ import json
 import re
 
 import pytest
-
 import strata
 from strata_tools.mutate import Mutant, judged, listing, table
 from strata_tools.mutate.cases import Case, built_in
 from strata_tools.mutate.code import Object
 from strata_tools.mutate.mutants import CLASSES, mutants
 from strata_tools.mutate.survive import reason
-
 from test_cli import ok, strata as command
 
 # Each lane takes what a lane of the other wave loaded, and an offset that it wrote itself.
@@ -83,7 +81,11 @@ def test_every_mutant_of_a_small_kernel_is_killed(arch, group):
     assert len(made) >= {"waits": 8, "barriers": 1, "hazards": 1, "uninitialised": 3, "bounds": 8}[group]
     for mutant in made:
         outcome = judged(case, mutant)
-        assert outcome.killed and outcome.first, (mutant.change, listing(obj, mutant.instruction), reason(obj, case, mutant))
+        assert outcome.killed and outcome.first, (
+            mutant.change,
+            listing(obj, mutant.instruction),
+            reason(obj, case, mutant),
+        )
 
 
 def test_a_mutant_differs_from_its_kernel_in_one_place(arch):
@@ -134,11 +136,40 @@ def test_the_command_prints_a_table_and_survivors(tmp_path):
 
 def test_json_has_each_mutant(tmp_path):
     (tmp_path / "k.hip").write_text('extern "C" __global__ void k(float* x) { x[threadIdx.x] *= 2; }\n')
-    done = json.loads(ok(command("mutate", "k.hip", "--arch", "gfx942", "--classes", "waits,bounds", "--block", "64", "--arg", "f32[64]=random", "--json", cwd=tmp_path)))
+    done = json.loads(
+        ok(
+            command(
+                "mutate",
+                "k.hip",
+                "--arch",
+                "gfx942",
+                "--classes",
+                "waits,bounds",
+                "--block",
+                "64",
+                "--arg",
+                "f32[64]=random",
+                "--json",
+                cwd=tmp_path,
+            )
+        )
+    )
     assert (done["kernels"], done["unmutated"]) == (1, [])
     assert {m["class"] for m in done["mutants"]} == {"waits", "bounds"}
     for m in done["mutants"]:
-        assert set(m) == {"kernel", "arch", "class", "change", "number", "pc", "instruction", "lint", "strict", "finding", "reason"}
+        assert set(m) == {
+            "kernel",
+            "arch",
+            "class",
+            "change",
+            "number",
+            "pc",
+            "instruction",
+            "lint",
+            "strict",
+            "finding",
+            "reason",
+        }
         assert (m["arch"], m["kernel"]) == ("gfx942", "k.hip: k")
         assert (m["lint"] or m["strict"]) == bool(m["finding"]) != bool(m["reason"])
 
@@ -169,4 +200,13 @@ def test_a_table_counts_what_is_the_same_program_apart():
         outcome = judged(case, Mutant("waits", "", case.image))
         outcome.lint, outcome.why = n < 2, "same: covered" if n == 3 else ""
         outcomes.append((obj, outcome))
-    assert [cell.strip() for cell in table(outcomes)[-1].split("|")[1:-1]] == ["gfx1100", "waits", "4", "1", "2", "2", "0", "66.7 %"]
+    assert [cell.strip() for cell in table(outcomes)[-1].split("|")[1:-1]] == [
+        "gfx1100",
+        "waits",
+        "4",
+        "1",
+        "2",
+        "2",
+        "0",
+        "66.7 %",
+    ]

@@ -1,6 +1,6 @@
 """The Python of README.md and of the pages of docs runs as it stands there, and prints what the page shows.
 
-    python test/python/cli/test_pages.py [PAGE ...]     writes what the examples print now into the pages
+python test/python/cli/test_pages.py [PAGE ...]     writes what the examples print now into the pages
 """
 
 import contextlib
@@ -16,8 +16,11 @@ import pytest
 ROOT = Path(__file__).parents[3]
 BLOCK = re.compile(r"^```python\n(?P<code>.*?)^```\n(?:\n```text\n(?P<shown>.*?)^```\n)?", re.MULTILINE | re.DOTALL)
 STAGES = "docs/internals/stages.md"  # test_stages_page.py holds it
-PAGES = [page for page in ("README.md", *sorted(str(p.relative_to(ROOT)) for p in ROOT.glob("docs/**/*.md")))
-         if "```python" in (ROOT / page).read_text() and page != STAGES]
+PAGES = [
+    page
+    for page in ("README.md", *sorted(str(p.relative_to(ROOT)) for p in ROOT.glob("docs/**/*.md")))
+    if "```python" in (ROOT / page).read_text() and page != STAGES
+]
 
 
 def run(page):

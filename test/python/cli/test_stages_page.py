@@ -1,12 +1,11 @@
 """docs/internals/stages.md is what `strata explain --stages` prints.
 
-    python test/python/cli/test_stages_page.py     writes what it prints now
+python test/python/cli/test_stages_page.py     writes what it prints now
 """
 
 from pathlib import Path
 
 import pytest
-
 from strata.cli.stages import stages
 
 PAGE = Path(__file__).parents[3] / "docs" / "internals" / "stages.md"

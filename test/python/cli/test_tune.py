@@ -7,7 +7,6 @@ import sys
 
 import numpy as np
 import pytest
-
 import strata
 from strata import Tensor
 from strata.cli.tune import export_winners, import_winners
@@ -34,7 +33,13 @@ def test_a_report_says_for_each_kernel_what_was_won():
     report = (x.T.contiguous() + x.sum(0).reshape(256, 1)).tune(candidates=12)
     assert len(report.kernels) == len(strata.explain(x.T.contiguous() + x.sum(0).reshape(256, 1)).split(" -> ")) - 1
     for k in report.kernels:
-        assert k.best_ms <= k.heuristic_ms and k.candidates > 0 and k.seconds > 0 and k.name in repr(report) and k.name in repr(k)
+        assert (
+            k.best_ms <= k.heuristic_ms
+            and k.candidates > 0
+            and k.seconds > 0
+            and k.name in repr(report)
+            and k.name in repr(k)
+        )
     total = sum(k.best_ms for k in report.kernels)
     assert f"-> {total:.4f} ms" in repr(report).splitlines()[-1]
 
@@ -75,7 +80,9 @@ def test_winners_go_to_another_cache_and_are_not_searched_again(tmp_path):
     with strata.config(cache_dir=str(tmp_path / "other")):
         assert import_winners(tmp_path / "w.json") == (1, [])
         there = transposed().tune().kernels[0]
-        assert there.known and there.schedule == report.kernels[0].schedule and there.best_ms == report.kernels[0].best_ms
+        assert (
+            there.known and there.schedule == report.kernels[0].schedule and there.best_ms == report.kernels[0].best_ms
+        )
         count, skipped = import_winners(tmp_path / "w.json")
         assert count == 0 and skipped[0][0] == there.name and "as fast" in skipped[0][1]
 
@@ -122,7 +129,13 @@ def test_a_winner_that_is_of_no_use_here_is_skipped_and_said_why(tmp_path, field
 def test_a_winner_of_another_key_is_never_used_for_this_one(tmp_path, field):
     export_winners(transposed().tune(candidates=3), tmp_path / "w.json")
     content = json.loads((tmp_path / "w.json").read_text())
-    content["winners"][0][field] = {"arch": "gfx942", "target": "hip", "compiler": "", "model": "w7900 (emulated)", "structure": "0" * 32}[field]
+    content["winners"][0][field] = {
+        "arch": "gfx942",
+        "target": "hip",
+        "compiler": "",
+        "model": "w7900 (emulated)",
+        "structure": "0" * 32,
+    }[field]
     if field == "target":
         content["winners"][0]["compiler"] = "clang 19"
     (tmp_path / "w.json").write_text(json.dumps(content))
@@ -131,7 +144,19 @@ def test_a_winner_of_another_key_is_never_used_for_this_one(tmp_path, field):
         assert not transposed().tune(candidates=3).kernels[0].known
 
 
-@pytest.mark.parametrize("text, why", [("", "no file of"), ("[]", "no file of"), ('{"format": "other"}', "no file of"), ('{"format": "strata winners", "version": 2, "winners": []}', "version 2 of the format; this Strata reads version 1: nothing was imported"), ('{"format": "strata winners", "version": 1, "winners": 3}', "are no list")])
+@pytest.mark.parametrize(
+    "text, why",
+    [
+        ("", "no file of"),
+        ("[]", "no file of"),
+        ('{"format": "other"}', "no file of"),
+        (
+            '{"format": "strata winners", "version": 2, "winners": []}',
+            "version 2 of the format; this Strata reads version 1: nothing was imported",
+        ),
+        ('{"format": "strata winners", "version": 1, "winners": 3}', "are no list"),
+    ],
+)
 def test_a_file_that_is_none_of_winners_is_an_error(tmp_path, text, why):
     (tmp_path / "w.json").write_text(text)
     with pytest.raises(strata.UsageError, match=why):
@@ -162,7 +187,14 @@ sys.exit(3)
 
 def strata_tune(tmp_path, *arguments):
     env = {**os.environ, "STRATA_CACHE_DIR": str(tmp_path / "cache"), "STRATA_TARGET": QUICK_TARGET}
-    return subprocess.run([sys.executable, "-m", "strata", "tune", *map(str, arguments)], capture_output=True, text=True, cwd=tmp_path, env=env, timeout=300)
+    return subprocess.run(
+        [sys.executable, "-m", "strata", "tune", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env=env,
+        timeout=300,
+    )
 
 
 def test_the_command_runs_a_script_and_says_what_it_found(tmp_path):
@@ -170,9 +202,17 @@ def test_the_command_runs_a_script_and_says_what_it_found(tmp_path):
     done = strata_tune(tmp_path, "--candidates", 6, "--export", "w.json", "script.py", "--beam", "a")
     assert done.returncode == 3, done.stderr
     assert done.stdout.startswith("sum (128,) ['--beam', 'a']\nkernel "), done.stdout
-    assert "3 kernels: " in done.stdout and "ended by search_candidates" in done.stdout and "w.json: 3 winners" in done.stdout
+    assert (
+        "3 kernels: " in done.stdout
+        and "ended by search_candidates" in done.stdout
+        and "w.json: 3 winners" in done.stdout
+    )
     winners = json.loads((tmp_path / "w.json").read_text())["winners"]
-    assert len(winners) == 3 and {w["arch"] for w in winners} == {strata.device_properties()["arch"]} and {w["target"] for w in winners} == {"asm" if EMULATED else "hip"}
+    assert (
+        len(winners) == 3
+        and {w["arch"] for w in winners} == {strata.device_properties()["arch"]}
+        and {w["target"] for w in winners} == {"asm" if EMULATED else "hip"}
+    )
     done = strata_tune(tmp_path, "script.py", "stop")
     assert done.returncode == 130 and "3 kernels: " in done.stdout, "what was found is told, however the script ends"
 
@@ -183,10 +223,19 @@ def test_the_command_imports_and_says_what_it_skips(tmp_path):
     with_another["winners"].append({**with_another["winners"][0], "compiler": "strata 9"})
     (tmp_path / "w.json").write_text(json.dumps(with_another))
     done = strata_tune(tmp_path / "", "--import", "w.json")
-    assert done.returncode == 0 and "of 2 winners imported" in done.stdout and "it was found with strata 9" in done.stdout, done.stderr
+    assert (
+        done.returncode == 0 and "of 2 winners imported" in done.stdout and "it was found with strata 9" in done.stdout
+    ), done.stderr
 
 
-@pytest.mark.parametrize("arguments, why", [([], "what is to be tuned"), (["--export", "x.json", "--import", "y.json"], "there is no SCRIPT"), (["--beam", "0", "x.py"], "beam 0 is no search")])
+@pytest.mark.parametrize(
+    "arguments, why",
+    [
+        ([], "what is to be tuned"),
+        (["--export", "x.json", "--import", "y.json"], "there is no SCRIPT"),
+        (["--beam", "0", "x.py"], "beam 0 is no search"),
+    ],
+)
 def test_the_command_says_what_it_needs(tmp_path, arguments, why):
     done = strata_tune(tmp_path, *arguments)
     assert done.returncode != 0 and why in done.stderr and len(done.stderr.strip().splitlines()) == 1

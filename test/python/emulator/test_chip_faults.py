@@ -13,7 +13,12 @@ CHECKOUT = Path(__file__).parents[3]
 CLANG = shutil.which("clang-19")
 pytestmark = pytest.mark.skipif(not CLANG, reason="needs clang-19")
 
-FAMILIES = {"gfx1100": {"rdna3", "rdna"}, "gfx1201": {"rdna4", "rdna"}, "gfx942": {"cdna3", "cdna"}, "gfx90a": {"cdna2", "cdna"}}
+FAMILIES = {
+    "gfx1100": {"rdna3", "rdna"},
+    "gfx1201": {"rdna4", "rdna"},
+    "gfx942": {"cdna3", "cdna"},
+    "gfx90a": {"cdna2", "cdna"},
+}
 SOURCE = """\
 #define SIZE(n) __attribute__((reqd_work_group_size(n, 1, 1)))
 typedef unsigned u32;
@@ -52,7 +57,23 @@ FAULTS = {
 @cache
 def code(arch, *options):
     """Instructions, and what the descriptor says of registers."""
-    command = [CLANG, "-x", "cl", "-cl-std=CL2.0", "-nogpulib", "-target", "amdgcn-amd-amdhsa", f"-mcpu={arch}", "-O2", "-w", *options, "-S", "-o", "-", "-"]
+    command = [
+        CLANG,
+        "-x",
+        "cl",
+        "-cl-std=CL2.0",
+        "-nogpulib",
+        "-target",
+        "amdgcn-amd-amdhsa",
+        f"-mcpu={arch}",
+        "-O2",
+        "-w",
+        *options,
+        "-S",
+        "-o",
+        "-",
+        "-",
+    ]
     text = subprocess.run(command, input=SOURCE, check=True, capture_output=True, text=True).stdout
     return [line for line in text.split("\n") if re.match(r"\s+([a-z]\w+\s|\.amdhsa_user)", line)]
 

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-
 import strata
 from strata import Tensor
 
@@ -59,8 +58,10 @@ def test_all_conversions(device, kind):
         octal = f"0{u:o}" if u else "0"
         text = "odd" if t % 2 else "a string longer than seven bytes"
         byte = (k & 0xFF) - (256 if k & 0x80 else 0)
-        expected.append(f"{k}|{u:5d}|{u:<6x}|{octal}|{v:+.2f}|{v:e}|{v:G}|{chr(97 + t)}|%|{text}|{'abc':>10}|"
-                        f"{k:>{t}}|{k << 32}|{byte}\n")
+        expected.append(
+            f"{k}|{u:5d}|{u:<6x}|{octal}|{v:+.2f}|{v:e}|{v:G}|{chr(97 + t)}|%|{text}|{'abc':>10}|"
+            f"{k:>{t}}|{k << 32}|{byte}\n"
+        )
     assert output == "".join(expected)
     assert out.tolist() == [len(line) if "hostcall" in kind else 0 for line in expected]
 
@@ -139,7 +140,9 @@ def test_a_failed_assert_names_line_function_and_thread(device, capfd):
 def test_an_assert_that_every_wave_fails_keeps_its_words(device, block):
     source = """#include <cassert>
     extern "C" __global__ void f(int* out, const int* x) { assert(x[threadIdx.x] == 5); out[threadIdx.x] = 1; }"""
-    with pytest.raises(strata.MemoryFault, match=r"thread \(\d+, 0, 0\): .*Device-side assertion `x\[threadIdx.x\] == 5' failed"):
+    with pytest.raises(
+        strata.MemoryFault, match=r"thread \(\d+, 0, 0\): .*Device-side assertion `x\[threadIdx.x\] == 5' failed"
+    ):
         run(source, np.zeros(block, np.int32), device=device, n=block, grid=2, block=block)
 
 
@@ -275,7 +278,10 @@ def test_the_whole_grid_waits_for_itself(device, grid, block):
 
 
 def test_a_gpu_without_such_a_barrier_says_what_to_do_instead():
-    with pytest.raises(strata.CompileError, match="barrier of a whole grid is made of instructions that this GPU does not have: end the kernel there"):
+    with pytest.raises(
+        strata.CompileError,
+        match="barrier of a whole grid is made of instructions that this GPU does not have: end the kernel there",
+    ):
         strata.compile(strata.hip_kernel(HEADER + GRID, name="f"), arch="gfx1201")
 
 
@@ -347,8 +353,17 @@ def saturated(sums, low, high, saturate):
 
 
 @pytest.mark.parametrize("saturate", [False, True])
-@pytest.mark.parametrize("name, type, count, bits", [("sdot2", "short", 2, 16), ("udot2", "unsigned short", 2, 16), ("sdot4", "signed char", 4, 8),
-                                                     ("udot4", "unsigned char", 4, 8), ("sdot8", None, 8, 4), ("udot8", None, 8, 4)])
+@pytest.mark.parametrize(
+    "name, type, count, bits",
+    [
+        ("sdot2", "short", 2, 16),
+        ("udot2", "unsigned short", 2, 16),
+        ("sdot4", "signed char", 4, 8),
+        ("udot4", "unsigned char", 4, 8),
+        ("sdot8", None, 8, 4),
+        ("udot8", None, 8, 4),
+    ],
+)
 def test_dot_products_are_right(machine, name, type, count, bits, saturate):
     signed = name[0] == "s"
     word = "int" if signed else "unsigned"
@@ -367,7 +382,15 @@ def test_dot_products_are_right(machine, name, type, count, bits, saturate):
     c = rng.choice([word_low, word_high, 0, 1, 123456], n)
     shifts = np.arange(count) * bits
     packed = [((x.astype(np.int64) & (1 << bits) - 1) << shifts).sum(axis=1).astype(np.uint32) for x in (a, b)]
-    out, _ = run(source, *packed, c.astype(np.int64).astype(np.uint32), **machine, n=n, dtype="int32" if signed else "uint32", block=n)
+    out, _ = run(
+        source,
+        *packed,
+        c.astype(np.int64).astype(np.uint32),
+        **machine,
+        n=n,
+        dtype="int32" if signed else "uint32",
+        block=n,
+    )
     np.testing.assert_array_equal(out, saturated((a * b).sum(axis=1) + c, word_low, word_high, saturate))
 
 
@@ -376,13 +399,17 @@ def test_a_function_that_the_gpu_has_no_instructions_for_is_an_error():
     __attribute__((target("dot1-insts"))) __device__ __attribute__((noinline)) int g(int x) { return x + 1; }
     extern "C" __global__ void f(int* out, const int* x) { *out = g(*x); }"""
     x = np.array([41], np.int32)
-    with pytest.raises(strata.CompileError, match="it calls '.*g.*', which is compiled for GPUs with dot1-insts, and gfx1100 is none"):
+    with pytest.raises(
+        strata.CompileError, match="it calls '.*g.*', which is compiled for GPUs with dot1-insts, and gfx1100 is none"
+    ):
         run(source, x, device="emu:gfx1100")
     assert run(source, x, device="emu:gfx942")[0].tolist() == [42]
 
 
 def test_opencl_messages_are_refused_by_name():
-    image = strata.compile(strata.hip_kernel(HEADER + PRINTS, name="f", options=["-mprintf-kind=buffered"]), arch="gfx1100").code_object
+    image = strata.compile(
+        strata.hip_kernel(HEADER + PRINTS, name="f", options=["-mprintf-kind=buffered"]), arch="gfx1100"
+    ).code_object
     assert b"0:0:" in image
     with pytest.raises(strata.Unsupported, match="prints in OpenCL's form .amdhsa.printf '1:0:"):
         strata.asm_kernel(image.replace(b"0:0:", b"1:0:"), grid=1, block=1)(np.zeros(1, np.int32))
@@ -402,6 +429,11 @@ REFERENCES = "texture<float, 1, hipReadModeElementType> line; texture<float, 2, 
 @pytest.mark.parametrize("arch", ["gfx1100", "gfx1201", "gfx942", "gfx90a"])
 @pytest.mark.parametrize("what", TEXTURES)
 def test_textures_are_refused_by_name_when_the_kernel_is_compiled(what, arch):
-    kernel = strata.hip_kernel(f'{HEADER}{REFERENCES}extern "C" __global__ void f(float* out,\n{TEXTURES[what]}', name="f")
-    with pytest.raises(strata.CompileError, match=r"(?s)^f.hip:3:\d+: error: '(tex|surf).*textures, surfaces and images are not there: pass the data as a pointer"):
+    kernel = strata.hip_kernel(
+        f'{HEADER}{REFERENCES}extern "C" __global__ void f(float* out,\n{TEXTURES[what]}', name="f"
+    )
+    with pytest.raises(
+        strata.CompileError,
+        match=r"(?s)^f.hip:3:\d+: error: '(tex|surf).*textures, surfaces and images are not there: pass the data as a pointer",
+    ):
         strata.compile(kernel, arch=arch)

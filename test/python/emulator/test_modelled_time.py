@@ -1,7 +1,6 @@
 """Modelled times and bytes of tensor programs: what stands behind a loop counts once, and what must move is never less."""
 
 import pytest
-
 import strata
 import strata.nn.functional as F
 from strata import Tensor
@@ -19,13 +18,21 @@ def launches(function, *shapes, dtype="float32", **config):
         return p.launches
 
 
-@pytest.mark.parametrize("function", [F.silu, lambda y: y.gelu(), lambda y: (y * 2 + 1).tanh()], ids=["silu", "gelu", "tanh"])
+@pytest.mark.parametrize(
+    "function", [F.silu, lambda y: y.gelu(), lambda y: (y * 2 + 1).tanh()], ids=["silu", "gelu", "tanh"]
+)
 def test_what_follows_a_product_adds_its_own_cost_however_long_the_product_is(function):
     """Its cost is of the elements: four times as many take at most about four times as long, whatever the products' length."""
+
     def added(side, depth):
         shapes = (side, depth), (side, depth)
-        alone, followed = (sum(launch["time_ms"] for launch in launches(lambda a, b, f=f: f(a @ b.T), *shapes, dtype="bfloat16", target="asm"))
-                           for f in (lambda y: y, function))
+        alone, followed = (
+            sum(
+                launch["time_ms"]
+                for launch in launches(lambda a, b, f=f: f(a @ b.T), *shapes, dtype="bfloat16", target="asm")
+            )
+            for f in (lambda y: y, function)
+        )
         return followed - alone
 
     short = added(1536, 256)
@@ -49,9 +56,16 @@ def added_in_place(x):
 
 
 ROWS = {
-    "softmax": lambda x: x.softmax(-1), "log_softmax": lambda x: x.log_softmax(-1), "normalised": normalised, "variance": lambda x: x.var(-1),
-    "sums of columns": lambda x: x.sum(0), "running sums": lambda x: x.cumsum(-1), "gradient of cross-entropy": gradient_of_cross_entropy,
-    "in place": added_in_place, "added": lambda x: x + 1, "transposed": lambda x: x.T + 0,
+    "softmax": lambda x: x.softmax(-1),
+    "log_softmax": lambda x: x.log_softmax(-1),
+    "normalised": normalised,
+    "variance": lambda x: x.var(-1),
+    "sums of columns": lambda x: x.sum(0),
+    "running sums": lambda x: x.cumsum(-1),
+    "gradient of cross-entropy": gradient_of_cross_entropy,
+    "in place": added_in_place,
+    "added": lambda x: x + 1,
+    "transposed": lambda x: x.T + 0,
 }
 
 
@@ -61,4 +75,6 @@ def test_dram_moves_no_fewer_bytes_than_a_launch_must(name, shape):
     shown = launches(ROWS[name], shape)
     assert all(launch["dram_bytes"] >= launch["least_bytes"] * 0.999 for launch in shown)
     least = 4 * shape[0] * shape[1] * (1 if name in ("variance", "sums of columns") else 2)
-    assert sum(launch["dram_bytes"] for launch in shown) >= least * 0.98, "each element is read once, each result written once"
+    assert sum(launch["dram_bytes"] for launch in shown) >= least * 0.98, (
+        "each element is read once, each result written once"
+    )

@@ -6,7 +6,6 @@ import sys
 import threading
 
 import pytest
-
 import strata
 from strata import Tensor, uop
 
@@ -37,7 +36,9 @@ def test_every_launch_of_the_block_and_no_other_is_told_of():
     with strata.profile() as p:
         (x * 2).realize()
         turned(33)(Tensor.empty(1024), Tensor.rand(1024).realize())
-        Tensor.empty(1 << 16).custom_kernel(x, kernel=lambda out, a: uop.sink(out[i := uop.range(1 << 16, 0, "global")].store(a[i].load()).end(i)))[0].realize()
+        Tensor.empty(1 << 16).custom_kernel(
+            x, kernel=lambda out, a: uop.sink(out[i := uop.range(1 << 16, 0, "global")].store(a[i].load()).end(i))
+        )[0].realize()
         inside = len(p.launches)
     (x * 3).realize()
     strata.stats()
@@ -121,8 +122,11 @@ def test_registers_and_local_memory_are_named_as_the_limit():
     extern "C" __global__ void many(float* out) { asm volatile("" ::: "v200"); out[blockIdx.x * 64 + threadIdx.x] = 1; }"""
     many = strata.hip_kernel(source, name="many", grid=8192, block=64)
     (registers,) = profiled(lambda: many(Tensor.empty(8192 * 64))).launches
-    (memory,) = profiled(lambda: strata.hip_kernel(source.replace('asm volatile("" ::: "v200");', ""), name="many", grid=8192, block=64, lds=65536)(
-        Tensor.empty(8192 * 64))).launches
+    (memory,) = profiled(
+        lambda: strata.hip_kernel(
+            source.replace('asm volatile("" ::: "v200");', ""), name="many", grid=8192, block=64, lds=65536
+        )(Tensor.empty(8192 * 64))
+    ).launches
     assert (registers["occupancy_limit"], memory["occupancy_limit"]) == ("VGPRs", "LDS")
     assert 0 < registers["occupancy"] < 0.6 and memory["occupancy"] < 0.2
 
@@ -139,10 +143,16 @@ def test_the_trace_has_kernels_in_their_order_and_waves_within_them(tmp_path):
     kernels = [e for e in slices if e["tid"] == 0]
     assert [e["name"] for e in kernels] == [launch["kernel"] for launch in p.launches]
     assert all(b["ts"] == pytest.approx(a["ts"] + a["dur"]) for a, b in zip(kernels, kernels[1:]))
-    names = {(e["pid"], e["tid"]): e["args"]["name"] for e in trace["traceEvents"] if e["ph"] == "M" and e["name"] == "thread_name"}
+    names = {
+        (e["pid"], e["tid"]): e["args"]["name"]
+        for e in trace["traceEvents"]
+        if e["ph"] == "M" and e["name"] == "thread_name"
+    }
     assert set(names) == {(e["pid"], e["tid"]) for e in slices}
     waves = [e for e in slices if e["tid"] != 0]
-    assert waves and all(any(k["ts"] <= w["ts"] and w["ts"] + w["dur"] <= k["ts"] + k["dur"] + 1e-6 for k in kernels) for w in waves)
+    assert waves and all(
+        any(k["ts"] <= w["ts"] and w["ts"] + w["dur"] <= k["ts"] + k["dur"] + 1e-6 for k in kernels) for w in waves
+    )
     assert json.loads(p.to_json())[0]["kernel"] == kernels[0]["name"]
 
 
@@ -162,13 +172,30 @@ def test_the_profile_of_a_launch_is_the_same_each_time_and_changes_no_modelled_t
 def test_strata_run_prints_and_writes_profiles(tmp_path):
     file = tmp_path / "turned.hip"
     file.write_text(PADDED.replace("ROW", "32"))
-    command = [sys.executable, "-m", "strata", "run", str(file), "--grid", "96", "--block", "256", "--arg", "f32[1024]", "--arg", "f32[1024]=random", "--profile"]
+    command = [
+        sys.executable,
+        "-m",
+        "strata",
+        "run",
+        str(file),
+        "--grid",
+        "96",
+        "--block",
+        "256",
+        "--arg",
+        "f32[1024]",
+        "--arg",
+        "f32[1024]=random",
+        "--profile",
+    ]
     shown = subprocess.run([*command, "--trace", str(tmp_path / "t.json")], capture_output=True, text=True)
     assert (shown.returncode, shown.stderr) == (0, "")
     assert "bound by" in shown.stdout and "where its waves stall" in shown.stdout
     assert json.loads((tmp_path / "t.json").read_text())["traceEvents"]
     out = json.loads(subprocess.run([*command, "--json"], capture_output=True, text=True).stdout)
-    assert out["findings"] == [] and [launch["kernel"] for launch in out["launches"]] == ["turned"], "what filled its arguments is no launch of the file's kernel"
+    assert out["findings"] == [] and [launch["kernel"] for launch in out["launches"]] == ["turned"], (
+        "what filled its arguments is no launch of the file's kernel"
+    )
 
 
 def test_bad_input_says_what_to_do(tmp_path):

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-
 import strata
 from strata import Tensor, emulator
 
@@ -43,7 +42,9 @@ WIDENED = {
     ("v_mov_b32 v2, 3\n    s_cmp_eq_u32 s11, 0\n    s_cbranch_scc1 0", "scc decides where the wave goes on, but comes from behind the end"),
 ])  # fmt: skip
 def test_what_a_widened_load_brings_from_behind_its_array_is_found_where_it_is_used(arch, used, found):
-    kernel = strata.asm_kernel(WIDENED[arch].format(used=used), name="widened", args=["out", "x"], grid=1, block=64, arch=arch)
+    kernel = strata.asm_kernel(
+        WIDENED[arch].format(used=used), name="widened", args=["out", "x"], grid=1, block=64, arch=arch
+    )
     with strata.config(device=f"emu:{arch}"), emulator.check() as report:
         kernel(Tensor(np.zeros(64, np.int32)), Tensor(np.zeros(6, np.int32)))
     assert [finding.kind for finding in report] == (["out-of-bounds"] if found else []), report

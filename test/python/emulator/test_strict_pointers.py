@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-
 import strata
 from strata import Tensor, emulator
 
@@ -78,9 +77,14 @@ def test_a_promise_of_a_kernel_that_its_launch_breaks_is_found(arch):
 
 @pytest.mark.parametrize("promise", ["", ".is_restrict: true", ".actual_access: write_only", ".access: write_only"])
 def test_assembly_promises_what_its_metadata_says(promise):
-    kernel = strata.asm_kernel(ASSEMBLY.replace("PROMISE", promise and f"\n        {promise}"), arch="gfx1100", grid=1, block=32)
+    kernel = strata.asm_kernel(
+        ASSEMBLY.replace("PROMISE", promise and f"\n        {promise}"), arch="gfx1100", grid=1, block=32
+    )
     x, y = ones(), ones()
-    for given, kinds in (((x, y), []), ((x, x), ["aliased-pointers"] if promise and not promise.startswith(".access") else [])):
+    for given, kinds in (
+        ((x, y), []),
+        ((x, x), ["aliased-pointers"] if promise and not promise.startswith(".access") else []),
+    ):
         with emulator.check() as report:
             kernel(*given)
         assert [f.kind for f in report] == kinds, report

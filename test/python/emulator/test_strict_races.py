@@ -2,10 +2,8 @@
 
 import numpy as np
 import pytest
-
 import strata
 from strata import Tensor, emulator
-
 from test_strict import cli, numbers
 
 ONE_PLACE = 'extern "C" __global__ void one_place(int* out) { if (threadIdx.x == 0) out[SHIFT] = blockIdx.x; }'
@@ -23,7 +21,9 @@ def test_races_between_workgroups_are_found_where_they_are_asked_for():
     for block in (emulator.check(races=True), emulator.check("report", races=True)):
         with block as report:
             kernel(numbers())
-        assert [f.kind for f in report] == ["global-race"] and report[0].instruction.split()[0] == report[0].earlier.split()[0]
+        assert [f.kind for f in report] == ["global-race"] and report[0].instruction.split()[0] == report[
+            0
+        ].earlier.split()[0]
     with emulator.check(races=True) as report:
         one_place("blockIdx.x")(numbers())
     assert not report, report
@@ -39,7 +39,13 @@ def test_what_strata_makes_of_tensors_has_no_races_between_workgroups(rng):
     x = Tensor(rng.standard_normal((96, 160)).astype(np.float32)).realize()
     for target in ("asm", "hip"):
         with strata.config(target=target), emulator.check(races=True) as report:
-            for result in (x.sum(), x.softmax(axis=1), x @ x.T, (x.T.contiguous() * 2).max(0), Tensor.arange(1 << 16).sum()):
+            for result in (
+                x.sum(),
+                x.softmax(axis=1),
+                x @ x.T,
+                (x.T.contiguous() * 2).max(0),
+                Tensor.arange(1 << 16).sum(),
+            ):
                 result.numpy()
         assert not report, report
 

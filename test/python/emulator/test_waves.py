@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
 import strata
 from strata import Tensor, dtypes, uop
 
@@ -39,7 +38,9 @@ def exchanging(masks, block):
     def kernel(out, x):
         g, t = uop.special("gidx0", x.size // block), uop.special("lidx0", block)
         value = x[g * block + t].load()
-        return uop.sink(*[out[m * x.size + g * block + t].store(uop.shuffle_xor(value, mask)) for m, mask in enumerate(masks)])
+        return uop.sink(
+            *[out[m * x.size + g * block + t].store(uop.shuffle_xor(value, mask)) for m, mask in enumerate(masks)]
+        )
 
     return kernel
 
@@ -48,11 +49,15 @@ def exchanging(masks, block):
 def test_a_lane_gets_the_value_of_the_lane_that_the_mask_names(machine, rng, dtype):
     wave = WAVES[machine]
     masks, block, count = range(1, wave), 2 * wave, 4 * wave
-    host = rng.integers(0, 2, count) if dtype == "boolean" else rng.integers(0, 8, count) - (0 if "uint" in dtype else 4)
+    host = (
+        rng.integers(0, 2, count) if dtype == "boolean" else rng.integers(0, 8, count) - (0 if "uint" in dtype else 4)
+    )
     x = Tensor(host.astype(np.float32)).cast(dtype)
     out, _ = Tensor.empty(len(masks), count, dtype=dtype).custom_kernel(x, kernel=exchanging(masks, block))
     lanes = np.arange(count)
-    np.testing.assert_array_equal(out.cast("float32").numpy(), np.stack([host[lanes ^ mask] for mask in masks]).astype(np.float32))
+    np.testing.assert_array_equal(
+        out.cast("float32").numpy(), np.stack([host[lanes ^ mask] for mask in masks]).astype(np.float32)
+    )
 
 
 @pytest.mark.parametrize("block", [2, 4, 16, 24, 40, 72])
@@ -87,7 +92,10 @@ def test_a_mask_beyond_the_wave_is_an_error():
         with pytest.raises(strata.UsageError, match=rf"shuffle_xor by {mask}: the mask is 1 to 31"):
             uop.shuffle_xor(uop.const(1, "int32"), mask)
     x = Tensor(np.zeros(64, np.int32))
-    with on("gfx1100", "asm"), pytest.raises(strata.UsageError, match="shuffle_xor by 32, and waves of gfx1100 have 32 lanes"):
+    with (
+        on("gfx1100", "asm"),
+        pytest.raises(strata.UsageError, match="shuffle_xor by 32, and waves of gfx1100 have 32 lanes"),
+    ):
         Tensor.empty(1, 64, dtype="int32").custom_kernel(x, kernel=exchanging([32], 64))[0].numpy()
 
 
@@ -114,17 +122,32 @@ def test_a_sum_within_a_wave_takes_no_local_memory(arch, target):
 @pytest.mark.parametrize("dtype", ["int8", "int64", "float16", "float32", "float64", "bfloat16"])
 def test_threads_in_any_arrangement_come_to_one_result(machine, rng, fold, dtype):
     function = {"add": np.add, "max": np.maximum, "min": np.minimum, "mul": np.multiply}[fold]
-    for beside, threads, outer in [(1, 2, 1), (1, 64, 3), (4, 8, 1), (2, 256, 1), (32, 16, 2), (3, 24, 2), (1, 1000, 1), (8, 96, 2)]:
+    for beside, threads, outer in [
+        (1, 2, 1),
+        (1, 64, 3),
+        (4, 8, 1),
+        (2, 256, 1),
+        (32, 16, 2),
+        (3, 24, 2),
+        (1, 1000, 1),
+        (8, 96, 2),
+    ]:
         host = rng.choice([1, -1] if fold == "mul" else range(-3, 4), (outer, threads, beside)).astype(np.float64)
 
         def kernel(out, x):
             o, b, k = uop.range(outer, 0, "global"), uop.range(beside, 1, "local"), uop.range(threads, 2, "group")
-            return uop.sink(out[o * beside + b].store(uop.reduce(x[(o * threads + k) * beside + b].load(), fold, k)).end(o, b))
+            return uop.sink(
+                out[o * beside + b].store(uop.reduce(x[(o * threads + k) * beside + b].load(), fold, k)).end(o, b)
+            )
 
         x = Tensor(host).cast(dtype)
         out, _ = Tensor.empty(outer, beside, dtype=dtype).custom_kernel(x, kernel=kernel)
-        wanted = Tensor(function.reduce(host, axis=1).astype("int8" if dtype == "int8" else "float64")).cast(dtype)  # integers wrap
-        np.testing.assert_array_equal(out.cast("float64").numpy(), wanted.cast("float64").numpy(), err_msg=f"{beside} {threads}")
+        wanted = Tensor(function.reduce(host, axis=1).astype("int8" if dtype == "int8" else "float64")).cast(
+            dtype
+        )  # integers wrap
+        np.testing.assert_array_equal(
+            out.cast("float64").numpy(), wanted.cast("float64").numpy(), err_msg=f"{beside} {threads}"
+        )
 
 
 # Matrix products
@@ -159,7 +182,11 @@ def total_rows(arch, m, total, lane):
         return [(lane // 16) * 8 + i for i in range(8)]
     if total == "float64":
         return [lane // 16 + 4 * i for i in range(4)]
-    return [(lane // 32) * 4 + 8 * (i // 4) + i % 4 for i in range(16)] if m == 32 else [(lane // 16) * 4 + i for i in range(4)]
+    return (
+        [(lane // 32) * 4 + 8 * (i // 4) + i % 4 for i in range(16)]
+        if m == 32
+        else [(lane // 16) * 4 + i for i in range(4)]
+    )
 
 
 def bits(dtype):
@@ -199,7 +226,12 @@ def test_a_tile_is_the_product_that_the_table_says(shape, target, rng):
         lane = uop.special("lidx0", wave)
         steps = factor_steps(arch, m, k, bits(operand), lane)
         places = [row * n + lane % n for row in total_rows(arch, m, total, lane)]
-        made = uop.wmma(name, [x[lane % m * k + step].load() for step in steps], [y[step * n + lane % n].load() for step in steps], [z[place].load() for place in places])
+        made = uop.wmma(
+            name,
+            [x[lane % m * k + step].load() for step in steps],
+            [y[step * n + lane % n].load() for step in steps],
+            [z[place].load() for place in places],
+        )
         return uop.sink(*[out[place].store(value) for place, value in zip(places, made, strict=True)])
 
     with on(arch, target):
@@ -229,38 +261,92 @@ def test_sums_that_start_at_zero_need_no_registers(rng):
 
     def kernel(out, x, y):
         lane = uop.special("lidx0", 32)
-        made = uop.wmma("v_wmma_f32_16x16x16_f16", [x[lane % 16 * 16 + i].load() for i in range(16)], [y[16 * i + lane % 16].load() for i in range(16)], [0.0] * 8)
+        made = uop.wmma(
+            "v_wmma_f32_16x16x16_f16",
+            [x[lane % 16 * 16 + i].load() for i in range(16)],
+            [y[16 * i + lane % 16].load() for i in range(16)],
+            [0.0] * 8,
+        )
         return uop.sink(*[out[(2 * i + lane // 16) * 16 + lane % 16].store(value) for i, value in enumerate(made)])
 
     for target in TARGETS:
         with on("gfx1100", target):
-            out = Tensor.empty(16, 16).custom_kernel(Tensor(a).cast("float16"), Tensor(b).cast("float16"), kernel=kernel)[0]
+            out = Tensor.empty(16, 16).custom_kernel(
+                Tensor(a).cast("float16"), Tensor(b).cast("float16"), kernel=kernel
+            )[0]
             text = strata.compile(out, arch="gfx1100", target=target).assembly
-            assert re.search(r"v_wmma_f32_16x16x16_f16 v\[\d+:\d+\], v\[\d+:\d+\], v\[\d+:\d+\], 0\b", text) or target == "hip"
+            assert (
+                re.search(r"v_wmma_f32_16x16x16_f16 v\[\d+:\d+\], v\[\d+:\d+\], v\[\d+:\d+\], 0\b", text)
+                or target == "hip"
+            )
             np.testing.assert_array_equal(out.numpy(), a @ b)
 
 
 HALF = uop.const(1.0, "float16")
 
 
-@pytest.mark.parametrize("give, error, message", [
-    (lambda: uop.wmma("v_wmma_f64", [HALF], [HALF], [0.0]), strata.UsageError, "unknown matrix instruction 'v_wmma_f64'; known: v_wmma_f32_16x16x16_f16, "),
-    (lambda: uop.wmma("v_wmma_f32_16x16x16_f16", [HALF] * 4, [HALF] * 16, [0.0] * 8), strata.UsageError, "4 elements of A; v_wmma_f32_16x16x16_f16 takes 16 or 8 from each lane"),
-    (lambda: uop.wmma("v_wmma_f32_16x16x16_f16", [HALF] * 16, [HALF] * 16, [0.0] * 16), strata.UsageError, "16 elements of C; v_wmma_f32_16x16x16_f16 takes 8"),
-    (lambda: uop.wmma("v_wmma_f32_16x16x16_f16", [HALF] * 16, [uop.const(1.0)] * 16, [0.0] * 8), strata.DTypeError, "B of v_wmma_f32_16x16x16_f16 is float16, not float32: cast it"),
-    (lambda: uop.wmma("v_wmma_i32_16x16x16_iu8", [0.5] * 16, [1] * 16, [0] * 8), strata.DTypeError, "does not fit into int8"),
-])
+@pytest.mark.parametrize(
+    "give, error, message",
+    [
+        (
+            lambda: uop.wmma("v_wmma_f64", [HALF], [HALF], [0.0]),
+            strata.UsageError,
+            "unknown matrix instruction 'v_wmma_f64'; known: v_wmma_f32_16x16x16_f16, ",
+        ),
+        (
+            lambda: uop.wmma("v_wmma_f32_16x16x16_f16", [HALF] * 4, [HALF] * 16, [0.0] * 8),
+            strata.UsageError,
+            "4 elements of A; v_wmma_f32_16x16x16_f16 takes 16 or 8 from each lane",
+        ),
+        (
+            lambda: uop.wmma("v_wmma_f32_16x16x16_f16", [HALF] * 16, [HALF] * 16, [0.0] * 16),
+            strata.UsageError,
+            "16 elements of C; v_wmma_f32_16x16x16_f16 takes 8",
+        ),
+        (
+            lambda: uop.wmma("v_wmma_f32_16x16x16_f16", [HALF] * 16, [uop.const(1.0)] * 16, [0.0] * 8),
+            strata.DTypeError,
+            "B of v_wmma_f32_16x16x16_f16 is float16, not float32: cast it",
+        ),
+        (
+            lambda: uop.wmma("v_wmma_i32_16x16x16_iu8", [0.5] * 16, [1] * 16, [0] * 8),
+            strata.DTypeError,
+            "does not fit into int8",
+        ),
+    ],
+)
 def test_what_does_not_fit_an_instruction_is_refused_when_it_is_built(give, error, message):
     with pytest.raises(error, match=re.escape(message)):
         give()
 
 
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("arch, name, count, block, message", [
-    ("gfx942", "v_wmma_f32_16x16x16_f16", 16, 64, "gfx942 has no v_wmma_f32_16x16x16_f16; use one of v_mfma_f32_32x32x8_f16, "),
-    ("gfx1201", "v_wmma_f32_16x16x16_f16", 16, 32, "v_wmma_f32_16x16x16_f16 of gfx1201 takes 8 float16 of A, 8 of B and 8 float32 of C from each lane, not 16 float16, 16 float16 and 8 float32"),
-    ("gfx1100", "v_wmma_f32_16x16x16_f16", 16, 48, "v_wmma_f32_16x16x16_f16 in a block of 48 threads: it works with whole waves, 32 threads of gfx1100"),
-])
+@pytest.mark.parametrize(
+    "arch, name, count, block, message",
+    [
+        (
+            "gfx942",
+            "v_wmma_f32_16x16x16_f16",
+            16,
+            64,
+            "gfx942 has no v_wmma_f32_16x16x16_f16; use one of v_mfma_f32_32x32x8_f16, ",
+        ),
+        (
+            "gfx1201",
+            "v_wmma_f32_16x16x16_f16",
+            16,
+            32,
+            "v_wmma_f32_16x16x16_f16 of gfx1201 takes 8 float16 of A, 8 of B and 8 float32 of C from each lane, not 16 float16, 16 float16 and 8 float32",
+        ),
+        (
+            "gfx1100",
+            "v_wmma_f32_16x16x16_f16",
+            16,
+            48,
+            "v_wmma_f32_16x16x16_f16 in a block of 48 threads: it works with whole waves, 32 threads of gfx1100",
+        ),
+    ],
+)
 def test_what_an_arch_does_not_have_says_what_it_has(target, arch, name, count, block, message):
     def kernel(out):
         lane = uop.special("lidx0", block)

@@ -6,9 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
-
 import strata
 
 CHECKOUT = Path(__file__).resolve().parents[3]
@@ -17,7 +15,9 @@ LIBRARY = Path(strata._strata.__file__).parents[2] / "lib" / "hip"
 
 def run(*arguments, **settings):
     env = {k: v for k, v in os.environ.items() if not k.startswith("STRATA_") or k == "STRATA_CACHE_DIR"}
-    env |= {"LD_LIBRARY_PATH": str(LIBRARY), "STRATA_DEVICE": "hip"} | {f"STRATA_{k.upper()}": v for k, v in settings.items()}
+    env |= {"LD_LIBRARY_PATH": str(LIBRARY), "STRATA_DEVICE": "hip"} | {
+        f"STRATA_{k.upper()}": v for k, v in settings.items()
+    }
     return subprocess.run([sys.executable, *arguments], env=env, capture_output=True, text=True, timeout=300)
 
 
@@ -42,8 +42,10 @@ for name in strata.devices():
         print(name, p["arch"], p["warp_size"], p["units"], same, p["driver"], p["time_is_modelled"], (x * x).sum().item() == 328350)
 """
     assert python("Tensor([1]).numpy()" + code).splitlines() == [
-        "amd:0 gfx1100 32 96 True HIP 7.0.0 False True", "amd:1 gfx1201 32 64 True HIP 7.0.0 False True",
-        "amd:2 gfx942 64 304 True HIP 7.0.0 False True", "amd:3 gfx90a 64 104 True HIP 7.0.0 False True",
+        "amd:0 gfx1100 32 96 True HIP 7.0.0 False True",
+        "amd:1 gfx1201 32 64 True HIP 7.0.0 False True",
+        "amd:2 gfx942 64 304 True HIP 7.0.0 False True",
+        "amd:3 gfx90a 64 104 True HIP 7.0.0 False True",
     ]
 
 
@@ -104,7 +106,8 @@ for refused in (lambda: x.__dlpack__(dl_device=(1, 0), copy=False), lambda: x.__
         print(type(e).__name__, e)
 """
     assert python(code).splitlines() == [
-        "(10, 0) True True", "[0, 1, 2, 3, 4, 5] [0, 1, 2, 3, 4, 5] False",
+        "(10, 0) True True",
+        "[0, 1, 2, 3, 4, 5] [0, 1, 2, 3, 4, 5] False",
         "BufferError the host does not see the memory of amd:0; copy=None copies it",
         "ValueError the host does not see the memory of amd:0: its values are copied, which copy=False forbids",
         "BufferError dl_device=(2, 0): tensors on amd:0 are exchanged where they are, (10, 0), and on the host, (1, 0)",
@@ -140,11 +143,14 @@ def test_the_five_levels_run(target):
     assert "amd:0" in done.stdout or done.stdout.count("level") >= 5, done.stdout
 
 
-@pytest.mark.parametrize("device, load, wait", [("amd:0", "global_load_b32", "s_load_b128"), ("amd:3", "global_load_dword", "s_load_dwordx4")])
+@pytest.mark.parametrize(
+    "device, load, wait",
+    [("amd:0", "global_load_b32", "s_load_b128"), ("amd:3", "global_load_dword", "s_load_dwordx4")],
+)
 def test_a_kernel_in_assembly_is_for_the_arch_of_the_card(device, load, wait):
     code = f"""
 text = "{wait} s[4:7], s[0:1], 0x0\\nv_lshlrev_b32 v1, 2, v0\\ns_waitcnt lgkmcnt(0)\\n{load} v2, v1, s[6:7]\\ns_waitcnt vmcnt(0)\\n" \\
-       "v_mul_f32 v2, 2.0, v2\\n{load.replace('load', 'store')} v1, v2, s[4:5]\\ns_endpgm"
+       "v_mul_f32 v2, 2.0, v2\\n{load.replace("load", "store")} v1, v2, s[4:5]\\ns_endpgm"
 kernel = strata.asm_kernel(text, name="doubled", args=["out", "x"], grid=1, block=64)
 out, _ = Tensor.empty(64).custom_kernel(Tensor(np.arange(64, dtype=np.float32)), kernel=kernel)
 print((out.numpy() == 2 * np.arange(64)).all())

@@ -52,9 +52,25 @@ def test_kernels_of_the_same_name_stay_apart_while_modules_come_and_go(tmp_path)
     files = [tmp_path / f"{value}.co" for value in (1, 2)]
     for value, file in enumerate(files, 1):
         source = tmp_path / f"{value}.hip"
-        source.write_text(f'#include <hip/hip_runtime.h>\nextern "C" __global__ void k(int* out) {{ *out = {value}; }}\n')
-        done = run(["clang++-19", "-x", "hip", "--cuda-device-only", "--no-gpu-bundle-output", "--offload-arch=gfx90a", "--rocm-path=/usr",
-                    f"--rocm-device-lib-path={BITCODE}", "-O1", source, "-o", file])
+        source.write_text(
+            f'#include <hip/hip_runtime.h>\nextern "C" __global__ void k(int* out) {{ *out = {value}; }}\n'
+        )
+        done = run(
+            [
+                "clang++-19",
+                "-x",
+                "hip",
+                "--cuda-device-only",
+                "--no-gpu-bundle-output",
+                "--offload-arch=gfx90a",
+                "--rocm-path=/usr",
+                f"--rocm-device-lib-path={BITCODE}",
+                "-O1",
+                source,
+                "-o",
+                file,
+            ]
+        )
         assert done.returncode == 0, done.stderr
     done = run([sys.executable, "-c", CALLS, library() / "libamdhip64.so.7", *files], STRATA_DEVICE="emu:gfx90a")
     assert (done.returncode, done.stdout) == (0, "0 []\n"), done.stdout + done.stderr

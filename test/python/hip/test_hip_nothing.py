@@ -13,28 +13,60 @@ from strata.cli.hip_run import library
 TABLE = Path(__file__).resolve().parents[3] / "hip" / "api" / "exports.def"
 ROW = re.compile(r"^EXPORT\( *\w+, *\w+, *([^,]+), *(\w+), \((.*)\) \)$", re.MULTILINE)
 STRUCTURES = {"Dim3": 3 * 4, "PitchedPointer": 32, "Extent": 24, "IpcHandle": 64}
-SMALL = {"int": ctypes.c_int, "unsigned": ctypes.c_uint, "uint32_t": ctypes.c_uint32, "float": ctypes.c_float, "size_t": ctypes.c_size_t,
-         "unsigned char": ctypes.c_ubyte, "unsigned short": ctypes.c_ushort, "uint16_t": ctypes.c_uint16, "uint64_t": ctypes.c_uint64,
-         "int64_t": ctypes.c_int64, "uintptr_t": ctypes.c_size_t, "unsigned long long": ctypes.c_ulonglong}
+SMALL = {
+    "int": ctypes.c_int,
+    "unsigned": ctypes.c_uint,
+    "uint32_t": ctypes.c_uint32,
+    "float": ctypes.c_float,
+    "size_t": ctypes.c_size_t,
+    "unsigned char": ctypes.c_ubyte,
+    "unsigned short": ctypes.c_ushort,
+    "uint16_t": ctypes.c_uint16,
+    "uint64_t": ctypes.c_uint64,
+    "int64_t": ctypes.c_int64,
+    "uintptr_t": ctypes.c_size_t,
+    "unsigned long long": ctypes.c_ulonglong,
+}
 # What clang's own code calls, with what it made, and what takes references.
 OF_COMPILERS = re.compile(r"__hip(Register|PopCall)|_ZN8hip_impl")
 
 
 # Those that zeros, null pointers, no handles and the largest sizes do not put off: they take none of these, or AMD's library too does nothing
 # and says that it is done (frees of nothing, fills of an empty box, what is asked of an array and told nowhere).
-SUCCEED = set("""
+SUCCEED = set(
+    """
 hipInit hipSetDevice hipDeviceSynchronize hipDeviceReset hipSetDeviceFlags hipDeviceGetStreamPriorityRange
 hipDeviceSetCacheConfig hipDeviceSetSharedMemConfig hipGetLastError hipPeekAtLastError hipExtGetLastError hipFree hipHostFree
 hipFreeHost hipMemGetInfo hipMemset3D hipMemset3DAsync __hipPushCallConfiguration hipConfigureCall hipArrayGetInfo
 _Z23hipDestroySurfaceObjectP13__hip_surface hipDeviceGraphMemTrim
-""".split())
+""".split()
+)
 
 
 def functions():
-    return [(result.strip(), name, parameters) for result, name, parameters in ROW.findall(TABLE.read_text()) if not OF_COMPILERS.match(name)]
+    return [
+        (result.strip(), name, parameters)
+        for result, name, parameters in ROW.findall(TABLE.read_text())
+        if not OF_COMPILERS.match(name)
+    ]
 
 
-HANDLES = {"stream", "event", "module", "function", "graph", "node", "executable", "pool", "handle", "object", "texture", "array", "start", "stop"}
+HANDLES = {
+    "stream",
+    "event",
+    "module",
+    "function",
+    "graph",
+    "node",
+    "executable",
+    "pool",
+    "handle",
+    "object",
+    "texture",
+    "array",
+    "start",
+    "stop",
+}
 
 
 def of_bytes(count):
@@ -61,7 +93,15 @@ def call_each(hostile):
         if not child:
             signal.alarm(20)
             function = getattr(hip, name)
-            function.restype = ctypes.c_int if result == "int" else ctypes.c_void_p if "*" in result else of_bytes(20) if result == "ChannelFormat" else None
+            function.restype = (
+                ctypes.c_int
+                if result == "int"
+                else ctypes.c_void_p
+                if "*" in result
+                else of_bytes(20)
+                if result == "ChannelFormat"
+                else None
+            )
             code = function(*[argument(one, hostile) for one in parameters.split(",") if one.strip()])
             os.write(write, str(code if result == "int" else 0).encode())
             os._exit(0)
@@ -78,7 +118,13 @@ def test_the_table_is_read_whole():
 
 def endings(*hostile):
     """By name: how the process ended, and what the function returned."""
-    done = subprocess.run([sys.executable, __file__, *hostile], capture_output=True, text=True, timeout=300, env=os.environ | {"STRATA_DEVICE": "emu:gfx1100"})
+    done = subprocess.run(
+        [sys.executable, __file__, *hostile],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        env=os.environ | {"STRATA_DEVICE": "emu:gfx1100"},
+    )
     rows = [line.split() for line in done.stdout.splitlines() if re.fullmatch(r"\w+ -?\d+ \S+", line)]
     assert [row[0] for row in rows] == [name for _, name, _ in functions()], done.stderr[-2000:]
     return {name: (status, code) for name, status, code in rows}

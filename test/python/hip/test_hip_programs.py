@@ -10,7 +10,6 @@ import sys
 from pathlib import Path
 
 import pytest
-
 from strata.cli.hip_run import library
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "scripts"))
@@ -18,7 +17,9 @@ import hip_toolchain  # noqa: E402
 
 PROGRAMS = Path(__file__).resolve().parents[2] / "hip" / "library" / "programs"
 BITCODE = "/usr/lib/x86_64-linux-gnu/amdgcn/bitcode"
-HAS_COMPILER = shutil.which("clang++-19") and Path(BITCODE, "ocml.bc").exists() and Path("/usr/include/hip/hip_runtime.h").exists()
+HAS_COMPILER = (
+    shutil.which("clang++-19") and Path(BITCODE, "ocml.bc").exists() and Path("/usr/include/hip/hip_runtime.h").exists()
+)
 pytestmark = pytest.mark.skipif(not HAS_COMPILER, reason="needs clang-19, rocm-device-libs and libamdhip64-dev")
 
 
@@ -27,7 +28,9 @@ def clean():
 
 
 def run(command, seconds=120, **env):
-    return subprocess.run([str(word) for word in command], env=clean() | env, capture_output=True, text=True, timeout=seconds)
+    return subprocess.run(
+        [str(word) for word in command], env=clean() | env, capture_output=True, text=True, timeout=seconds
+    )
 
 
 def hip_run(*arguments):
@@ -41,8 +44,24 @@ def build(tmp_path_factory):
     def compile(name, *options, archs=("gfx90a",)):
         program = folder / "-".join([name, *archs, *(option.strip("-") for option in options)])
         if not program.exists():
-            done = run(["clang++-19", "-x", "hip", *(f"--offload-arch={arch}" for arch in archs), "--rocm-path=/usr", f"--rocm-device-lib-path={BITCODE}",
-                        "-O1", *options, PROGRAMS / f"{name}.hip", "-o", program, f"-L{library()}", "-lamdhip64"], seconds=600)
+            done = run(
+                [
+                    "clang++-19",
+                    "-x",
+                    "hip",
+                    *(f"--offload-arch={arch}" for arch in archs),
+                    "--rocm-path=/usr",
+                    f"--rocm-device-lib-path={BITCODE}",
+                    "-O1",
+                    *options,
+                    PROGRAMS / f"{name}.hip",
+                    "-o",
+                    program,
+                    f"-L{library()}",
+                    "-lamdhip64",
+                ],
+                seconds=600,
+            )
             assert done.returncode == 0, done.stderr
         return program
 
@@ -70,7 +89,9 @@ def test_code_for_another_arch_is_refused_with_those_that_there_are(build):
     assert "the program has code for gfx90a, the device is gfx1100; compile with --offload-arch=gfx1100" in done.stderr
 
 
-@pytest.mark.parametrize("options", [("--offload-compress",), ("-fgpu-rdc", "--hip-link"), ("-fgpu-default-stream=per-thread",)])
+@pytest.mark.parametrize(
+    "options", [("--offload-compress",), ("-fgpu-rdc", "--hip-link"), ("-fgpu-default-stream=per-thread",)]
+)
 def test_other_forms_of_bundles_and_launches_are_known(build, options):
     assert hip_run(build("vector_add", *options)).stdout == "100000 sums on gfx90a:sramecc+:xnack-\n"
 
@@ -94,12 +115,20 @@ def test_a_child_of_a_fork_has_devices_of_its_own(build):
 
 def test_two_programs_use_the_same_memory(build):
     done = hip_run(build("shared"))
-    assert (done.returncode, done.stdout) == (0, "second: 7\nfirst: 107, the second ended with 0\n"), done.stdout + done.stderr
+    assert (done.returncode, done.stdout) == (0, "second: 7\nfirst: 107, the second ended with 0\n"), (
+        done.stdout + done.stderr
+    )
 
 
-@pytest.mark.parametrize("header, name, options", [("rocprim/rocprim.hpp", "rocprim", ["-std=c++17"]), ("rocprim/rocprim.hpp", "rocprim_lists", ["-std=c++17"]),
-                                                   ("hiprand/hiprand.h", "hiprand", ["-lhiprand", "-lrocrand"]),
-                                                   ("hipsparse/hipsparse.h", "hipsparse", ["-lhipsparse", "-lrocsparse"])])
+@pytest.mark.parametrize(
+    "header, name, options",
+    [
+        ("rocprim/rocprim.hpp", "rocprim", ["-std=c++17"]),
+        ("rocprim/rocprim.hpp", "rocprim_lists", ["-std=c++17"]),
+        ("hiprand/hiprand.h", "hiprand", ["-lhiprand", "-lrocrand"]),
+        ("hipsparse/hipsparse.h", "hipsparse", ["-lhipsparse", "-lrocsparse"]),
+    ],
+)
 def test_debians_libraries_give_the_hosts_values_and_strict_mode_finds_nothing_in_them(build, header, name, options):
     if not Path("/usr/include", header).exists():
         pytest.skip(f"needs the package with {header}")
@@ -112,7 +141,9 @@ def test_amds_bindings_for_python_import_copy_and_launch_what_hiprtc_compiled():
     if not importlib.util.find_spec("rocm"):
         pytest.skip("needs rocm-bindings-hip of PyPI")
     done = run([sys.executable, PROGRAMS / "bindings.py"], LD_LIBRARY_PATH=str(library()), STRATA_DEVICE="emu:gfx942")
-    assert (done.returncode, done.stdout) == (0, "1 device, gfx942:sramecc+:xnack-\nthe same\ntwice as much\n"), done.stderr
+    assert (done.returncode, done.stdout) == (0, "1 device, gfx942:sramecc+:xnack-\nthe same\ntwice as much\n"), (
+        done.stderr
+    )
 
 
 @pytest.mark.parametrize("name", ["calls", "graphs"])
@@ -136,18 +167,29 @@ def test_strict_mode_finds_a_race(build):
 
 
 @pytest.mark.parametrize("check", [(), ("--check",)])
-@pytest.mark.parametrize("what, words", [("bound", "one_more"), ("freed", "of freed allocation (1024 bytes"), ("assert", "Device-side assertion")])
+@pytest.mark.parametrize(
+    "what, words",
+    [("bound", "one_more"), ("freed", "of freed allocation (1024 bytes"), ("assert", "Device-side assertion")],
+)
 def test_a_fault_is_named_and_every_later_call_fails(build, what, words, check):
     done = hip_run(*check, build("broken"), what)
     assert words in done.stderr
     if what == "bound":
-        assert "workgroup (1, 0, 0), wave 0: lane 0 writes 4 bytes" in done.stderr and "0 bytes past the end of allocation (1024 bytes" in done.stderr
+        assert (
+            "workgroup (1, 0, 0), wave 0: lane 0 writes 4 bytes" in done.stderr
+            and "0 bytes past the end of allocation (1024 bytes" in done.stderr
+        )
     assert done.stdout.endswith("launch: hipSuccess, behind it: hipErrorIllegalAddress\n")
 
 
 def test_kernels_print_between_what_the_program_prints(build):
     lines = [f"thread {thread} of block {block}" for block in range(2) for thread in range(2)]
-    assert hip_run(build("broken"), "print").stdout.splitlines() == ["before", *lines, "behind", "launch: hipSuccess, behind it: hipSuccess"]
+    assert hip_run(build("broken"), "print").stdout.splitlines() == [
+        "before",
+        *lines,
+        "behind",
+        "launch: hipSuccess, behind it: hipSuccess",
+    ]
 
 
 def test_a_profile_tells_of_each_kernel(build):
@@ -178,8 +220,22 @@ def image_arch(request, tmp_path_factory):
 
 def build_with_images(name, image_arch, folder):
     arch, libraries = image_arch
-    done = run(["clang++-19", "-x", "hip", f"--offload-arch={arch}", "--rocm-path=/usr", f"--rocm-device-lib-path={libraries}", "-O1",
-                PROGRAMS / f"{name}.hip", "-o", folder / name, f"-L{library()}", "-lamdhip64"])
+    done = run(
+        [
+            "clang++-19",
+            "-x",
+            "hip",
+            f"--offload-arch={arch}",
+            "--rocm-path=/usr",
+            f"--rocm-device-lib-path={libraries}",
+            "-O1",
+            PROGRAMS / f"{name}.hip",
+            "-o",
+            folder / name,
+            f"-L{library()}",
+            "-lamdhip64",
+        ]
+    )
     assert done.returncode == 0, done.stderr
     return "--device", f"emu:{arch}", folder / name
 
@@ -196,11 +252,18 @@ def test_texture_fetches_and_surfaces_are_what_the_formulas_of_the_guide_give(im
 
 
 def test_an_image_that_is_not_linear_or_in_no_memory_is_a_fault(images):
-    assert "the image descriptor cannot be used: its texels are swizzled; only linear images are there" in hip_run(*images, "swizzled").stderr
-    assert re.search(r"lane 0 loads texel \(\d+, \d+, 0\) of an image at 0x\w+, whose 4 bytes at 0x\w+ are in no memory of the device",
-                     hip_run(*images, "loose").stderr)
-    assert re.search(r"loads texel \(\d+, \d+, 0\) of an image at 0x\w+, whose 4 bytes at 0x\w+ are in no memory of the device",
-                     hip_run("--check", *images, "freed").stderr), "use after free"
+    assert (
+        "the image descriptor cannot be used: its texels are swizzled; only linear images are there"
+        in hip_run(*images, "swizzled").stderr
+    )
+    assert re.search(
+        r"lane 0 loads texel \(\d+, \d+, 0\) of an image at 0x\w+, whose 4 bytes at 0x\w+ are in no memory of the device",
+        hip_run(*images, "loose").stderr,
+    )
+    assert re.search(
+        r"loads texel \(\d+, \d+, 0\) of an image at 0x\w+, whose 4 bytes at 0x\w+ are in no memory of the device",
+        hip_run("--check", *images, "freed").stderr,
+    ), "use after free"
 
 
 def test_textures_surfaces_and_references_of_programs_are_what_the_formulas_of_the_guide_give(image_arch, tmp_path):
@@ -211,9 +274,13 @@ def test_textures_surfaces_and_references_of_programs_are_what_the_formulas_of_t
 
 @pytest.mark.parametrize("arch", ["gfx942", "gfx90a"])
 def test_a_device_without_images_says_so_and_has_no_arrays_nor_textures(arch):
-    calls = f"import ctypes; hip = ctypes.CDLL({str(library() / 'libamdhip64.so.6')!r}); out = ctypes.c_void_p(); images = ctypes.c_int(-1)\n" \
-            "channels = (ctypes.c_int * 5)(32, 0, 0, 0, 2); size = ctypes.c_size_t(4)\n" \
-            "print(hip.hipDeviceGetAttribute(ctypes.byref(images), 10014, 0), images.value, hip.hipMallocArray(ctypes.byref(out), channels, size, size, 0),\n" \
-            "      hip.hipCreateTextureObject(ctypes.byref(out), None, None, None))"
+    calls = (
+        f"import ctypes; hip = ctypes.CDLL({str(library() / 'libamdhip64.so.6')!r}); out = ctypes.c_void_p(); images = ctypes.c_int(-1)\n"
+        "channels = (ctypes.c_int * 5)(32, 0, 0, 0, 2); size = ctypes.c_size_t(4)\n"
+        "print(hip.hipDeviceGetAttribute(ctypes.byref(images), 10014, 0), images.value, hip.hipMallocArray(ctypes.byref(out), channels, size, size, 0),\n"
+        "      hip.hipCreateTextureObject(ctypes.byref(out), None, None, None))"
+    )
     done = run([sys.executable, "-c", calls], STRATA_DEVICE=f"emu:{arch}")
-    assert done.stdout == "0 0 801 801\n", done.stdout + done.stderr  # hipDeviceAttributeImageSupport; hipErrorNotSupported
+    assert done.stdout == "0 0 801 801\n", (
+        done.stdout + done.stderr
+    )  # hipDeviceAttributeImageSupport; hipErrorNotSupported

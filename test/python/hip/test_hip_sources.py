@@ -4,7 +4,6 @@ import re
 
 import numpy as np
 import pytest
-
 import strata
 from strata import Tensor
 
@@ -36,19 +35,24 @@ NAMES = {
 @pytest.mark.parametrize("name, case", NAMES.items(), ids=NAMES.keys())
 def test_a_kernel_is_found_by_what_cpp_calls_it(name, case):
     dtype, numbers, expected = case
-    (out,) = strata.hip_kernel(MANY, name=name, grid=1, block=6)(Tensor.ones(6, dtype=dtype), *(Tensor(n) if isinstance(n, list) else n for n in numbers))
+    (out,) = strata.hip_kernel(MANY, name=name, grid=1, block=6)(
+        Tensor.ones(6, dtype=dtype), *(Tensor(n) if isinstance(n, list) else n for n in numbers)
+    )
     assert out.tolist() == expected
 
 
-@pytest.mark.parametrize("name, message", [
-    ("scale<float>", "has no kernel 'scale<float>'"),
-    ("skale<float, 4>", "has no kernel 'skale<float, 4>'.*(undeclared identifier 'skale'|\"skale\" is undefined)"),
-    ("deep::over(double*)", "has no kernel"),
-    ("twin<float>(float*, double)", "has no kernel 'twin<float>.float"),
-    ("char", "has no kernel 'char'; its kernels: .*a.float"),
-    ("deep::over", "has 2 kernels 'deep::over'"),
-    ("", "5 kernels, say which by name: |4 kernels, say which by name: "),
-])
+@pytest.mark.parametrize(
+    "name, message",
+    [
+        ("scale<float>", "has no kernel 'scale<float>'"),
+        ("skale<float, 4>", "has no kernel 'skale<float, 4>'.*(undeclared identifier 'skale'|\"skale\" is undefined)"),
+        ("deep::over(double*)", "has no kernel"),
+        ("twin<float>(float*, double)", "has no kernel 'twin<float>.float"),
+        ("char", "has no kernel 'char'; its kernels: .*a.float"),
+        ("deep::over", "has 2 kernels 'deep::over'"),
+        ("", "5 kernels, say which by name: |4 kernels, say which by name: "),
+    ],
+)
 def test_a_name_that_is_none_says_what_there_is(name, message):
     kernel = strata.hip_kernel(MANY, name=name, grid=1, block=6)
     with pytest.raises(strata.UsageError, match=message):
@@ -57,7 +61,9 @@ def test_a_name_that_is_none_says_what_there_is(name, message):
 
 def test_a_mistake_in_a_template_is_found_in_the_text():
     with pytest.raises(strata.CompileError) as caught:
-        strata.hip_kernel("template <class T> __global__ void k(T* x) {\n  x[0] = x.nothing;\n}", name="k<float>", grid=1, block=1)(Tensor.ones(1))
+        strata.hip_kernel(
+            "template <class T> __global__ void k(T* x) {\n  x[0] = x.nothing;\n}", name="k<float>", grid=1, block=1
+        )(Tensor.ones(1))
     assert caught.value.line == 2
 
 
@@ -68,8 +74,16 @@ def test_a_file_finds_what_lies_beside_it(tmp_path, suffix, form):
     (tmp_path / "factor.h").write_text('#include "parts/value.h"\n#define FACTOR (VALUE * 2)\n')
     (tmp_path / "parts" / "value.h").write_text("#define VALUE 3\n")
     file = tmp_path / f"source{suffix}"
-    file.write_bytes('// Gr\xf6\xdfe\n#include "factor.h"\nextern "C" __global__ void k(int* x) { x[0] = FACTOR; }\n'.encode("latin-1"))
-    kernel = strata.hip_kernel(file, grid=1, block=1) if form == "Path" else strata.hip_kernel(path=file if form == "path" else str(file), grid=1, block=1)
+    file.write_bytes(
+        '// Gr\xf6\xdfe\n#include "factor.h"\nextern "C" __global__ void k(int* x) { x[0] = FACTOR; }\n'.encode(
+            "latin-1"
+        )
+    )
+    kernel = (
+        strata.hip_kernel(file, grid=1, block=1)
+        if form == "Path"
+        else strata.hip_kernel(path=file if form == "path" else str(file), grid=1, block=1)
+    )
     assert kernel(Tensor.zeros(1, dtype="int32"))[0].tolist() == [6]
     (tmp_path / "parts" / "value.h").write_text("#define VALUE 4\n")
     assert strata.hip_kernel(file, grid=1, block=1)(Tensor.zeros(1, dtype="int32"))[0].tolist() == [8]
@@ -79,7 +93,9 @@ def test_a_file_finds_what_lies_beside_it(tmp_path, suffix, form):
 def test_errors_name_the_users_file_and_line(tmp_path):
     file = tmp_path / "broken.cc"
     file.write_text("\n\n__global__ void k(int* x) { x[0] = nonsense; }\n")
-    with pytest.raises(strata.CompileError, match=re.escape(f"{file}:3:36: error: use of undeclared identifier 'nonsense'")) as caught:
+    with pytest.raises(
+        strata.CompileError, match=re.escape(f"{file}:3:36: error: use of undeclared identifier 'nonsense'")
+    ) as caught:
         strata.hip_kernel(file, grid=1, block=1)(Tensor.zeros(1, dtype="int32"))
     assert (caught.value.line, caught.value.column) == (3, 36)
     with pytest.raises(strata.UsageError, match="cannot read .*missing.hip"):
@@ -139,27 +155,88 @@ def rounded(value, dtype, mode):
 
 
 VALUES = {
-    "f64": ("double", np.array([0.1, -0.1, 1 + 2**-40, -1 - 2**-40, 1e300, -1e300, 1e-310, -1e-310, 0.5, 3e38, 2**-140 * 1.3, 0.0])),
+    "f64": (
+        "double",
+        np.array([0.1, -0.1, 1 + 2**-40, -1 - 2**-40, 1e300, -1e300, 1e-310, -1e-310, 0.5, 3e38, 2**-140 * 1.3, 0.0]),
+    ),
     "f32": ("float", np.array([0.1, -0.1, 1e5, -1e5, 1e-9, -1e-9, 0.5, 65519.5, 65520, -65520, 3.3e-6, 0.0], "f4")),
-    "s32": ("int", np.array([2**24 + 1, -(2**24) - 1, 2**31 - 1, -(2**31), 2**31 - 65, 123456789, -123456789, 0, 1, -1, 7, 2**30 + 1], "i4")),
-    "u32": ("unsigned", np.array([2**24 + 1, 2**32 - 1, 2**31, 2**31 + 1, 2**32 - 257, 123456789, 4000000001, 0, 1, 3, 7, 2**30 + 1], "u4")),
-    "s64": ("long", np.array([2**53 + 1, -(2**53) - 1, 2**63 - 1, -(2**63), 2**63 - 513, 123456789123456789, -123456789123456789, 0, 1, -1, 2**62 + 1, -7], "i8")),
-    "u64": ("unsigned long", np.array([2**53 + 1, 2**64 - 1, 2**63, 2**63 + 1, 2**64 - 1025, 123456789123456789, 2**24 + 1, 0, 1, 3, 2**62 + 1, 7], "u8")),
+    "s32": (
+        "int",
+        np.array(
+            [2**24 + 1, -(2**24) - 1, 2**31 - 1, -(2**31), 2**31 - 65, 123456789, -123456789, 0, 1, -1, 7, 2**30 + 1],
+            "i4",
+        ),
+    ),
+    "u32": (
+        "unsigned",
+        np.array(
+            [2**24 + 1, 2**32 - 1, 2**31, 2**31 + 1, 2**32 - 257, 123456789, 4000000001, 0, 1, 3, 7, 2**30 + 1], "u4"
+        ),
+    ),
+    "s64": (
+        "long",
+        np.array(
+            [
+                2**53 + 1,
+                -(2**53) - 1,
+                2**63 - 1,
+                -(2**63),
+                2**63 - 513,
+                123456789123456789,
+                -123456789123456789,
+                0,
+                1,
+                -1,
+                2**62 + 1,
+                -7,
+            ],
+            "i8",
+        ),
+    ),
+    "u64": (
+        "unsigned long",
+        np.array(
+            [
+                2**53 + 1,
+                2**64 - 1,
+                2**63,
+                2**63 + 1,
+                2**64 - 1025,
+                123456789123456789,
+                2**24 + 1,
+                0,
+                1,
+                3,
+                2**62 + 1,
+                7,
+            ],
+            "u8",
+        ),
+    ),
 }
 
 
 @pytest.mark.amd
-@pytest.mark.parametrize("conversion", ["f16_f32", "f32_f64", "f32_s32", "f32_u32", "f32_s64", "f32_u64", "f64_s64", "f64_u64"])
+@pytest.mark.parametrize(
+    "conversion", ["f16_f32", "f32_f64", "f32_s32", "f32_u32", "f32_s64", "f32_u64", "f64_s64", "f64_u64"]
+)
 def test_later_headers_find_conversions_rounded_to_a_side(conversion):
     to, source = conversion.split("_")
     kind, values = VALUES[source]
     name, dtype = {"f16": ("_Float16", "f2"), "f32": ("float", "f4"), "f64": ("double", "f8")}[to]
-    text = "#include <hip/hip_runtime.h>\n" + "".join(
-        f'extern "C" __device__ __attribute__((const)) {name} __ocml_cvtrt{m}_{conversion}({kind});\n' for m in "npz"
-    ) + f"__global__ void all({name}* n, {name}* p, {name}* z, const {kind}* x) {{ int i = threadIdx.x;" + "".join(
-        f"{m}[i] = __ocml_cvtrt{m}_{conversion}(x[i]);" for m in "npz"
-    ) + "}"
-    outs = strata.hip_kernel(text, name="all", grid=1, block=12)(*(Tensor(np.zeros(12, dtype)) for _ in "npz"), Tensor(values))
+    text = (
+        "#include <hip/hip_runtime.h>\n"
+        + "".join(
+            f'extern "C" __device__ __attribute__((const)) {name} __ocml_cvtrt{m}_{conversion}({kind});\n'
+            for m in "npz"
+        )
+        + f"__global__ void all({name}* n, {name}* p, {name}* z, const {kind}* x) {{ int i = threadIdx.x;"
+        + "".join(f"{m}[i] = __ocml_cvtrt{m}_{conversion}(x[i]);" for m in "npz")
+        + "}"
+    )
+    outs = strata.hip_kernel(text, name="all", grid=1, block=12)(
+        *(Tensor(np.zeros(12, dtype)) for _ in "npz"), Tensor(values)
+    )
     for mode, out in zip("npz", outs):
         with np.errstate(over="ignore"):
             expected = [rounded(value, dtype, mode) for value in values]

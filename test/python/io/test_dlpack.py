@@ -6,7 +6,6 @@ import weakref
 
 import numpy as np
 import pytest
-
 import strata
 from strata import Tensor
 
@@ -32,7 +31,9 @@ def shares(t, x):
 
 
 @pytest.mark.emulated
-@pytest.mark.parametrize("name", ["bool", "int8", "uint16", "int32", "int64", "uint64", "float16", "float32", "float64"])
+@pytest.mark.parametrize(
+    "name", ["bool", "int8", "uint16", "int32", "int64", "uint64", "float16", "float32", "float64"]
+)
 @pytest.mark.parametrize("shape", [(3, 5), (1,), (), (257,), (2, 0)])
 def test_memory_of_the_host_is_used_where_it_is(name, shape, rng):
     x = np.asarray((rng.standard_normal(shape) * 9).astype(name))
@@ -111,7 +112,13 @@ def test_one_array_may_be_taken_many_times_in_parts_too():
 @pytest.mark.emulated
 def test_what_cannot_be_used_where_it_is_is_copied_or_refused():
     x = np.arange(24, dtype=np.float32).reshape(4, 6)
-    for array, why in [(x.T, "row-major"), (x[:, ::2], "row-major"), (x[::-1], "row-major"), (x.reshape(-1)[1:], "aligned"), (x.astype(np.complex64), "complex")]:
+    for array, why in [
+        (x.T, "row-major"),
+        (x[:, ::2], "row-major"),
+        (x[::-1], "row-major"),
+        (x.reshape(-1)[1:], "aligned"),
+        (x.astype(np.complex64), "complex"),
+    ]:
         t = strata.from_dlpack(array)
         assert not shares(t, x)
         np.testing.assert_array_equal(t.numpy(), array)
@@ -190,10 +197,33 @@ def test_tensors_that_lie_are_refused():
     assert strata.from_dlpack(changed(64, ctypes.c_uint64, 0)).tolist() == [0, 1, 2, 3]  # strides may be left out
     assert strata.from_dlpack(changed(72, ctypes.c_uint64, 4, x[:4])).tolist() == [1, 2, 3, 4]
     assert strata.from_dlpack(changed(4, ctypes.c_uint32, 99)).tolist() == [0, 1, 2, 3]  # of a later minor version
-    assert strata.from_dlpack(changed(16, ctypes.c_uint64, 0)).tolist() == [0, 1, 2, 3]  # nobody is to be told of the end
+    assert strata.from_dlpack(changed(16, ctypes.c_uint64, 0)).tolist() == [
+        0,
+        1,
+        2,
+        3,
+    ]  # nobody is to be told of the end
 
 
-@pytest.mark.parametrize("kind", ["bool", "uint8", "int16", "int64", "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz", "float32", "float64", "complex64", "complex128"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "bool",
+        "uint8",
+        "int16",
+        "int64",
+        "float16",
+        "bfloat16",
+        "float8_e4m3fn",
+        "float8_e5m2",
+        "float8_e4m3fnuz",
+        "float8_e5m2fnuz",
+        "float32",
+        "float64",
+        "complex64",
+        "complex128",
+    ],
+)
 def test_tensors_of_pytorch_go_both_ways(kind):
     torch = pytest.importorskip("torch")
     x = (torch.arange(12).reshape(3, 4) % 3).to(getattr(torch, kind))
@@ -231,7 +261,11 @@ def test_what_others_write_shows_in_what_has_that_memory_and_in_nothing_else():
     array = written(x, 7)
     assert not array.flags.writeable and shares(x, array)
     assert x.tolist() == x.reshape(2, 2).flatten().tolist() == (x + 0).tolist() == [7, 1, 2, 3]
-    assert later.tolist() == [21, 3, 6, 9] and before.tolist() == [1, 2, 3, 4] and again.tolist() == twice.tolist() == [0, 2, 4, 6]
+    assert (
+        later.tolist() == [21, 3, 6, 9]
+        and before.tolist() == [1, 2, 3, 4]
+        and again.tolist() == twice.tolist() == [0, 2, 4, 6]
+    )
     assert other.tolist() == source.tolist() == [0, 1, 2, 3]
     written(again, 9)
     assert twice.tolist() == [9, 2, 4, 6] and x.tolist() == [7, 1, 2, 3]
@@ -241,7 +275,11 @@ def test_what_others_write_shows_in_what_has_that_memory_and_in_nothing_else():
 
 
 @pytest.mark.emulated
-@pytest.mark.parametrize("make", [lambda: strata.ones(4).contiguous(), lambda: strata.arange(1, 5), lambda: strata.ones(4).cumsum(0) + 1], ids=["ones", "arange", "computed"])
+@pytest.mark.parametrize(
+    "make",
+    [lambda: strata.ones(4).contiguous(), lambda: strata.arange(1, 5), lambda: strata.ones(4).cumsum(0) + 1],
+    ids=["ones", "arange", "computed"],
+)
 def test_constants_are_copied_for_others(make):
     first, second, expected = make().realize(), make(), make().tolist()
     array = written(first, 77)
@@ -302,15 +340,27 @@ def read_only(array):
 
 
 @pytest.mark.emulated
-@pytest.mark.parametrize("kind", ["an array that is read-only", "a file mapped to be read", "an array", "a tensor", "a view of it"])
+@pytest.mark.parametrize(
+    "kind", ["an array that is read-only", "a file mapped to be read", "an array", "a tensor", "a view of it"]
+)
 def test_a_kernel_that_casts_const_away_writes_no_memory_of_others(kind, casts, tmp_path):
     """Whoever shares the memory, a tensor or an array, has it as it was: the write is a fault, and the next launch is well."""
     np.arange(4, dtype=np.float32).tofile(tmp_path / "x")
     own = Tensor(np.arange(4, dtype=np.float32)).realize()
-    x = {"an array that is read-only": lambda: read_only(np.arange(4, dtype=np.float32)), "a file mapped to be read": lambda: np.memmap(tmp_path / "x", np.float32, mode="r"),
-         "an array": lambda: np.arange(4, dtype=np.float32), "a tensor": lambda: own, "a view of it": lambda: own.numpy()}[kind]()
+    x = {
+        "an array that is read-only": lambda: read_only(np.arange(4, dtype=np.float32)),
+        "a file mapped to be read": lambda: np.memmap(tmp_path / "x", np.float32, mode="r"),
+        "an array": lambda: np.arange(4, dtype=np.float32),
+        "a tensor": lambda: own,
+        "a view of it": lambda: own.numpy(),
+    }[kind]()
     t = x if kind == "a tensor" else strata.from_dlpack(x)
-    with pytest.raises(strata.MemoryFault, match="read-only.*every parameter of this launch that points there is const: take const away" if "read" not in kind else "which is read-only"):
+    with pytest.raises(
+        strata.MemoryFault,
+        match="read-only.*every parameter of this launch that points there is const: take const away"
+        if "read" not in kind
+        else "which is read-only",
+    ):
         casts(Tensor.empty(4), t)
     assert np.asarray(x).tolist() == t.tolist() == own.tolist() == [0, 1, 2, 3]
     assert (t + 1).tolist() == [1, 2, 3, 4]
@@ -334,7 +384,9 @@ def test_memory_that_is_read_only_is_no_result_of_anything():
 @pytest.mark.emulated
 def test_memory_may_be_written_as_long_as_somebody_lent_it_so():
     x = np.arange(8, dtype=np.float32)
-    bump = strata.hip_kernel('extern "C" __global__ void bump(float* x) { x[threadIdx.x] += 1; }', name="bump", grid=1, block=8)
+    bump = strata.hip_kernel(
+        'extern "C" __global__ void bump(float* x) { x[threadIdx.x] += 1; }', name="bump", grid=1, block=8
+    )
     shown = x.view()
     shown.flags.writeable = False
     first = strata.from_dlpack(shown)

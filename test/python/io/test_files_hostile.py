@@ -11,10 +11,9 @@ import zipfile
 
 import numpy as np
 import pytest
-from test_files import Writer, checkpoint, header, tensor
-
 import strata
 from strata import Tensor
+from test_files import Writer, checkpoint, header, tensor
 
 SECONDS = float(os.environ.get("STRATA_FUZZ_SECONDS", 8)) / 4  # for each of four formats
 
@@ -49,18 +48,50 @@ def deflated(path, name, raw, **changed):
             setattr(archive.infolist()[0], key, value)
 
 
-@pytest.mark.parametrize("shape", ["(1 << 40,)", "(1099511627776,)", "(4294967296, 4294967296)", "(9223372036854775808,)", "(-1,)", "(2, -3)", "(True,)", "(0, 18446744073709551616)", "(1.0,)", "'ab'", "(" + "1," * 70 + ")"])
+@pytest.mark.parametrize(
+    "shape",
+    [
+        "(1 << 40,)",
+        "(1099511627776,)",
+        "(4294967296, 4294967296)",
+        "(9223372036854775808,)",
+        "(-1,)",
+        "(2, -3)",
+        "(True,)",
+        "(0, 18446744073709551616)",
+        "(1.0,)",
+        "'ab'",
+        "(" + "1," * 70 + ")",
+    ],
+)
 @pytest.mark.parametrize("kind", ["npy", "npz", "packed"])
 def test_shapes_of_numpy_that_lie(shape, kind, tmp_path):
     raw = npy(shape, content=bytes(16))
     if kind == "npy":
         return refused(tmp_path / "x.npy", raw)
-    with zipfile.ZipFile(tmp_path / "x.npz", "w", zipfile.ZIP_DEFLATED if kind == "packed" else zipfile.ZIP_STORED) as archive:
+    with zipfile.ZipFile(
+        tmp_path / "x.npz", "w", zipfile.ZIP_DEFLATED if kind == "packed" else zipfile.ZIP_STORED
+    ) as archive:
         archive.writestr("a.npy", raw)
     refused(tmp_path / "x.npz", match="a.npy")
 
 
-@pytest.mark.parametrize("descr", ["'|O'", "'<U4'", "'|S4'", "'<M8[s]'", "[('a', '<f4')]", "('<f4', (1000000000,))", "'|V2147483647'", "'nothing'", "((((((((((", "[" * 3000, "__import__('os')"])
+@pytest.mark.parametrize(
+    "descr",
+    [
+        "'|O'",
+        "'<U4'",
+        "'|S4'",
+        "'<M8[s]'",
+        "[('a', '<f4')]",
+        "('<f4', (1000000000,))",
+        "'|V2147483647'",
+        "'nothing'",
+        "((((((((((",
+        "[" * 3000,
+        "__import__('os')",
+    ],
+)
 def test_types_of_numpy_that_are_no_numbers(descr, tmp_path):
     refused(tmp_path / "x.npy", npy("(1,)", descr, bytes(16)), "no array|cut off")
 
@@ -98,14 +129,24 @@ def test_names_that_a_file_cannot_hold_are_refused(name, tmp_path):
 
 def test_zips_that_lie(tmp_path):
     path, raw = tmp_path / "x.npz", npy("(4,)", content=bytes(16))
-    for changed in ({"file_size": 1 << 40}, {"compress_size": 1 << 40}, {"header_offset": 7}, {"CRC": 5}, {"flag_bits": 1}, {"compress_type": 12}, {"file_size": len(raw) - 1}):
+    for changed in (
+        {"file_size": 1 << 40},
+        {"compress_size": 1 << 40},
+        {"header_offset": 7},
+        {"CRC": 5},
+        {"flag_bits": 1},
+        {"compress_type": 12},
+        {"file_size": len(raw) - 1},
+    ):
         deflated(path, "a.npy", raw, **changed)
         refused(path, match="x.npz")
     with zipfile.ZipFile(path, "w") as archive, pytest.warns(UserWarning, match="Duplicate"):
         archive.writestr("a.npy", raw)
         archive.writestr("a.npy", raw)
     refused(path, match="one name")
-    deflated(path, "a.npy", b"\x93NUMPY\x02\x00" + struct.pack("<I", 0xF0000000) + bytes(1 << 27))  # a header of gigabytes of blanks
+    deflated(
+        path, "a.npy", b"\x93NUMPY\x02\x00" + struct.pack("<I", 0xF0000000) + bytes(1 << 27)
+    )  # a header of gigabytes of blanks
     refused(path, match="no array|cut off")
 
 
@@ -117,9 +158,20 @@ def test_tensors_of_checkpoints_that_lie(tmp_path):
     shapes = [((big,), (1,), "outside"), ((1 << 20, 1 << 20), (1, 1), "outside"), ((3000, 3000), (1, 1), "too often"), ((1 << 63,), (0,), "no tensor has"), ((big, big), (0, 0), "no tensor has"), ((2,), ("a",), "outside"), (("a",), (1,), "no tensor has"),
               ((1,) * 80, (1,) * 80, "80 axes"), (5, 1, "damaged"), ("ab", "cd", "no tensor has"), ((True,), (1,), "no tensor has")]  # fmt: skip
     for i, (shape, stride, match) in enumerate(shapes):
-        checkpoint(tmp_path / f"{i}.pt", {"a": tensor("FloatStorage", "0", 8192, 0, shape, stride)}, {"0": np.zeros(8192, np.float32)})
+        checkpoint(
+            tmp_path / f"{i}.pt",
+            {"a": tensor("FloatStorage", "0", 8192, 0, shape, stride)},
+            {"0": np.zeros(8192, np.float32)},
+        )
         refused(tmp_path / f"{i}.pt", match=match)
-    checkpoint(tmp_path / "x.pt", {"a": tensor("FloatStorage", "0", 3, 1, (2, 1 << 30), (1, 0)), "b": tensor("FloatStorage", "0", 3, 9, (0, 4), (4, 1))}, {"0": np.arange(3, dtype=np.float32)})
+    checkpoint(
+        tmp_path / "x.pt",
+        {
+            "a": tensor("FloatStorage", "0", 3, 1, (2, 1 << 30), (1, 0)),
+            "b": tensor("FloatStorage", "0", 3, 9, (0, 4), (4, 1)),
+        },
+        {"0": np.arange(3, dtype=np.float32)},
+    )
     got = strata.load(tmp_path / "x.pt")
     assert got["a"].shape == (2, 1 << 30) and got["a"][:, 5].tolist() == [1, 2] and got["b"].shape == (0, 4)
 
@@ -139,7 +191,11 @@ def test_pickles_that_want_time_memory_or_power(tmp_path):
         laughs = [laughs, laughs]
     itself = []
     itself.append(itself)
-    for content, match in [(laughs, "each other too often"), (itself, "damaged|too often"), ({"k" * 2000: {"x": 1}}, "too often")]:
+    for content, match in [
+        (laughs, "each other too often"),
+        (itself, "damaged|too often"),
+        ({"k" * 2000: {"x": 1}}, "too often"),
+    ]:
         written(path, content)
         refused(path, match=match)
     stored = b"ctorch._utils\n_rebuild_tensor_v2\n"
@@ -200,14 +256,27 @@ def test_headers_of_safetensors_that_lie(name, tmp_path):
 
 
 def test_numbers_of_a_million_digits_are_refused(tmp_path):
-    refused(tmp_path / "x.safetensors", header(b'{"a":{"dtype":"F32","shape":[' + b"9" * 1_000_000 + b'],"data_offsets":[0,8]}}', bytes(8)), "x.safetensors")
+    refused(
+        tmp_path / "x.safetensors",
+        header(b'{"a":{"dtype":"F32","shape":[' + b"9" * 1_000_000 + b'],"data_offsets":[0,8]}}', bytes(8)),
+        "x.safetensors",
+    )
 
 
 def test_names_of_any_letters_and_tensors_of_no_elements_come_back(tmp_path):
-    tensors = {"größe/ü 漢": Tensor([1.0]), "": Tensor([2.0]), "../../x": Tensor([3.0]), "none": Tensor.zeros(0, 5), "number": Tensor(4.0), "a\nb\0c": Tensor([5])}
+    tensors = {
+        "größe/ü 漢": Tensor([1.0]),
+        "": Tensor([2.0]),
+        "../../x": Tensor([3.0]),
+        "none": Tensor.zeros(0, 5),
+        "number": Tensor(4.0),
+        "a\nb\0c": Tensor([5]),
+    }
     strata.save(tmp_path / "x.safetensors", tensors, {"ü": "漢"})
     got = strata.load(tmp_path / "x.safetensors")
-    assert got.metadata == {"ü": "漢"} and {n: (t.shape, t.tolist()) for n, t in got.items()} == {n: (t.shape, t.tolist()) for n, t in tensors.items()}
+    assert got.metadata == {"ü": "漢"} and {n: (t.shape, t.tolist()) for n, t in got.items()} == {
+        n: (t.shape, t.tolist()) for n, t in tensors.items()
+    }
     with pytest.raises(strata.UsageError, match="rename it"):
         strata.save(tmp_path / "y.safetensors", {"__metadata__": Tensor([1.0])})
     for wrong in ({"a": 1}, {1: "a"}, [("a", "b")], "a", 5, object(), Tensor([1.0])):
@@ -229,7 +298,9 @@ def gguf(values=(), tensors=(), content=bytes(64), version=3, counts=None):
     """values: (name, number of a type, bytes); tensors: (name, axes from the last on, number of a type, where)."""
     out = b"GGUF" + struct.pack("<IQQ", version, *(counts or (len(tensors), len(values))))
     out += b"".join(text(name) + struct.pack("<I", kind) + value for name, kind, value in values)
-    out += b"".join(text(name) + struct.pack(f"<I{len(axes)}QIQ", len(axes), *axes, kind, at) for name, axes, kind, at in tensors)
+    out += b"".join(
+        text(name) + struct.pack(f"<I{len(axes)}QIQ", len(axes), *axes, kind, at) for name, axes, kind, at in tensors
+    )
     return out + bytes(-len(out) % 32) + content
 
 
@@ -255,7 +326,18 @@ def test_headers_of_gguf_that_lie(name, tmp_path):
 
 def test_sound_gguf_is_read(tmp_path):
     content = np.arange(16, dtype=np.float32).tobytes()
-    (tmp_path / "x.gguf").write_bytes(gguf([NUMBERS, (b"t", 8, text("ü".encode())), (b"b", 7, b"\1")], [("漢".encode(), (2, 3), 0, 8), (b"none", (32, 0), 2, 0), (b"number", (), 0, 4), (b"none of it", (7,), 16, 0)], content))
+    (tmp_path / "x.gguf").write_bytes(
+        gguf(
+            [NUMBERS, (b"t", 8, text("ü".encode())), (b"b", 7, b"\1")],
+            [
+                ("漢".encode(), (2, 3), 0, 8),
+                (b"none", (32, 0), 2, 0),
+                (b"number", (), 0, 4),
+                (b"none of it", (7,), 16, 0),
+            ],
+            content,
+        )
+    )
     got = strata.load(tmp_path / "x.gguf")
     assert got.metadata == {"n": [5, 6, 7], "t": "ü", "b": True}
     assert got["漢"].tolist() == [[2, 3], [4, 5], [6, 7]] and got["none"].shape == (0, 32) and got["number"].item() == 1
@@ -265,7 +347,11 @@ def test_sound_gguf_is_read(tmp_path):
 
 # Random damage
 
-EDGES = [struct.pack("<Q", n & (1 << 64) - 1) for n in (0, 1, -1, 1 << 31, 1 << 32, (1 << 63) - 1, 1 << 63, 1 << 40)] + [struct.pack("<I", n) for n in (0, 1, 0xFFFFFFFF, 1 << 31, 1 << 20)] + [b"\xff", b"\0", b"9" * 20, b"-1", b"[" * 40]
+EDGES = (
+    [struct.pack("<Q", n & (1 << 64) - 1) for n in (0, 1, -1, 1 << 31, 1 << 32, (1 << 63) - 1, 1 << 63, 1 << 40)]
+    + [struct.pack("<I", n) for n in (0, 1, 0xFFFFFFFF, 1 << 31, 1 << 20)]
+    + [b"\xff", b"\0", b"9" * 20, b"-1", b"[" * 40]
+)
 
 
 def damaged(content, rnd):
@@ -288,7 +374,11 @@ def damaged(content, rnd):
 
 
 def sound(kind, path):
-    arrays = {"a": np.arange(6, dtype=np.float32).reshape(2, 3), "b": np.array([True, False]), "none": np.zeros((0, 2), np.int64)}
+    arrays = {
+        "a": np.arange(6, dtype=np.float32).reshape(2, 3),
+        "b": np.array([True, False]),
+        "none": np.zeros((0, 2), np.int64),
+    }
     if kind == "npz":
         np.savez_compressed(path, **arrays)
     elif kind == "npy":
@@ -296,9 +386,25 @@ def sound(kind, path):
     elif kind == "safetensors":
         strata.save(path, {n: Tensor(a) for n, a in arrays.items()}, {"made": "here"})
     elif kind == "pt":
-        checkpoint(path, collections.OrderedDict(model={"w": tensor("FloatStorage", "0", 6, 0, (2, 3), (3, 1)), "t": tensor("FloatStorage", "0", 6, 1, (2,), (2,))}, epoch=3, rates=[0.1, {"x": (1, 2)}]), {"0": arrays["a"]})
+        checkpoint(
+            path,
+            collections.OrderedDict(
+                model={
+                    "w": tensor("FloatStorage", "0", 6, 0, (2, 3), (3, 1)),
+                    "t": tensor("FloatStorage", "0", 6, 1, (2,), (2,)),
+                },
+                epoch=3,
+                rates=[0.1, {"x": (1, 2)}],
+            ),
+            {"0": arrays["a"]},
+        )
     else:
-        path.write_bytes(gguf([NUMBERS, (b"t", 9, u32(8) + struct.pack("<Q", 2) + text(b"a") + text(b"b"))], [(b"a", (2, 3), 0, 0), (b"q", (32,), 2, 32)]))
+        path.write_bytes(
+            gguf(
+                [NUMBERS, (b"t", 9, u32(8) + struct.pack("<Q", 2) + text(b"a") + text(b"b"))],
+                [(b"a", (2, 3), 0, 0), (b"q", (32,), 2, 32)],
+            )
+        )
     return path.read_bytes()
 
 
@@ -315,7 +421,11 @@ def repacked(content, rnd):
 @pytest.mark.parametrize("kind", ["npz", "npy", "safetensors", "pt", "gguf"])
 def test_damage_at_random_is_refused_or_harmless(kind, tmp_path):
     path, rnd = tmp_path / f"x.{kind}", random.Random(5)
-    content, before, end = sound(kind, path), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.monotonic() + SECONDS
+    content, before, end = (
+        sound(kind, path),
+        resource.getrusage(resource.RUSAGE_SELF).ru_maxrss,
+        time.monotonic() + SECONDS,
+    )
     count = wrong = 0
     while time.monotonic() < end:
         now = repacked(content, rnd) if kind in ("npz", "pt") and rnd.random() < 0.7 else damaged(content, rnd)

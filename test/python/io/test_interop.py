@@ -4,7 +4,6 @@ import gc
 
 import numpy as np
 import pytest
-
 import strata
 from strata import Tensor, dtypes
 
@@ -27,7 +26,9 @@ def test_items_are_python_numbers():
     assert Tensor(np.uint64(2**64 - 1)).item() == 2**64 - 1
     assert Tensor(np.int64(-(2**63))).item() == -(2**63)
     assert Tensor([[7.0]], dtype="bfloat16").item() == 7.0
-    assert float(Tensor([2])) == 2.0 and int(Tensor(3.7)) == 3 and bool(Tensor([0])) is False and bool(Tensor(2.0)) is True
+    assert (
+        float(Tensor([2])) == 2.0 and int(Tensor(3.7)) == 3 and bool(Tensor([0])) is False and bool(Tensor(2.0)) is True
+    )
     assert [10, 20, 30][Tensor(1)] == 20
     with pytest.raises(strata.Error, match=r"\(2,\)|2"):
         Tensor([1, 2]).item()
@@ -83,7 +84,9 @@ def test_operators_with_arrays():
     t = Tensor(x)
     for result in (t + x, x + t, t * [1, 2], x @ t, np.float32(2) * t, t == x):
         assert isinstance(result, Tensor)
-    assert (x - t).tolist() == [0, 0] and (np.float32(3) - t).tolist() == [2, 1] and (x < t + 1).tolist() == [True, True]
+    assert (
+        (x - t).tolist() == [0, 0] and (np.float32(3) - t).tolist() == [2, 1] and (x < t + 1).tolist() == [True, True]
+    )
     with pytest.raises(TypeError):
         t + "a"
     with pytest.raises(TypeError):
@@ -91,7 +94,9 @@ def test_operators_with_arrays():
     assert (t != x).any().item() is False
 
 
-@pytest.mark.parametrize("name", ["bool", "int8", "uint16", "int32", "int64", "uint64", "float16", "float32", "float64"])
+@pytest.mark.parametrize(
+    "name", ["bool", "int8", "uint16", "int32", "int64", "uint64", "float16", "float32", "float64"]
+)
 def test_dlpack(name, rng):
     x = (rng.standard_normal((3, 4)) * 9).astype(name)
     t = Tensor(x)
@@ -127,7 +132,16 @@ def test_moving_between_devices():
 @pytest.mark.emulated
 def test_types_by_pytorchs_methods():
     x = Tensor([0.0, 1.5, -2.5])
-    for name, method in {"float32": "float", "float64": "double", "float16": "half", "bfloat16": "bfloat16", "int16": "short", "int32": "int", "int64": "long", "bool": "bool"}.items():
+    for name, method in {
+        "float32": "float",
+        "float64": "double",
+        "float16": "half",
+        "bfloat16": "bfloat16",
+        "int16": "short",
+        "int32": "int",
+        "int64": "long",
+        "bool": "bool",
+    }.items():
         got = getattr(x, method)()
         assert got.dtype == name and got.cast("float64").tolist() == x.cast(name).cast("float64").tolist()
     assert x.cpu().tolist() == x.tolist() and x.cpu().device == x.device

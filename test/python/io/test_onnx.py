@@ -4,7 +4,6 @@ import sys
 
 import numpy as np
 import pytest
-
 import strata
 from strata import Tensor
 
@@ -23,7 +22,13 @@ def typed(name, array):
 
 
 def model(nodes, inputs, weights, outputs, version=18):
-    graph = helper.make_graph(nodes, "g", [typed(n, a) for n, a in inputs.items()], [helper.make_value_info(n, onnx.TypeProto()) for n in outputs], [numpy_helper.from_array(a, n) for n, a in weights.items()])
+    graph = helper.make_graph(
+        nodes,
+        "g",
+        [typed(n, a) for n, a in inputs.items()],
+        [helper.make_value_info(n, onnx.TypeProto()) for n in outputs],
+        [numpy_helper.from_array(a, n) for n, a in weights.items()],
+    )
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", version)])
 
 
@@ -102,7 +107,12 @@ def test_the_largest_of_any_type_is_of_what_is_no_padding(kind):
 def test_dropout_of_a_model_in_training_is_refused():
     given = {"x": F(3, 4)}
     for training in (False, True):
-        proto = model([helper.make_node("Dropout", ["x", "r", "t"], ["y"])], given, {"r": np.array(0.5, np.float32), "t": np.array(training)}, ["y"])
+        proto = model(
+            [helper.make_node("Dropout", ["x", "r", "t"], ["y"])],
+            given,
+            {"r": np.array(0.5, np.float32), "t": np.array(training)},
+            ["y"],
+        )
         if not training:
             check(proto, given)
             continue
@@ -131,7 +141,9 @@ def test_softmax_of_earlier_versions_is_over_all_axes_from_one_on():
 
 
 def residual_block():
-    w = {"w1": F(8, 4, 3, 3) / 4, "w2": F(8, 8, 3, 3) / 6, "ws": F(8, 4, 1, 1), "fw": F(10, 8), "fb": F(10)} | {f"{k}{i}": P(8) for i in (1, 2) for k in ("s", "b", "m", "v")}
+    w = {"w1": F(8, 4, 3, 3) / 4, "w2": F(8, 8, 3, 3) / 6, "ws": F(8, 4, 1, 1), "fw": F(10, 8), "fb": F(10)} | {
+        f"{k}{i}": P(8) for i in (1, 2) for k in ("s", "b", "m", "v")
+    }
     n = helper.make_node
     nodes = [n("Conv", ["x", "w1"], ["a"], pads=[1, 1, 1, 1], strides=[2, 2], kernel_shape=[3, 3]), n("BatchNormalization", ["a", "s1", "b1", "m1", "v1"], ["b"]), n("Relu", ["b"], ["c"]),
              n("Conv", ["c", "w2"], ["d"], pads=[1, 1, 1, 1]), n("BatchNormalization", ["d", "s2", "b2", "m2", "v2"], ["e"]), n("Conv", ["x", "ws"], ["f"], strides=[2, 2]), n("Add", ["e", "f"], ["g"]), n("Relu", ["g"], ["h"]),
@@ -149,21 +161,50 @@ def transformer(causal):
              n("LayerNormalization", ["h", "ln", "lb"], ["hn"]), n("MatMul", ["hn", "qkv"], ["m"]), n("Add", ["m", "qb"], ["mb"]), n("Split", ["mb"], ["q", "k", "v"], axis=-1, num_outputs=3),
              n("Concat", ["batch", "length", "heads", "size"], ["apart"], axis=0), n("Concat", ["batch", "length", "minus"], ["whole"], axis=0)]  # fmt: skip
     for c in "qkv":
-        nodes += [n("Reshape", [c, "apart"], [c + "r"]), n("Transpose", [c + "r"], [c + "t"], perm=[0, 2, 3, 1] if c == "k" else [0, 2, 1, 3])]
+        nodes += [
+            n("Reshape", [c, "apart"], [c + "r"]),
+            n("Transpose", [c + "r"], [c + "t"], perm=[0, 2, 3, 1] if c == "k" else [0, 2, 1, 3]),
+        ]
     nodes += [n("MatMul", ["qt", "kt"], ["raw"]), n("Div", ["raw", "scale"], ["scores"])]
     if causal:
         nodes += [n("Concat", ["length", "length"], ["square"], axis=0), n("ConstantOfShape", ["square"], ["ones"], value=numpy_helper.from_array(np.array([1], np.int64))), n("Trilu", ["ones"], ["seen"], upper=0), n("Cast", ["seen"], ["may"], to=TensorProto.BOOL),
                   n("Where", ["may", "scores", "low"], ["masked"])]  # fmt: skip
     else:
-        nodes += [n("Unsqueeze", ["mask", "onetwo"], ["m4"]), n("Cast", ["m4"], ["mf"], to=TensorProto.FLOAT), n("Sub", ["unit", "mf"], ["hidden"]), n("Mul", ["hidden", "low"], ["bias"]), n("Add", ["scores", "bias"], ["masked"])]
+        nodes += [
+            n("Unsqueeze", ["mask", "onetwo"], ["m4"]),
+            n("Cast", ["m4"], ["mf"], to=TensorProto.FLOAT),
+            n("Sub", ["unit", "mf"], ["hidden"]),
+            n("Mul", ["hidden", "low"], ["bias"]),
+            n("Add", ["scores", "bias"], ["masked"]),
+        ]
         w["onetwo"] = L(1, 2)
-    nodes += [n("Softmax", ["masked"], ["weights"], axis=-1), n("MatMul", ["weights", "vt"], ["mixed"]), n("Transpose", ["mixed"], ["back"], perm=[0, 2, 1, 3]), n("Reshape", ["back", "whole"], ["joined"]), n("MatMul", ["joined", "o"], ["attended"]), n("Add", ["h", "attended"], ["r"]), n("MatMul", ["r", "up"], ["u"])]
+    nodes += [
+        n("Softmax", ["masked"], ["weights"], axis=-1),
+        n("MatMul", ["weights", "vt"], ["mixed"]),
+        n("Transpose", ["mixed"], ["back"], perm=[0, 2, 1, 3]),
+        n("Reshape", ["back", "whole"], ["joined"]),
+        n("MatMul", ["joined", "o"], ["attended"]),
+        n("Add", ["h", "attended"], ["r"]),
+        n("MatMul", ["r", "up"], ["u"]),
+    ]
     if causal:
         w |= {"c": np.float32(0.044715), "t": np.float32(np.sqrt(2 / np.pi)), "three": np.float32(3)}
-        nodes += [n("Pow", ["u", "three"], ["u3"]), n("Mul", ["u3", "c"], ["uc"]), n("Add", ["u", "uc"], ["us"]), n("Mul", ["us", "t"], ["ut"]), n("Tanh", ["ut"], ["th"]), n("Add", ["th", "unit"], ["t1"])]
+        nodes += [
+            n("Pow", ["u", "three"], ["u3"]),
+            n("Mul", ["u3", "c"], ["uc"]),
+            n("Add", ["u", "uc"], ["us"]),
+            n("Mul", ["us", "t"], ["ut"]),
+            n("Tanh", ["ut"], ["th"]),
+            n("Add", ["th", "unit"], ["t1"]),
+        ]
     else:
         nodes += [n("Div", ["u", "root"], ["ut"]), n("Erf", ["ut"], ["th"]), n("Add", ["th", "unit"], ["t1"])]
-    nodes += [n("Mul", ["u", "t1"], ["g1"]), n("Mul", ["g1", "half"], ["g"]), n("MatMul", ["g", "down"], ["d"]), n("Add", ["r", "d"], ["y"])]
+    nodes += [
+        n("Mul", ["u", "t1"], ["g1"]),
+        n("Mul", ["g1", "half"], ["g"]),
+        n("MatMul", ["g", "down"], ["d"]),
+        n("Add", ["r", "d"], ["y"]),
+    ]
     inputs = {"ids": rng.integers(0, 20, (2, 7))} | ({} if causal else {"mask": np.array([[1] * 7, [1] * 4 + [0] * 3])})
     return model(nodes, inputs, w, ["y"]), inputs
 
@@ -171,12 +212,24 @@ def transformer(causal):
 def audio_encoder():
     w = {"w1": F(8, 4, 3) / 3, "b1": F(8), "w2": F(8, 8, 3) / 5, "b2": F(8), "p": F(10, 8)}
     n = helper.make_node
-    nodes = [n("Conv", ["x", "w1", "b1"], ["a"], pads=[1, 1]), n("Gelu", ["a"], ["b"]), n("Conv", ["b", "w2", "b2"], ["c"], pads=[1, 1], strides=[2]), n("Gelu", ["c"], ["d"]), n("Transpose", ["d"], ["e"], perm=[0, 2, 1]), n("Add", ["e", "p"], ["y"])]
+    nodes = [
+        n("Conv", ["x", "w1", "b1"], ["a"], pads=[1, 1]),
+        n("Gelu", ["a"], ["b"]),
+        n("Conv", ["b", "w2", "b2"], ["c"], pads=[1, 1], strides=[2]),
+        n("Gelu", ["c"], ["d"]),
+        n("Transpose", ["d"], ["e"], perm=[0, 2, 1]),
+        n("Add", ["e", "p"], ["y"]),
+    ]
     inputs = {"x": F(2, 4, 20)}
     return model(nodes, inputs, w, ["y"], 20), inputs
 
 
-NETWORKS = {"ResNet": residual_block, "BERT": lambda: transformer(False), "GPT-2": lambda: transformer(True), "Whisper's encoder": audio_encoder}
+NETWORKS = {
+    "ResNet": residual_block,
+    "BERT": lambda: transformer(False),
+    "GPT-2": lambda: transformer(True),
+    "Whisper's encoder": audio_encoder,
+}
 
 
 @pytest.mark.parametrize("name", NETWORKS)
@@ -195,7 +248,14 @@ def test_constants_and_ranges_of_shapes_are_known_to_the_host():
 def test_ranges_of_floats_of_the_model_are_known_to_the_host():
     """As detectors are exported: a captured call reads nothing."""
     n = helper.make_node
-    nodes = [n("Shape", ["x"], ["s"]), n("Gather", ["s", "one"], ["n"]), n("Cast", ["n"], ["f"], to=TensorProto.FLOAT), n("Mul", ["half", "two"], ["step"]), n("Range", ["zero", "f", "step"], ["r"]), n("Add", ["x", "r"], ["y"])]
+    nodes = [
+        n("Shape", ["x"], ["s"]),
+        n("Gather", ["s", "one"], ["n"]),
+        n("Cast", ["n"], ["f"], to=TensorProto.FLOAT),
+        n("Mul", ["half", "two"], ["step"]),
+        n("Range", ["zero", "f", "step"], ["r"]),
+        n("Add", ["x", "r"], ["y"]),
+    ]
     w = {"one": np.int64(1), "zero": np.float32(0), "half": np.float32(0.5), "two": np.float32(2)}
     proto = model(nodes, {"x": F(2, 5)}, w, ["y"])
     net = strata.onnx.load(proto)
@@ -204,12 +264,18 @@ def test_ranges_of_floats_of_the_model_are_known_to_the_host():
         x = F(2, 5)
         np.testing.assert_array_equal(run(Tensor(x)).numpy(), x + np.arange(5, dtype=np.float32))
     net.weights["two"] = Tensor(np.float32(0.4))  # who changes a weight changes the model: steps of 0.2
-    assert strata.onnx.load(model(nodes[:-1], {"x": F(2, 5)}, w | {"two": np.float32(4)}, ["r"]))(F(2, 5)).tolist() == [0, 2, 4]
+    assert strata.onnx.load(model(nodes[:-1], {"x": F(2, 5)}, w | {"two": np.float32(4)}, ["r"]))(F(2, 5)).tolist() == [
+        0,
+        2,
+        4,
+    ]
 
 
 def test_what_shapes_are_made_of_may_be_computed():
     n = helper.make_node
-    net = strata.onnx.load(model([n("Range", ["x", "to", "by"], ["y"])], {"x": L(1)}, {"to": np.int64(7), "by": np.int64(2)}, ["y"]))
+    net = strata.onnx.load(
+        model([n("Range", ["x", "to", "by"], ["y"])], {"x": L(1)}, {"to": np.int64(7), "by": np.int64(2)}, ["y"])
+    )
     assert net(L(1)).tolist() == [1, 3, 5]
 
 
@@ -252,7 +318,18 @@ def test_a_file_and_its_bytes_are_read(tmp_path):
 def test_what_is_not_there_is_named(tmp_path, monkeypatch):
     n, x = helper.make_node, {"x": F(2, 3)}
     with pytest.raises(strata.Unsupported, match="ImageDecoder, com.microsoft.FusedGelu"):
-        strata.onnx.load(model([n("ImageDecoder", ["x"], ["a"]), n("Relu", ["a"], ["b"]), n("FusedGelu", ["b"], ["y"], domain="com.microsoft")], x, {}, ["y"]))
+        strata.onnx.load(
+            model(
+                [
+                    n("ImageDecoder", ["x"], ["a"]),
+                    n("Relu", ["a"], ["b"]),
+                    n("FusedGelu", ["b"], ["y"], domain="com.microsoft"),
+                ],
+                x,
+                {},
+                ["y"],
+            )
+        )
     with pytest.raises(strata.Unsupported, match="Relu 'r'.*slope"):
         strata.onnx.load(model([n("Relu", ["x"], ["y"], name="r", slope=2)], x, {}, ["y"]))(F(2, 3))
     with pytest.raises(strata.Unsupported, match="'at' is a further result"):

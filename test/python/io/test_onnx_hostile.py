@@ -8,11 +8,10 @@ import time
 
 import numpy as np
 import pytest
+import strata
 from test_files_hostile import damaged
 from test_onnx import F, L, model
 from tested import QUICK_TARGET
-
-import strata
 
 onnx = pytest.importorskip("onnx")
 from onnx import TensorProto, helper, numpy_helper  # noqa: E402
@@ -24,7 +23,9 @@ SECONDS = float(os.environ.get("STRATA_FUZZ_SECONDS", 3))
 def of(nodes, weights=None, given=None, outputs=("y",)):
     """A model whose weights may be any TensorProto, called with x."""
     given = F(2) if given is None else given
-    proto = model(nodes, {"x": given}, {n: a for n, a in (weights or {}).items() if not isinstance(a, TensorProto)}, outputs)
+    proto = model(
+        nodes, {"x": given}, {n: a for n, a in (weights or {}).items() if not isinstance(a, TensorProto)}, outputs
+    )
     proto.graph.initializer.extend(w for w in (weights or {}).values() if isinstance(w, TensorProto))
     return strata.onnx.load(proto)(given)
 
@@ -39,7 +40,9 @@ def outside(place, **more):
     return w
 
 
-@pytest.mark.parametrize("place", ["../secret", "/dev/zero", "{here}/secret", "link", "nothing", ".", "", "a/../../secret"])
+@pytest.mark.parametrize(
+    "place", ["../secret", "/dev/zero", "{here}/secret", "link", "nothing", ".", "", "a/../../secret"]
+)
 def test_weights_of_files_elsewhere_are_not_read(place, tmp_path, monkeypatch):
     (tmp_path / "models").mkdir()
     (tmp_path / "secret").write_bytes(bytes(8))
@@ -54,7 +57,9 @@ def test_weights_of_files_elsewhere_are_not_read(place, tmp_path, monkeypatch):
         strata.onnx.load(proto.SerializeToString())
 
 
-@pytest.mark.parametrize("more", [{"offset": 1 << 40}, {"length": 1 << 40}, {"offset": -4}, {"length": -1}, {"offset": "x"}])
+@pytest.mark.parametrize(
+    "more", [{"offset": 1 << 40}, {"length": 1 << 40}, {"offset": -4}, {"length": -1}, {"offset": "x"}]
+)
 def test_places_in_files_that_lie(more, tmp_path):
     (tmp_path / "x.data").write_bytes(bytes(8))
     proto = model(ADD, {"x": F(2)}, {}, ["y"])
@@ -73,16 +78,26 @@ def test_weights_whose_sizes_lie(dims, constant):
 
 
 def test_weights_of_other_types(rng):
-    for kind, name in [(TensorProto.BFLOAT16, "bfloat16"), (TensorProto.FLOAT8E4M3FN, "fp8e4m3"), (TensorProto.FLOAT8E5M2, "fp8e5m2"), (TensorProto.FLOAT16, "float16")]:
+    for kind, name in [
+        (TensorProto.BFLOAT16, "bfloat16"),
+        (TensorProto.FLOAT8E4M3FN, "fp8e4m3"),
+        (TensorProto.FLOAT8E5M2, "fp8e5m2"),
+        (TensorProto.FLOAT16, "float16"),
+    ]:
         got = of([N("Identity", ["w"], ["y"])], {"w": helper.make_tensor("w", kind, [3], [1, -2, 0.5])})
         assert got.dtype.name == name and got.cast("float32").tolist() == [1, -2, 0.5]
-    for w in (TensorProto(name="w", data_type=8, dims=[1], string_data=[b"a"]), TensorProto(name="w", data_type=77, dims=[1], raw_data=b"1")):
+    for w in (
+        TensorProto(name="w", data_type=8, dims=[1], string_data=[b"a"]),
+        TensorProto(name="w", data_type=77, dims=[1], raw_data=b"1"),
+    ):
         with pytest.raises(strata.UsageError, match="'w' cannot be read"):
             of(ADD, {"w": w})
 
 
 def branch(value):
-    return helper.make_graph([N("Constant", [], ["r"], value_float=value)], "b", [], [helper.make_value_info("r", onnx.TypeProto())])
+    return helper.make_graph(
+        [N("Constant", [], ["r"], value_float=value)], "b", [], [helper.make_value_info("r", onnx.TypeProto())]
+    )
 
 
 GRAPHS = {
@@ -112,13 +127,25 @@ def test_branches_are_taken_by_what_is_known_or_computed():
     nodes = [N("ReduceSum", ["x"], ["s"], keepdims=0), N("Greater", ["s", "z"], ["c"]), N("If", ["c"], ["y"], **both)]
     for x, want in ((L(1, 1), 1.0), (L(-1, -1), 2.0)):
         assert of(nodes, {"z": np.int64(0)}, x).item() == want
-    uses = helper.make_graph([N("Mul", ["a", "w"], ["r"])], "b", [], [helper.make_value_info("r", onnx.TypeProto())], [numpy_helper.from_array(np.float32(3), "w")])
-    assert of([N("Neg", ["x"], ["a"]), N("If", ["c"], ["y"], then_branch=uses, else_branch=branch(0.0))], {"c": np.array(True)}, np.float32([1, 2])).tolist() == [-3, -6]
+    uses = helper.make_graph(
+        [N("Mul", ["a", "w"], ["r"])],
+        "b",
+        [],
+        [helper.make_value_info("r", onnx.TypeProto())],
+        [numpy_helper.from_array(np.float32(3), "w")],
+    )
+    assert of(
+        [N("Neg", ["x"], ["a"]), N("If", ["c"], ["y"], then_branch=uses, else_branch=branch(0.0))],
+        {"c": np.array(True)},
+        np.float32([1, 2]),
+    ).tolist() == [-3, -6]
 
 
 def test_functions_of_a_model_are_put_in_place():
     def proto(inner):
-        f = helper.make_function("own", "twice", ["a"], ["b"], [inner], [helper.make_opsetid("", 18), helper.make_opsetid("own", 1)])
+        f = helper.make_function(
+            "own", "twice", ["a"], ["b"], [inner], [helper.make_opsetid("", 18), helper.make_opsetid("own", 1)]
+        )
         out = model([N("twice", ["x"], ["y"], domain="own")], {"x": F(2)}, {}, ["y"])
         out.functions.append(f)
         out.opset_import.append(helper.make_opsetid("own", 1))
@@ -135,7 +162,19 @@ def calling_twice(depth):
     proto = model([N("f0", ["x"], ["y"], domain="own")], {"x": F(2)}, {}, ["y"])
     for i in range(depth):
         kind = {"domain": "own"} if i < depth - 1 else {}
-        proto.functions.append(helper.make_function("own", f"f{i}", ["a"], ["c"], [N(f"f{i + 1}" if kind else "Neg", ["a"], ["b"], **kind), N(f"f{i + 1}" if kind else "Neg", ["b"], ["c"], **kind)], own))
+        proto.functions.append(
+            helper.make_function(
+                "own",
+                f"f{i}",
+                ["a"],
+                ["c"],
+                [
+                    N(f"f{i + 1}" if kind else "Neg", ["a"], ["b"], **kind),
+                    N(f"f{i + 1}" if kind else "Neg", ["b"], ["c"], **kind),
+                ],
+                own,
+            )
+        )
     proto.opset_import.append(own[1])
     return proto
 
@@ -151,9 +190,23 @@ def test_functions_that_call_each_other_twice_are_counted_first():
 def asking_for_much(kind, much):
     """A node whose attributes are large numbers, of small arrays that the host knows."""
     schema = onnx.defs.get_schema(kind.rpartition(".")[2], domain=kind.rpartition(".")[0])
-    given = {onnx.defs.OpSchema.AttrType.INT: much, onnx.defs.OpSchema.AttrType.INTS: [much, much], onnx.defs.OpSchema.AttrType.FLOATS: [float(much)] * 2}
-    attributes = {name: given[a.type] for name, a in schema.attributes.items() if a.type in given and name not in ("to", "dtype", "axis", "group", "output_dtype", "output_datatype")}
-    return N(kind.rpartition(".")[2], [f"w{i}" for i in range(max(schema.min_input, min(schema.max_input, 2)))], ["y"], domain=kind.rpartition(".")[0], **attributes)
+    given = {
+        onnx.defs.OpSchema.AttrType.INT: much,
+        onnx.defs.OpSchema.AttrType.INTS: [much, much],
+        onnx.defs.OpSchema.AttrType.FLOATS: [float(much)] * 2,
+    }
+    attributes = {
+        name: given[a.type]
+        for name, a in schema.attributes.items()
+        if a.type in given and name not in ("to", "dtype", "axis", "group", "output_dtype", "output_datatype")
+    }
+    return N(
+        kind.rpartition(".")[2],
+        [f"w{i}" for i in range(max(schema.min_input, min(schema.max_input, 2)))],
+        ["y"],
+        domain=kind.rpartition(".")[0],
+        **attributes,
+    )
 
 
 @pytest.mark.parametrize("much", [1 << 28, 1 << 40])
@@ -163,14 +216,37 @@ def test_no_attribute_makes_the_host_compute_much(much):
         if kind in strata.onnx.control.CONTROL or kind == "Constant" or kind.startswith("com."):
             continue
         for shape in ((1, 1, 2, 2), (2,)):
-            weights = {f"w{i}": np.ones(shape, np.int64) for i in range(4)} | {"w1": np.full(shape, much if len(shape) == 1 else 1)}
+            weights = {f"w{i}": np.ones(shape, np.int64) for i in range(4)} | {
+                "w1": np.full(shape, much if len(shape) == 1 else 1)
+            }
             with contextlib.suppress(strata.Error):
                 proto = model([asking_for_much(kind, much)], {"x": F(2)}, weights, ["y"], 23)
                 strata.onnx.load(proto)(F(2))
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 400_000
 
 
-WORDS = ["", "mean", "sum", "none", "add", "max", "linear", "cubic", "nearest", "SAME_UPPER", "NOTSET", "forward", "bidirectional", "constant", "reflect", "LEFT", "i,j->ij", "border", "half_pixel", "asymmetric"]
+WORDS = [
+    "",
+    "mean",
+    "sum",
+    "none",
+    "add",
+    "max",
+    "linear",
+    "cubic",
+    "nearest",
+    "SAME_UPPER",
+    "NOTSET",
+    "forward",
+    "bidirectional",
+    "constant",
+    "reflect",
+    "LEFT",
+    "i,j->ij",
+    "border",
+    "half_pixel",
+    "asymmetric",
+]
 
 
 def of_schema(schema, i, kinds, names):
@@ -181,24 +257,57 @@ def of_schema(schema, i, kinds, names):
 
 def any_node(kind, rnd):
     """(a node of an operator, its inputs' arrays), of any shapes, types and attributes."""
-    schema, types = onnx.defs.get_schema(kind.rpartition(".")[2], domain=kind.rpartition(".")[0]), onnx.defs.OpSchema.AttrType
-    makers = {types.INT: lambda: rnd.randint(-2, 4), types.FLOAT: lambda: rnd.choice([0.0, 0.5, -1.0, 2.0]), types.STRING: lambda: rnd.choice(WORDS), types.INTS: lambda: [rnd.randint(-1, 3) for _ in range(rnd.randint(1, 4))], types.FLOATS: lambda: [rnd.uniform(-1, 3) for _ in range(rnd.randint(1, 3))], types.STRINGS: lambda: ["Tanh", "Relu"]}
+    schema, types = (
+        onnx.defs.get_schema(kind.rpartition(".")[2], domain=kind.rpartition(".")[0]),
+        onnx.defs.OpSchema.AttrType,
+    )
+    makers = {
+        types.INT: lambda: rnd.randint(-2, 4),
+        types.FLOAT: lambda: rnd.choice([0.0, 0.5, -1.0, 2.0]),
+        types.STRING: lambda: rnd.choice(WORDS),
+        types.INTS: lambda: [rnd.randint(-1, 3) for _ in range(rnd.randint(1, 4))],
+        types.FLOATS: lambda: [rnd.uniform(-1, 3) for _ in range(rnd.randint(1, 3))],
+        types.STRINGS: lambda: ["Tanh", "Relu"],
+    }
     usual = [name for name, a in schema.attributes.items() if a.required or rnd.random() < 0.3]
-    attributes = {name: makers[schema.attributes[name].type]() for name in usual if schema.attributes[name].type in makers}
+    attributes = {
+        name: makers[schema.attributes[name].type]() for name in usual if schema.attributes[name].type in makers
+    }
     attributes |= {name: rnd.choice([1, 7, 10, 6]) for name in ("to", "dtype", "output_dtype") if name in attributes}
-    names = {"tensor(float)": np.float32, "tensor(int64)": np.int64, "tensor(bool)": bool, "tensor(float16)": np.float16, "tensor(uint8)": np.uint8, "tensor(int32)": np.int32, "tensor(int8)": np.int8}
+    names = {
+        "tensor(float)": np.float32,
+        "tensor(int64)": np.int64,
+        "tensor(bool)": bool,
+        "tensor(float16)": np.float16,
+        "tensor(uint8)": np.uint8,
+        "tensor(int32)": np.int32,
+        "tensor(int8)": np.int8,
+    }
     allowed = {c.type_param_str: [names[t] for t in c.allowed_type_strs if t in names] for c in schema.type_constraints}
     kinds = {name: rnd.choice(found) for name, found in allowed.items() if found} if rnd.random() < 0.7 else {}
     arrays, shape = {}, [rnd.randint(1, 4) for _ in range(rnd.randint(0, 4))]
     for i in range(rnd.randint(schema.min_input, max(schema.min_input, min(schema.max_input, 8)))):
         own = rnd.choice([shape, shape, [rnd.randint(0, 4) for _ in range(rnd.randint(0, 4))], [rnd.randint(1, 4)], []])
-        arrays[f"x{i}"] = (np.random.default_rng(rnd.randint(0, 999)).standard_normal(own) * 3).astype(of_schema(schema, i, kinds, names) or rnd.choice([np.float32, np.float32, np.int64, bool, np.float16, np.uint8]))
-    return N(kind.rpartition(".")[2], [*arrays], [f"y{i}" for i in range(rnd.randint(1, max(1, min(schema.max_output, 4))))], domain=kind.rpartition(".")[0], **attributes), arrays
+        arrays[f"x{i}"] = (np.random.default_rng(rnd.randint(0, 999)).standard_normal(own) * 3).astype(
+            of_schema(schema, i, kinds, names)
+            or rnd.choice([np.float32, np.float32, np.int64, bool, np.float16, np.uint8])
+        )
+    return N(
+        kind.rpartition(".")[2],
+        [*arrays],
+        [f"y{i}" for i in range(rnd.randint(1, max(1, min(schema.max_output, 4))))],
+        domain=kind.rpartition(".")[0],
+        **attributes,
+    ), arrays
 
 
 def test_any_node_is_computed_or_refused():
     """Inputs are the model's, or known to the host. What an index reaches beyond a tensor is a fault of the kernel, an error too."""
-    kinds = [kind for kind in strata.onnx.operators.OPERATORS if kind not in ("Constant", *strata.onnx.control.CONTROL) and not kind.startswith("com.")]
+    kinds = [
+        kind
+        for kind in strata.onnx.operators.OPERATORS
+        if kind not in ("Constant", *strata.onnx.control.CONTROL) and not kind.startswith("com.")
+    ]
     rnd, end, count = random.Random(11), time.monotonic() + SECONDS, 0
     with strata.config(target=QUICK_TARGET):
         while count < 1000 or time.monotonic() < end and "STRATA_FUZZ_SECONDS" in os.environ:
@@ -207,14 +316,18 @@ def test_any_node_is_computed_or_refused():
             given = {name: a for name, a in arrays.items() if name not in known}
             count += 1
             try:
-                got = strata.onnx.load(model([node], given, known, node.output, rnd.choice([7, 11, 13, 18, 22])))(**given)
+                got = strata.onnx.load(model([node], given, known, node.output, rnd.choice([7, 11, 13, 18, 22])))(
+                    **given
+                )
                 for y in got if isinstance(got, tuple) else (got,):
                     if isinstance(y, strata.Tensor) and y.size < 1 << 16:
                         y.realize()
             except strata.Error:
                 continue
             except Exception as e:
-                raise AssertionError(f"{type(e).__name__}: {e}, the {count}th: {node} of {[(n, a.dtype, a.shape) for n, a in arrays.items()]}, known {[*known]}") from e
+                raise AssertionError(
+                    f"{type(e).__name__}: {e}, the {count}th: {node} of {[(n, a.dtype, a.shape) for n, a in arrays.items()]}, known {[*known]}"
+                ) from e
 
 
 FAR, WIDE = L(1 << 40), L(1 << 32, 1 << 32)

@@ -5,14 +5,13 @@ import itertools
 
 import numpy as np
 import pytest
-from tested import QUICK_TARGET
-
 import strata
 from strata import Tensor
+from tested import QUICK_TARGET
 
 onnx = pytest.importorskip("onnx")
-from onnx import TensorProto, helper, numpy_helper  # noqa: E402
-from test_onnx import F, L, P, model  # noqa: E402
+from onnx import TensorProto, helper  # noqa: E402
+from test_onnx import F, P, model  # noqa: E402
 
 N = helper.make_node
 rng = np.random.default_rng(5)
@@ -33,7 +32,14 @@ def computed(nodes, given, weights=None, outputs=("y",), version=22):
 # Recurrent layers
 
 sigmoid = lambda x: 1 / (1 + np.exp(-x))  # noqa: E731
-FUNCTIONS = {"Tanh": np.tanh, "Sigmoid": sigmoid, "Relu": lambda x: np.maximum(x, 0), "LeakyRelu": lambda x: np.where(x >= 0, x, 0.2 * x), "HardSigmoid": lambda x: np.clip(0.3 * x + 0.4, 0, 1), "Affine": lambda x: 0.2 * x + 0.4}
+FUNCTIONS = {
+    "Tanh": np.tanh,
+    "Sigmoid": sigmoid,
+    "Relu": lambda x: np.maximum(x, 0),
+    "LeakyRelu": lambda x: np.where(x >= 0, x, 0.2 * x),
+    "HardSigmoid": lambda x: np.clip(0.3 * x + 0.4, 0, 1),
+    "Affine": lambda x: 0.2 * x + 0.4,
+}
 USUAL = {"RNN": ["Tanh"], "GRU": ["Sigmoid", "Tanh"], "LSTM": ["Sigmoid", "Tanh", "Tanh"]}
 GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
 
@@ -44,9 +50,21 @@ def step_of(kind, f, x, h, c, w, r, b, p, reset_first, coupled):
     if kind == "RNN":
         return f[0](w @ x + r @ h + wb + rb), c
     if kind == "GRU":
-        z, q = (f[0](w[i * n : (i + 1) * n] @ x + r[i * n : (i + 1) * n] @ h + wb[i * n : (i + 1) * n] + rb[i * n : (i + 1) * n]) for i in (0, 1))
+        z, q = (
+            f[0](
+                w[i * n : (i + 1) * n] @ x
+                + r[i * n : (i + 1) * n] @ h
+                + wb[i * n : (i + 1) * n]
+                + rb[i * n : (i + 1) * n]
+            )
+            for i in (0, 1)
+        )
         last = r[2 * n :]
-        new = f[1](w[2 * n :] @ x + wb[2 * n :] + (last @ (q * h) + rb[2 * n :] if not reset_first else q * (last @ h + rb[2 * n :])))
+        new = f[1](
+            w[2 * n :] @ x
+            + wb[2 * n :]
+            + (last @ (q * h) + rb[2 * n :] if not reset_first else q * (last @ h + rb[2 * n :]))
+        )
         return (1 - z) * new + z * h, c
     i, o, g, new = np.split(w @ x + r @ h + wb + rb, 4)
     i = f[0](i + p[:n] * c)
@@ -60,10 +78,15 @@ def layer_of(kind, x, w, r, b, lengths, h0, c0, p, direction, names, clip, reset
     steps, n, directions = *x.shape[:2], len(w)
     y, hs, cs = np.zeros((steps, directions, n, r.shape[-1])), h0.copy(), c0.copy()
     for d, k in itertools.product(range(directions), range(n)):
-        f = [lambda v, g=FUNCTIONS[name]: g(v if clip is None else np.clip(v, -clip, clip)) for name in names[d * len(USUAL[kind]) :]]
+        f = [
+            lambda v, g=FUNCTIONS[name]: g(v if clip is None else np.clip(v, -clip, clip))
+            for name in names[d * len(USUAL[kind]) :]
+        ]
         order = range(lengths[k])
         for t in reversed(order) if direction == "reverse" or d else order:
-            hs[d, k], cs[d, k] = step_of(kind, f, x[t, k], near(hs[d, k]), cs[d, k], w[d], r[d], b[d], p[d], reset_first, coupled)
+            hs[d, k], cs[d, k] = step_of(
+                kind, f, x[t, k], near(hs[d, k]), cs[d, k], w[d], r[d], b[d], p[d], reset_first, coupled
+            )
             y[t, d, k] = hs[d, k]
     return y, hs, cs
 
@@ -80,17 +103,41 @@ def test_recurrent_layers_are_their_formulas(case):
     kind, direction, some, layout, extra = case
     extra, steps, n, width, hidden = dict(extra), 4, 3, 2, 3
     directions, gates = 2 if direction == "bidirectional" else 1, GATES[kind]
-    x, w, r, b = F(steps, n, width), F(directions, gates * hidden, width), F(directions, gates * hidden, hidden), F(directions, 2 * gates * hidden)
-    h0, c0, p = F(directions, n, hidden), F(directions, n, hidden), F(directions, 3 * hidden) * extra.pop("peepholes", False)
+    x, w, r, b = (
+        F(steps, n, width),
+        F(directions, gates * hidden, width),
+        F(directions, gates * hidden, hidden),
+        F(directions, 2 * gates * hidden),
+    )
+    h0, c0, p = (
+        F(directions, n, hidden),
+        F(directions, n, hidden),
+        F(directions, 3 * hidden) * extra.pop("peepholes", False),
+    )
     lengths = np.array([4, 1, 3] if some else [steps] * n, np.int32)
     names = extra.get("activations", USUAL[kind] * directions)
-    wanted = layer_of(kind, *(v.astype(np.float64) for v in (x, w, r, b)), lengths, *(v.astype(np.float64) for v in (h0, c0, p)), direction, names, extra.get("clip"), extra.get("linear_before_reset"), extra.get("input_forget"))
+    wanted = layer_of(
+        kind,
+        *(v.astype(np.float64) for v in (x, w, r, b)),
+        lengths,
+        *(v.astype(np.float64) for v in (h0, c0, p)),
+        direction,
+        names,
+        extra.get("clip"),
+        extra.get("linear_before_reset"),
+        extra.get("input_forget"),
+    )
     turned = (lambda v: np.swapaxes(v, 0, 1)) if layout else (lambda v: v)
     given = {"x": turned(x), "lengths": lengths, "h": turned(h0)} | ({"c": turned(c0)} if kind == "LSTM" else {})
     inputs = ["x", "w", "r", "b", "lengths" if some else "", "h"] + (["c", "p"] if kind == "LSTM" else [])
     given = {name: a for name, a in given.items() if name in inputs}
     outputs = ["y", "h_last"] + (["c_last"] if kind == "LSTM" else [])
-    got = computed([N(kind, inputs, outputs, hidden_size=hidden, direction=direction, layout=layout, **extra)], given, {"w": w, "r": r, "b": b, "p": p}, outputs)
+    got = computed(
+        [N(kind, inputs, outputs, hidden_size=hidden, direction=direction, layout=layout, **extra)],
+        given,
+        {"w": w, "r": r, "b": b, "p": p},
+        outputs,
+    )
     y = wanted[0].transpose(2, 0, 1, 3) if layout else wanted[0]
     for mine, theirs in zip(got, (y, *map(turned, wanted[1:]))):
         np.testing.assert_allclose(mine, theirs, rtol=1e-5, atol=1e-6)
@@ -107,10 +154,42 @@ def nearest_of_eight_bits(x):
 def test_a_quantised_lstm_rounds_inputs_weights_and_states():
     x, b, zeros = F(4, 1, 2), F(1, 24), np.zeros((1, 1, 3))
     w, r = (rng.integers(-128, 127, (1, rows, 12)).astype(np.int8) for rows in (2, 3))
-    held = {"w": w, "r": r, "b": b, "ws": np.float32([0.01]), "wz": np.array([3], np.int8), "rs": P(1, 12) / 100, "rz": np.arange(12).reshape(1, 12).astype(np.int8)}
-    weights = ((w.astype(np.float64) - 3) * 0.01).transpose(0, 2, 1), ((r.astype(np.float64) - held["rz"]) * held["rs"]).transpose(0, 2, 1)
-    wanted = layer_of("LSTM", nearest_of_eight_bits(x), *weights, b.astype(np.float64), [4], zeros, zeros, np.zeros((1, 9)), "forward", USUAL["LSTM"], None, 0, 0, nearest_of_eight_bits)
-    node = N("DynamicQuantizeLSTM", ["x", "w", "r", "b", "", "", "", "", "ws", "wz", "rs", "rz"], ["y"], hidden_size=3, domain="com.microsoft")
+    held = {
+        "w": w,
+        "r": r,
+        "b": b,
+        "ws": np.float32([0.01]),
+        "wz": np.array([3], np.int8),
+        "rs": P(1, 12) / 100,
+        "rz": np.arange(12).reshape(1, 12).astype(np.int8),
+    }
+    weights = (
+        ((w.astype(np.float64) - 3) * 0.01).transpose(0, 2, 1),
+        ((r.astype(np.float64) - held["rz"]) * held["rs"]).transpose(0, 2, 1),
+    )
+    wanted = layer_of(
+        "LSTM",
+        nearest_of_eight_bits(x),
+        *weights,
+        b.astype(np.float64),
+        [4],
+        zeros,
+        zeros,
+        np.zeros((1, 9)),
+        "forward",
+        USUAL["LSTM"],
+        None,
+        0,
+        0,
+        nearest_of_eight_bits,
+    )
+    node = N(
+        "DynamicQuantizeLSTM",
+        ["x", "w", "r", "b", "", "", "", "", "ws", "wz", "rs", "rz"],
+        ["y"],
+        hidden_size=3,
+        domain="com.microsoft",
+    )
     np.testing.assert_allclose(computed([node], {"x": x}, held)[0], wanted[0], atol=2e-3)
 
 
@@ -133,28 +212,64 @@ def test_gradients_go_through_a_recurrent_layer():
 
 
 @pytest.mark.parametrize("kind", ["MaxPool", "AveragePool", "LpPool"])
-@pytest.mark.parametrize("ceil_mode, dilations, with_padding", [(0, [1, 1], 0), (1, [1, 1], 0), (1, [2, 1], 1), (0, [2, 3], 1)])
+@pytest.mark.parametrize(
+    "ceil_mode, dilations, with_padding", [(0, [1, 1], 0), (1, [1, 1], 0), (1, [2, 1], 1), (0, [2, 3], 1)]
+)
 def test_pools_are_of_the_elements_under_each_window(kind, ceil_mode, dilations, with_padding):
     x, window, strides, pads = F(2, 3, 9, 8), [2, 3], [2, 3], [1, 0, 0, 1]
     sizes, reach = [9, 8], [d * (k - 1) + 1 for d, k in zip(dilations, window)]
-    counts = [(-(-(n + a + b - r) // s) if ceil_mode else (n + a + b - r) // s) + 1 for n, a, b, r, s in zip(sizes, pads[:2], pads[2:], reach, strides)]
+    counts = [
+        (-(-(n + a + b - r) // s) if ceil_mode else (n + a + b - r) // s) + 1
+        for n, a, b, r, s in zip(sizes, pads[:2], pads[2:], reach, strides)
+    ]
     counts = [c - (ceil_mode and (c - 1) * s >= n + a) for c, s, n, a in zip(counts, strides, sizes, pads)]
     of = {"MaxPool": max, "AveragePool": np.mean, "LpPool": lambda v: np.sqrt(np.square(v).sum())}[kind]
     want = np.zeros((2, 3, *counts))
     for n, c, i, j in np.ndindex(*want.shape):
-        rows, columns = ([p * s - a + d * t for t in range(k)] for p, s, a, d, k in zip((i, j), strides, pads, dilations, window))
+        rows, columns = (
+            [p * s - a + d * t for t in range(k)] for p, s, a, d, k in zip((i, j), strides, pads, dilations, window)
+        )
         low, high = (pads[:2], pads[2:]) if with_padding and kind == "AveragePool" else ((0, 0), (0, 0))
         places = [(a, b) for a in rows for b in columns if -low[0] <= a < 9 + high[0] and -low[1] <= b < 8 + high[1]]
         want[n, c, i, j] = of([x[n, c, a, b] if 0 <= a < 9 and 0 <= b < 8 else 0 for a, b in places])
     more = {"count_include_pad": with_padding} if kind == "AveragePool" else {}
-    (y,) = computed([N(kind, ["x"], ["y"], kernel_shape=window, strides=strides, pads=pads, ceil_mode=ceil_mode, dilations=dilations, **more)], {"x": x})
+    (y,) = computed(
+        [
+            N(
+                kind,
+                ["x"],
+                ["y"],
+                kernel_shape=window,
+                strides=strides,
+                pads=pads,
+                ceil_mode=ceil_mode,
+                dilations=dilations,
+                **more,
+            )
+        ],
+        {"x": x},
+    )
     np.testing.assert_allclose(y, want, rtol=1e-5, atol=1e-6)
 
 
 def test_places_of_the_largest_are_those_of_the_whole_tensor():
     x = F(2, 3, 5, 6)
     for order in (0, 1):
-        y, at = computed([N("MaxPool", ["x"], ["y", "at"], kernel_shape=[2, 3], strides=[1, 2], pads=[1, 1, 0, 0], storage_order=order)], {"x": x}, outputs=("y", "at"))
+        y, at = computed(
+            [
+                N(
+                    "MaxPool",
+                    ["x"],
+                    ["y", "at"],
+                    kernel_shape=[2, 3],
+                    strides=[1, 2],
+                    pads=[1, 1, 0, 0],
+                    storage_order=order,
+                )
+            ],
+            {"x": x},
+            outputs=("y", "at"),
+        )
         flat = x.reshape(-1) if not order else x.transpose(0, 1, 3, 2).reshape(-1)
         np.testing.assert_array_equal(flat[at], y)
 
@@ -166,11 +281,18 @@ def test_places_of_the_largest_are_those_of_the_whole_tensor():
 @pytest.mark.parametrize("how", ["tensor", "axis", "blocks"])
 def test_quantised_values_are_the_nearest(kind, how):
     x, span = F(6, 4) * 50, np.iinfo(kind)
-    shape, attributes = {"tensor": ((), {}), "axis": ((4,), {"axis": -1}), "blocks": ((3, 4), {"axis": 0, "block_size": 2})}[how]
+    shape, attributes = {
+        "tensor": ((), {}),
+        "axis": ((4,), {"axis": -1}),
+        "blocks": ((3, 4), {"axis": 0, "block_size": 2}),
+    }[how]
     scale, zero = P(*shape).reshape(shape).astype(np.float32), rng.integers(max(span.min, -9), 9, shape).astype(kind)
     wide = (lambda v: np.repeat(v, 2, 0)) if how == "blocks" else (lambda v: v)
     wanted = np.clip(np.rint(x / wide(scale)) + wide(zero).astype(np.int64), span.min, span.max).astype(kind)
-    nodes = [N("QuantizeLinear", ["x", "s", "z"], ["q"], **attributes), N("DequantizeLinear", ["q", "s", "z"], ["y"], **attributes)]
+    nodes = [
+        N("QuantizeLinear", ["x", "s", "z"], ["q"], **attributes),
+        N("DequantizeLinear", ["q", "s", "z"], ["y"], **attributes),
+    ]
     q, y = computed(nodes, {"x": x}, {"s": scale, "z": zero}, ["q", "y"])
     np.testing.assert_array_equal(q, wanted)
     np.testing.assert_allclose(y, (wanted.astype(np.float32) - wide(zero).astype(np.float32)) * wide(scale), rtol=1e-6)
@@ -185,9 +307,16 @@ def test_quantised_products_are_those_of_integers(kinds):
     assert y.dtype == np.int32
     np.testing.assert_array_equal(y, whole)
     sa, sb, sy, zy = P(1)[0], P(6), np.float32(40), np.array(3, np.int8)
-    (q,) = computed([N("QLinearMatMul", ["a", "sa", "z", "b", "sb", "zb", "sy", "zy"], ["y"])], {"a": a}, {"b": b, "z": za[3], "zb": zb, "sa": sa, "sb": sb, "sy": sy, "zy": zy})
+    (q,) = computed(
+        [N("QLinearMatMul", ["a", "sa", "z", "b", "sb", "zb", "sy", "zy"], ["y"])],
+        {"a": a},
+        {"b": b, "z": za[3], "zb": zb, "sa": sa, "sb": sb, "sy": sy, "zy": zy},
+    )
     whole = (a.astype(np.int64) - int(za[3])) @ (b.astype(np.int64) - zb)
-    assert np.abs(q.astype(int) - np.clip(np.rint(whole * (sa * sb / sy)) + 3, -128, 127)).max() <= 1 and q.dtype == np.int8
+    assert (
+        np.abs(q.astype(int) - np.clip(np.rint(whole * (sa * sb / sy)) + 3, -128, 127)).max() <= 1
+        and q.dtype == np.int8
+    )
 
 
 def test_quantised_convolutions_have_a_zero_point_a_channel():
@@ -197,17 +326,41 @@ def test_quantised_convolutions_have_a_zero_point_a_channel():
     around = np.pad(x.astype(np.int64) - 7, ((0, 0), (0, 0), (1, 1), (1, 1)))
     for o, i, j in itertools.product(range(4), range(6), range(6)):
         whole[0, o, i, j] = (around[0, :, i : i + 3, j : j + 3] * (w[o].astype(np.int64) - zw[o])).sum()
-    weights = {"w": w, "zx": np.array(7, np.uint8), "zw": zw, "b": bias, "sx": np.float32(0.02), "sw": P(4), "sy": np.float32(30), "zy": np.array(100, np.uint8)}
-    (y,) = computed([N("ConvInteger", ["x", "w", "zx", "zw"], ["y"], pads=[1] * 4)], {"x": x}, {k: weights[k] for k in ("w", "zx", "zw")})
+    weights = {
+        "w": w,
+        "zx": np.array(7, np.uint8),
+        "zw": zw,
+        "b": bias,
+        "sx": np.float32(0.02),
+        "sw": P(4),
+        "sy": np.float32(30),
+        "zy": np.array(100, np.uint8),
+    }
+    (y,) = computed(
+        [N("ConvInteger", ["x", "w", "zx", "zw"], ["y"], pads=[1] * 4)],
+        {"x": x},
+        {k: weights[k] for k in ("w", "zx", "zw")},
+    )
     np.testing.assert_array_equal(y, whole)
-    (q,) = computed([N("QLinearConv", ["x", "sx", "zx", "w", "sw", "zw", "sy", "zy", "b"], ["y"], pads=[1] * 4)], {"x": x}, weights)
+    (q,) = computed(
+        [N("QLinearConv", ["x", "sx", "zx", "w", "sw", "zw", "sy", "zy", "b"], ["y"], pads=[1] * 4)], {"x": x}, weights
+    )
     exact = (whole + bias[:, None, None]) * (0.02 * weights["sw"].astype(np.float64) / 30)[:, None, None]
     assert np.abs(q.astype(int) - np.clip(np.rint(exact) + 100, 0, 255)).max() <= 1 and q.dtype == np.uint8
 
 
 def test_four_bits_are_values_and_saturate():
     q = helper.make_tensor("w", TensorProto.INT4, [4], [-8, 7, 3, -1])
-    proto = model([N("DequantizeLinear", ["w", "s"], ["d"]), N("Add", ["d", "x"], ["y"]), N("Cast", ["w"], ["i"], to=TensorProto.INT32)], {"x": F(4)}, {"s": np.float32(0.5)}, ["y", "i", "w"])
+    proto = model(
+        [
+            N("DequantizeLinear", ["w", "s"], ["d"]),
+            N("Add", ["d", "x"], ["y"]),
+            N("Cast", ["w"], ["i"], to=TensorProto.INT32),
+        ],
+        {"x": F(4)},
+        {"s": np.float32(0.5)},
+        ["y", "i", "w"],
+    )
     proto.graph.initializer.append(q)
     y, i, w = strata.onnx.load(proto)(np.zeros(4, np.float32))
     assert y.tolist() == [-4, 3.5, 1.5, -0.5] and i.tolist() == w.tolist() == [-8, 7, 3, -1] and w.dtype.name == "int8"
@@ -219,7 +372,11 @@ def test_four_bits_are_values_and_saturate():
 def test_powers_of_two_are_scales():
     """FLOAT8E8M0, the scales of microscaling formats: blocks of 2 along the last axis."""
     q, scale = rng.integers(-99, 99, (3, 4)).astype(np.int8), np.float32([[0.25, 8], [2.0**-20, 1], [3, 0.75]])
-    nodes = [N("Cast", ["s"], ["e"], to=TensorProto.FLOAT8E8M0, round_mode="down"), N("Cast", ["e"], ["f"], to=TensorProto.FLOAT), N("DequantizeLinear", ["q", "f"], ["y"], axis=-1, block_size=2)]
+    nodes = [
+        N("Cast", ["s"], ["e"], to=TensorProto.FLOAT8E8M0, round_mode="down"),
+        N("Cast", ["e"], ["f"], to=TensorProto.FLOAT),
+        N("DequantizeLinear", ["q", "f"], ["y"], axis=-1, block_size=2),
+    ]
     y, e = computed(nodes, {"q": q, "s": scale}, outputs=("y", "e"), version=24)
     exact = 2.0 ** np.floor(np.log2(scale))
     np.testing.assert_array_equal(y, q * np.repeat(exact, 2, 1))

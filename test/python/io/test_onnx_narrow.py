@@ -3,9 +3,8 @@
 import ml_dtypes
 import numpy as np
 import pytest
-from tested import QUICK_TARGET
-
 import strata
+from tested import QUICK_TARGET
 
 onnx = pytest.importorskip("onnx")
 from onnx import helper, numpy_helper  # noqa: E402
@@ -16,7 +15,23 @@ from test_onnx import ROWS, F, L, P  # noqa: E402
 KINDS = {"float16": (np.float16, 2.0**-10), "bfloat16": (ml_dtypes.bfloat16, 2.0**-7)}
 SIZES = {"ordinary": 1.0, "large": 300.0, "small": 2.0**-9}
 # What is left out: of other types than floats, without a value in float64 of its own, or larger than float16's range by themselves.
-WITHOUT = {"Cast", "CastLike", "Mod", "IsInf", "IsNaN", "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "ArgMax", "ArgMin", "OneHot", "Where", "GatherND"}
+WITHOUT = {
+    "Cast",
+    "CastLike",
+    "Mod",
+    "IsInf",
+    "IsNaN",
+    "Equal",
+    "Greater",
+    "GreaterOrEqual",
+    "Less",
+    "LessOrEqual",
+    "ArgMax",
+    "ArgMin",
+    "OneHot",
+    "Where",
+    "GatherND",
+}
 
 
 def is_float(a):
@@ -34,9 +49,18 @@ def proto_of(row, kind):
     held = {f"w{i}": typed(a) for i, a in enumerate(weights) if a is not None}
     names = [*(f"x{i}" for i in range(len(inputs))), *("" if a is None else f"w{i}" for i, a in enumerate(weights))]
     names = [names[i] for i in order] if order else names
-    given = [helper.make_tensor_value_info(f"x{i}", helper.np_dtype_to_tensor_dtype(typed(a).dtype), np.shape(a)) for i, a in enumerate(inputs)]
+    given = [
+        helper.make_tensor_value_info(f"x{i}", helper.np_dtype_to_tensor_dtype(typed(a).dtype), np.shape(a))
+        for i, a in enumerate(inputs)
+    ]
     outputs = [helper.make_value_info(f"y{i}", onnx.TypeProto()) for i in range(count)]
-    graph = helper.make_graph([helper.make_node(name, names, [o.name for o in outputs], **attributes)], "g", given, outputs, [numpy_helper.from_array(a, n) for n, a in held.items()])
+    graph = helper.make_graph(
+        [helper.make_node(name, names, [o.name for o in outputs], **attributes)],
+        "g",
+        given,
+        outputs,
+        [numpy_helper.from_array(a, n) for n, a in held.items()],
+    )
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", version)])
 
 

@@ -1,6 +1,6 @@
 """The node tests of the package onnx, and docs/onnx.md, which says what comes of them.
 
-    .venv/bin/python test/python/io/test_onnx_nodes.py     writes the page as the tests go now
+.venv/bin/python test/python/io/test_onnx_nodes.py     writes the page as the tests go now
 """
 
 import collections
@@ -16,10 +16,9 @@ if __name__ == "__main__":
     import conftest  # noqa: F401
 
 onnx = pytest.importorskip("onnx")
+import strata  # noqa: E402
 from onnx_nodes import cases, verdicts  # noqa: E402
 from tested import QUICK_TARGET  # noqa: E402
-
-import strata  # noqa: E402
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "onnx.md"
 START = "## The node tests"
@@ -44,7 +43,11 @@ def rows(found):
     out = {}
     for row in found:
         right, every, refused = out.get(row.operator, (0, 0, set()))
-        out[row.operator] = right + (row.of == "right"), every + 1, refused | ({reason(row.words)} if row.of == "refused" else set())
+        out[row.operator] = (
+            right + (row.of == "right"),
+            every + 1,
+            refused | ({reason(row.words)} if row.of == "refused" else set()),
+        )
     return out
 
 
@@ -58,7 +61,10 @@ def of_page():
     text = PAGE.read_text()
     lines = {m[1]: m[0] for m in re.finditer(r"^\| ([\w.]+) \| \d+ of \d+ \|.*$", text, re.MULTILINE)}
     whole = re.search(r"^All right: (.*?)\n\n", text, re.MULTILINE | re.DOTALL)
-    return lines | {name: shown(name, (int(n), int(n), set())) for name, n in re.findall(r"([\w.]+) (\d+)", whole[1] if whole else "")}
+    return lines | {
+        name: shown(name, (int(n), int(n), set()))
+        for name, n in re.findall(r"([\w.]+) (\d+)", whole[1] if whole else "")
+    }
 
 
 @pytest.mark.parametrize("shard", range(SHARDS))
@@ -71,7 +77,9 @@ def test_node_tests_are_right_or_refused_as_the_page_says(shard, monkeypatch):
     if onnx.__version__ == version_of_page():
         page = of_page()
         now = {name: shown(name, row) for name, row in rows(found).items()}
-        assert now == {name: page.get(name) for name in now}, f"if this is right: python {Path(__file__).name} writes it into docs/onnx.md"
+        assert now == {name: page.get(name) for name in now}, (
+            f"if this is right: python {Path(__file__).name} writes it into docs/onnx.md"
+        )
 
 
 class Captured:
@@ -97,7 +105,9 @@ class Captured:
 @pytest.mark.parametrize("how", ["captured", "on another device"])
 def test_some_are_right_captured_and_on_another_device(how, monkeypatch):
     load = strata.onnx.load
-    monkeypatch.setattr(strata.onnx, "load", Captured if how == "captured" else lambda model: load(model, device="emu:gfx1201"))
+    monkeypatch.setattr(
+        strata.onnx, "load", Captured if how == "captured" else lambda model: load(model, device="emu:gfx1201")
+    )
     some = {test.name for _, test, _ in cases()[3::6]}
     with strata.config(target=QUICK_TARGET):
         found = verdicts(lambda operator, name: name in some)
@@ -117,7 +127,11 @@ def version_of_page():
 
 
 def without_tests(tested):
-    return sorted(name.removeprefix("ai.onnx.") for name in strata.onnx.operators.OPERATORS if name.removeprefix("ai.onnx.") not in tested)
+    return sorted(
+        name.removeprefix("ai.onnx.")
+        for name in strata.onnx.operators.OPERATORS
+        if name.removeprefix("ai.onnx.") not in tested
+    )
 
 
 def wrapped(prefix, items, width=140):
@@ -134,7 +148,8 @@ def written(found):
     all_rows, counts = rows(found), collections.Counter(row.of for row in found)
     whole = [f"{name} {right}" for name, (right, every, _) in sorted(all_rows.items()) if right == every]
     part = [shown(name, row) for name, row in sorted(all_rows.items()) if row[0] != row[1]]
-    return f"""{START}
+    return (
+        f"""{START}
 
 Of onnx {onnx.__version__}'s {len(found)} tests of single operators and of the bodies of those that are functions, {counts["right"]} are right and
 {counts["refused"]} are refused, none is wrong. A body's tests count for its operator. A result counts as right within the package's
@@ -147,7 +162,10 @@ shapes and types are compared.
 
 | operator | right | what is refused |
 |---|---|---|
-""" + "\n".join(part) + "\n"
+"""
+        + "\n".join(part)
+        + "\n"
+    )
 
 
 if __name__ == "__main__":

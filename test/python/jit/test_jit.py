@@ -5,7 +5,6 @@ import warnings
 
 import numpy as np
 import pytest
-
 import strata
 from strata import Tensor, jit, nn, optim
 
@@ -28,7 +27,9 @@ def test_it_gives_what_the_function_gives_and_replays_from_the_third_call_on(rng
 
     ran_inside = lambda x, y: ((x @ y).softmax(-1) * 2).sum(0)  # noqa: E731
     captured = jit(ran_inside)
-    batches = [(rng.uniform(-1, 1, (4, 8)).astype(np.float32), rng.uniform(-1, 1, (8, 3)).astype(np.float32)) for _ in range(5)]
+    batches = [
+        (rng.uniform(-1, 1, (4, 8)).astype(np.float32), rng.uniform(-1, 1, (8, 3)).astype(np.float32)) for _ in range(5)
+    ]
     got, _ = calls(captured, *batches)
     for batch, value in zip(batches, got):
         np.testing.assert_array_equal(value, f(*[Tensor(x) for x in batch]).numpy())
@@ -60,11 +61,18 @@ def trained(steps, captured, make, rng, many=1):
         return loss
 
     run = jit(train) if captured else train
-    losses = [run(Tensor(rng.uniform(-1, 1, (5, 6)).astype(np.float32)), Tensor(rng.integers(0, 3, 5))).item() for _ in range(steps)]
+    losses = [
+        run(Tensor(rng.uniform(-1, 1, (5, 6)).astype(np.float32)), Tensor(rng.integers(0, 3, 5))).item()
+        for _ in range(steps)
+    ]
     if captured:
         assert run.captures == 1
     assert step.steps == steps
-    return losses, {n: t.numpy() for n, t in net.state_dict().items()}, {n: np.asarray(v) for n, v in step.state_dict().items()}
+    return (
+        losses,
+        {n: t.numpy() for n, t in net.state_dict().items()},
+        {n: np.asarray(v) for n, v in step.state_dict().items()},
+    )
 
 
 OPTIMISERS = {

@@ -7,7 +7,6 @@ import weakref
 
 import numpy as np
 import pytest
-
 import strata
 from strata import Tensor, _strata
 
@@ -39,7 +38,15 @@ def test_defaults_names_and_more_arguments_than_named_are_told_apart():
         return x * scale + shift + sum(named.values())
 
     x = tensor(1, 2)
-    calls = [((), {}), ((3.0,), {}), ((), {"scale": 3.0}), ((3.0, x), {}), ((3.0, x, x), {}), ((), {"shift": 5.0}), ((), {"other": 7.0})]
+    calls = [
+        ((), {}),
+        ((3.0,), {}),
+        ((), {"scale": 3.0}),
+        ((3.0, x), {}),
+        ((3.0, x, x), {}),
+        ((), {"shift": 5.0}),
+        ((), {"other": 7.0}),
+    ]
     for _ in range(4):
         for rest, named in calls:
             assert f(x, *rest, **named).tolist() == f.function(x, *rest, **named).tolist()
@@ -87,7 +94,12 @@ def test_nested_containers_come_back_as_they_were_made():
     a, b, c = tensor(1), tensor(2), tensor(3)
     for call in range(6):
         given = f({"a": a, "more": (b, [c])})
-        assert type(given["pair"]) is Pair and given["none"] is None and given["same"] is c and given["pair"].second[0] is b
+        assert (
+            type(given["pair"]) is Pair
+            and given["none"] is None
+            and given["same"] is c
+            and given["pair"].second[0] is b
+        )
         assert given["sum"].item() == 3 and given["pair"].first.item() == 2 and given["pair"].second[1:] == [(), {}]
         given["pair"].second.append(call)  # the next call gives a list of its own
     assert f.captures == 1
@@ -306,7 +318,11 @@ def test_methods_have_lists_of_their_objects():
 
     a, b = Layer(2), Layer(3)
     for _ in range(4):
-        assert [a.forward(tensor(5)).item(), b.forward(tensor(5)).item(), a.forward(tensor(5), more=1.0).item()] == [10, 15, 11]
+        assert [a.forward(tensor(5)).item(), b.forward(tensor(5)).item(), a.forward(tensor(5), more=1.0).item()] == [
+            10,
+            15,
+            11,
+        ]
     a.w = tensor(7)
     assert a.forward(tensor(5)).item() == 35
 

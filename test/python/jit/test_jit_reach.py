@@ -5,7 +5,6 @@ import collections
 
 import numpy as np
 import pytest
-
 import strata
 from strata import Tensor, jit
 
@@ -31,13 +30,22 @@ def test_attributes_of_classes_and_slots_are_seen_and_put_in_place():
         return x * Settings.scale * held.factor + Settings.table[1]
 
     x = Tensor([1.0, 2.0]).realize()
-    for calls, change in enumerate([None, lambda: setattr(Settings, "scale", 5.0), lambda: Settings.table.__setitem__(1, 7.0), lambda: setattr(held, "factor", 3.0)]):
+    for calls, change in enumerate(
+        [
+            None,
+            lambda: setattr(Settings, "scale", 5.0),
+            lambda: Settings.table.__setitem__(1, 7.0),
+            lambda: setattr(held, "factor", 3.0),
+        ]
+    ):
         if change:
             change()
         for call in range(1, 4):
             expected = np.array([1.0, 2.0]) * Settings.scale * held.factor + Settings.table[1]
             np.testing.assert_array_equal(step(x).numpy(), expected)
-            assert held.state.tolist() == [2.0 * (3 * calls + call)] and Settings.total.tolist() == [3.0 * (3 * calls + call)]
+            assert held.state.tolist() == [2.0 * (3 * calls + call)] and Settings.total.tolist() == [
+                3.0 * (3 * calls + call)
+            ]
     assert step.captures == 4
 
 

@@ -5,7 +5,6 @@ import functools
 
 import numpy as np
 import pytest
-
 import strata
 from strata import Tensor, jit, nn
 
@@ -135,7 +134,12 @@ def test_values_without_end_and_too_deep_ones_are_refused():
         deep = [deep]
     for _ in range(60):
         wide = [wide, wide]
-    for value, said in [(ring, "a list holds itself"), (table, "holds itself"), (deep, "within one another"), (wide, "more than")]:
+    for value, said in [
+        (ring, "a list holds itself"),
+        (table, "holds itself"),
+        (deep, "within one another"),
+        (wide, "more than"),
+    ]:
         with pytest.raises(strata.UsageError, match=said):
             jit(lambda x, v: x * 2)(x, value)
     for kind, said in [("ring", "holds itself"), ("table", "holds itself"), ("deep", "within one another")]:

@@ -12,7 +12,6 @@ import weakref
 import pytest
 import strata_seen_module as seen_module
 import strata_seen_package.inner  # noqa: F401
-
 from strata import Tensor, jit, nn
 
 factor = 2.0
@@ -213,7 +212,7 @@ def imports():
     other = types.ModuleType("strata_seen_module")
     other.K, other.helped = 41.0, lambda x: x
     inner = sys.modules["strata_seen_package.inner"]
-    for f in (by_name, from_it, lambda x: x * seen_module.K, lambda x: x * getattr(seen_module, "K")):
+    for f in (by_name, from_it, lambda x: x * seen_module.K, lambda x: x * seen_module.K):
         yield f, lambda: setattr(seen_module, "K", seen_module.K + 1)
     yield from_it, lambda: setattr(seen_module, "helped", lambda x: x - 5)
     yield of_package, lambda: setattr(inner, "K", inner.K + 1)
@@ -223,7 +222,11 @@ def imports():
 
 def sets_and_dicts():
     on, table = {"relu", "a"}, {"a": 2.0, "b": 3.0}
-    ordered, fallback, counts = collections.OrderedDict(table), collections.defaultdict(lambda: 2.0, a=1.0), collections.Counter("aab")
+    ordered, fallback, counts = (
+        collections.OrderedDict(table),
+        collections.defaultdict(lambda: 2.0, a=1.0),
+        collections.Counter("aab"),
+    )
     deep = {"a": [{"b": {1.0}}]}
 
     def reordered():
@@ -270,7 +273,11 @@ def containers_of_classes_of_ones_own():
 
 
 def of_a_context_or_thread():
-    variable, empty, local = contextvars.ContextVar("variable", default=2.0), contextvars.ContextVar("empty"), threading.local()
+    variable, empty, local = (
+        contextvars.ContextVar("variable", default=2.0),
+        contextvars.ContextVar("empty"),
+        threading.local(),
+    )
     local.k = 2.0
     yield (lambda x: x * variable.get()), lambda: variable.set(3.0)
     yield (lambda x: x * empty.get(2.0)), lambda: empty.set(3.0)
@@ -316,7 +323,10 @@ def test_a_change_is_seen(kind):
 ARGUMENTS = {
     "a list with attributes": (lambda: Items([2.0]), lambda a: setattr(a, "scale", 5.0)),
     "a dict with attributes": (lambda: Table(a=2.0), lambda a: setattr(a, "scale", 5.0)),
-    "a dict with a factory": (lambda: collections.defaultdict(lambda: 2.0, a=2.0), lambda a: setattr(a, "default_factory", lambda: 5.0)),
+    "a dict with a factory": (
+        lambda: collections.defaultdict(lambda: 2.0, a=2.0),
+        lambda a: setattr(a, "default_factory", lambda: 5.0),
+    ),
     "a class of a list": (lambda: Items([2.0]), lambda a: a.__setitem__(0, 5.0)),
     "an ordered dict": (lambda: collections.OrderedDict(a=2.0, b=3.0), lambda a: a.move_to_end("a")),
     "a set": (lambda: {2.0}, lambda a: (a.clear(), a.add(5.0))),
@@ -333,7 +343,12 @@ def test_a_change_of_an_argument_is_seen(name):
         if name in ("an object", "a mapping proxy"):
             return a(x) if name == "an object" else x * a["a"][0]
         factory = getattr(a, "default_factory", None)
-        return x * ([*a.values()][0] if hasattr(a, "values") else [*a][0]) * getattr(a, "scale", 1.0) * (factory() if factory else 1.0)
+        return (
+            x
+            * ([*a.values()][0] if hasattr(a, "values") else [*a][0])
+            * getattr(a, "scale", 1.0)
+            * (factory() if factory else 1.0)
+        )
 
     value, captured = make(), jit(f)
     x = Tensor([1.0, -2.0]).realize()

@@ -4,7 +4,6 @@ import warnings
 
 import numpy as np
 import pytest
-
 import strata
 from strata import Tensor, jit
 from tested import programs_loaded
@@ -61,15 +60,21 @@ def test_every_size_has_numpys_values_from_few_programs(name, rng):
 
 
 def test_larger_sizes_make_programs_of_their_own_once(rng):
-    made = programs_by_size(lambda x: (x * x - x).sum(0), lambda x: (x * x - x).sum(0), [20, 30, 25, 100, 90, 127, 129, 200, 31, 110], rng)
+    made = programs_by_size(
+        lambda x: (x * x - x).sum(0), lambda x: (x * x - x).sum(0), [20, 30, 25, 100, 90, 127, 129, 200, 31, 110], rng
+    )
     assert [n > 0 for n in made] == [True, True, False, True, False, False, True, False, False, False]
 
 
 def test_without_it_each_size_has_its_programs(rng):
-    assert all(programs_by_size(lambda x: (x * x + x).max(0), lambda x: (x * x + x).max(0), [35, 41, 47], rng, symbolic=False))
+    assert all(
+        programs_by_size(lambda x: (x * x + x).max(0), lambda x: (x * x + x).max(0), [35, 41, 47], rng, symbolic=False)
+    )
 
 
-@pytest.mark.parametrize("name", ["sum", "largest", "softmax", "attention", "backwards", "joined", "product of matrices"])
+@pytest.mark.parametrize(
+    "name", ["sum", "largest", "softmax", "attention", "backwards", "joined", "product of matrices"]
+)
 def test_small_sizes_and_those_around_powers_of_two(name, rng):
     body, want = BODIES[name]
     f = jit(lambda x: body(x), symbolic=True)
@@ -165,11 +170,22 @@ def test_two_sizes_may_meet_and_part(rng):
     """Where they are equal, are 1 or 0, and where they do not fit, which is the error that it is without jit."""
     pairs = [(5, 6), (6, 6), (6, 5), (1, 5), (5, 1), (1, 1), (0, 0), (0, 1), (0, 5), (7, 7), (6, 7)]
     added = jit(lambda x, y: x + y, symbolic=True)
-    joined = jit(lambda x, y: (strata.cat([x, y], 0).sum(), x[: y.shape[0]].sum(), x[:, None] * y, x.sum() if x.shape == y.shape else y.sum() * 2), symbolic=True)
+    joined = jit(
+        lambda x, y: (
+            strata.cat([x, y], 0).sum(),
+            x[: y.shape[0]].sum(),
+            x[:, None] * y,
+            x.sum() if x.shape == y.shape else y.sum() * 2,
+        ),
+        symbolic=True,
+    )
     for n, m in pairs:
         x, y = f32(rng, n), f32(rng, m)
         for _ in range(3):
-            same(joined(Tensor(x), Tensor(y)), (np.concatenate([x, y]).sum(), x[:m].sum(), x[:, None] * y, x.sum() if n == m else y.sum() * 2))
+            same(
+                joined(Tensor(x), Tensor(y)),
+                (np.concatenate([x, y]).sum(), x[:m].sum(), x[:, None] * y, x.sum() if n == m else y.sum() * 2),
+            )
             if n == m or 1 in (n, m):
                 same(added(Tensor(x), Tensor(y)), x + y)
                 continue

@@ -7,7 +7,6 @@ import time
 
 import numpy as np
 import pytest
-
 import strata
 from strata import Tensor, _strata
 

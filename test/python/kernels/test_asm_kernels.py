@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-
 import strata
 from strata import Tensor
 from strata.asm import Assembler, cdna3, rdna4
@@ -13,9 +12,19 @@ def add_rdna4():
     v, s = g.v, g.s
     a = Assembler("gfx1201", name="add", block=64, grid=4)
     out, x, _ = a.argument("out"), a.argument("x"), a.argument("y")
-    a.emit(g.s_load_b128(s[4:7], s[0:1], out), g.s_load_b64(s[8:9], s[0:1], x + 8), g.v_lshl_add_u32(v[1], g.ttmp[9], 6, v[0]))
+    a.emit(
+        g.s_load_b128(s[4:7], s[0:1], out),
+        g.s_load_b64(s[8:9], s[0:1], x + 8),
+        g.v_lshl_add_u32(v[1], g.ttmp[9], 6, v[0]),
+    )
     a.emit(g.v_lshlrev_b32(v[1], 2, v[1]), g.s_wait_kmcnt(0), g.global_load_b32(v[2], v[1], s[6:7], th="TH_LOAD_NT"))
-    a.emit(g.global_load_b32(v[3], v[1], s[8:9]), g.s_wait_loadcnt(0), g.v_add_f32(v[2], v[2], v[3]), g.global_store_b32(v[1], v[2], s[4:5]), g.s_endpgm())
+    a.emit(
+        g.global_load_b32(v[3], v[1], s[8:9]),
+        g.s_wait_loadcnt(0),
+        g.v_add_f32(v[2], v[2], v[3]),
+        g.global_store_b32(v[1], v[2], s[4:5]),
+        g.s_endpgm(),
+    )
     return a
 
 
@@ -24,8 +33,16 @@ def add_cdna3():
     v, s = g.v, g.s
     a = Assembler("gfx942", name="add", block=64, grid=4)
     out, x, _ = a.argument("out"), a.argument("x"), a.argument("y")
-    a.emit(g.s_load_dwordx4(s[4:7], s[0:1], out), g.s_load_dwordx2(s[8:9], s[0:1], x + 8), g.v_lshl_add_u32(v[1], s[2], 6, v[0]))
-    a.emit(g.v_lshlrev_b32(v[1], 2, v[1]), g.s_waitcnt(g.waits(lgkmcnt=0)), g.global_load_dword(v[2], v[1], s[6:7], sc0=True))
+    a.emit(
+        g.s_load_dwordx4(s[4:7], s[0:1], out),
+        g.s_load_dwordx2(s[8:9], s[0:1], x + 8),
+        g.v_lshl_add_u32(v[1], s[2], 6, v[0]),
+    )
+    a.emit(
+        g.v_lshlrev_b32(v[1], 2, v[1]),
+        g.s_waitcnt(g.waits(lgkmcnt=0)),
+        g.global_load_dword(v[2], v[1], s[6:7], sc0=True),
+    )
     a.emit(g.global_load_dword(g.a[1], v[1], s[8:9]), g.s_waitcnt(g.waits(vmcnt=0)), g.v_accvgpr_read_b32(v[3], g.a[1]))
     a.emit(g.v_add_f32(v[2], v[2], v[3]), g.global_store_dword(v[1], v[2], s[4:5]), g.s_endpgm())
     return a
@@ -36,10 +53,20 @@ def sum_rdna4():
     v, s = g.v, g.s
     a = Assembler("gfx1201", name="sums", block=64, grid=1)
     out, _ = a.argument("out"), a.argument("x")
-    a.emit(g.s_load_b128(s[4:7], s[0:1], out), g.v_lshlrev_b32(v[1], 2, v[0]), g.s_wait_kmcnt(0), g.global_load_b32(v[2], v[1], s[6:7]))
+    a.emit(
+        g.s_load_b128(s[4:7], s[0:1], out),
+        g.v_lshlrev_b32(v[1], 2, v[0]),
+        g.s_wait_kmcnt(0),
+        g.global_load_b32(v[2], v[1], s[6:7]),
+    )
     a.emit(g.s_mov_b32(s[8], 0x76543210), g.s_mov_b32(s[9], 0xFEDCBA98), g.s_wait_loadcnt(0))
     a.emit(*(g.v_add_nc_u32_dpp(v[2], v[2], v[2], row_xmask=m, row_mask=0xF, bank_mask=0xF) for m in (1, 2, 4, 8)))
-    a.emit(g.v_permlanex16_b32(v[3], v[2], s[8], s[9]), g.v_add_nc_u32(v[2], v[2], v[3]), g.global_store_b32(v[1], v[2], s[4:5]), g.s_endpgm())
+    a.emit(
+        g.v_permlanex16_b32(v[3], v[2], s[8], s[9]),
+        g.v_add_nc_u32(v[2], v[2], v[3]),
+        g.global_store_b32(v[1], v[2], s[4:5]),
+        g.s_endpgm(),
+    )
     return a
 
 
@@ -50,9 +77,19 @@ def sum_cdna3():
     out, _ = a.argument("out"), a.argument("x")
     a.emit(g.s_load_dwordx4(s[4:7], s[0:1], out), g.v_lshlrev_b32(v[1], 2, v[0]), g.s_waitcnt(g.waits(lgkmcnt=0)))
     a.emit(g.global_load_dword(v[2], v[1], s[6:7]), g.s_waitcnt(g.waits(vmcnt=0)))
-    a.emit(*(g.v_add_u32_dpp(v[2], v[2], v[2], row_shr=n, row_mask=0xF, bank_mask=0xF, bound_ctrl=0) for n in (1, 2, 4, 8)))
-    a.emit(g.v_add_u32_dpp(v[2], v[2], v[2], row_bcast=15, row_mask=0xA, bank_mask=0xF), g.v_add_u32_dpp(v[2], v[2], v[2], row_bcast=31, row_mask=0xC, bank_mask=0xF))
-    a.emit(g.v_readlane_b32(s[8], v[2], 63), g.v_mov_b32(v[2], s[8]), g.global_store_dword(v[1], v[2], s[4:5]), g.s_endpgm())
+    a.emit(
+        *(g.v_add_u32_dpp(v[2], v[2], v[2], row_shr=n, row_mask=0xF, bank_mask=0xF, bound_ctrl=0) for n in (1, 2, 4, 8))
+    )
+    a.emit(
+        g.v_add_u32_dpp(v[2], v[2], v[2], row_bcast=15, row_mask=0xA, bank_mask=0xF),
+        g.v_add_u32_dpp(v[2], v[2], v[2], row_bcast=31, row_mask=0xC, bank_mask=0xF),
+    )
+    a.emit(
+        g.v_readlane_b32(s[8], v[2], 63),
+        g.v_mov_b32(v[2], s[8]),
+        g.global_store_dword(v[1], v[2], s[4:5]),
+        g.s_endpgm(),
+    )
     return a
 
 
@@ -80,15 +117,27 @@ def test_matrices_are_multiplied_in_accumulation_registers(rng):
     v, s, acc = g.v, g.s, g.a
     a = Assembler("gfx942", name="multiply", block=64, grid=1)
     out, x, _ = a.argument("out"), a.argument("x"), a.argument("y")
-    a.emit(g.s_load_dwordx4(s[4:7], s[0:1], out), g.s_load_dwordx2(s[8:9], s[0:1], x + 8), g.v_and_b32(v[1], 31, v[0]), g.v_lshrrev_b32(v[2], 5, v[0]))
+    a.emit(
+        g.s_load_dwordx4(s[4:7], s[0:1], out),
+        g.s_load_dwordx2(s[8:9], s[0:1], x + 8),
+        g.v_and_b32(v[1], 31, v[0]),
+        g.v_lshrrev_b32(v[2], 5, v[0]),
+    )
     a.emit(g.v_lshlrev_b32(v[3], 5, v[1]), g.v_lshl_add_u32(v[3], v[2], 3, v[3]), g.s_waitcnt(g.waits(lgkmcnt=0)))
     for step in (0, 1):
-        a.emit(g.global_load_dwordx2(v[4 + 4 * step:5 + 4 * step], v[3], s[6:7], offset=16 * step))
-        a.emit(g.global_load_dwordx2(v[6 + 4 * step:7 + 4 * step], v[3], s[8:9], offset=16 * step))
+        a.emit(g.global_load_dwordx2(v[4 + 4 * step : 5 + 4 * step], v[3], s[6:7], offset=16 * step))
+        a.emit(g.global_load_dwordx2(v[6 + 4 * step : 7 + 4 * step], v[3], s[8:9], offset=16 * step))
     a.emit(g.s_waitcnt(g.waits(vmcnt=0)), g.v_mfma_f32_32x32x8_f16(acc[0:15], v[4:5], v[6:7], 0))
-    a.emit(g.v_mfma_f32_32x32x8_f16(acc[0:15], v[8:9], v[10:11], acc[0:15]), g.v_lshlrev_b32(v[12], 2, v[1]), g.v_lshl_add_u32(v[12], v[2], 9, v[12]))
+    a.emit(
+        g.v_mfma_f32_32x32x8_f16(acc[0:15], v[8:9], v[10:11], acc[0:15]),
+        g.v_lshlrev_b32(v[12], 2, v[1]),
+        g.v_lshl_add_u32(v[12], v[2], 9, v[12]),
+    )
     a.emit(g.s_nop(15), g.s_nop(2))
-    a.emit(*(g.global_store_dword(v[12], acc[r], s[4:5], offset=(8 * (r // 4) + r % 4) * 128) for r in range(16)), g.s_endpgm())
+    a.emit(
+        *(g.global_store_dword(v[12], acc[r], s[4:5], offset=(8 * (r // 4) + r % 4) * 128) for r in range(16)),
+        g.s_endpgm(),
+    )
     p, q = (rng.integers(-8, 9, (32, 16)).astype(np.float16) for _ in range(2))
     with strata.config(device="emu:gfx942"):
         product, *_ = Tensor.empty(32, 32).custom_kernel(Tensor(p), Tensor(q), kernel=strata.asm_kernel(a))
@@ -103,12 +152,22 @@ def lookup(family, arch):
     a.argument("out")
     table, more = a.constants(np.array([11, 22, 33, 44], np.int32)), a.constants(bytes([1, 2, 3, 4]), align=256)
     assert (table.offset, more.offset, more.size) == (0, 256, 4)
-    load_pair, load, store = ((g.s_load_b64, g.global_load_b32, g.global_store_b32) if rdna4 else (g.s_load_dwordx2, g.global_load_dword, g.global_store_dword))
+    load_pair, load, store = (
+        (g.s_load_b64, g.global_load_b32, g.global_store_b32)
+        if rdna4
+        else (g.s_load_dwordx2, g.global_load_dword, g.global_store_dword)
+    )
     load_byte, add = (g.global_load_u8, g.v_add_nc_u32) if rdna4 else (g.global_load_ubyte, g.v_add_u32)
     a.emit(load_pair(s[4:5], s[0:1], 0))
     a.address_of(table, s[6:7])
     a.address_of(more, s[8:9])
-    a.emit(g.v_and_b32(v[1], 3, v[0]), load_byte(v[2], v[1], s[8:9]), g.v_lshlrev_b32(v[1], 2, v[1]), load(v[3], v[1], s[6:7]), g.v_lshlrev_b32(v[0], 2, v[0]))
+    a.emit(
+        g.v_and_b32(v[1], 3, v[0]),
+        load_byte(v[2], v[1], s[8:9]),
+        g.v_lshlrev_b32(v[1], 2, v[1]),
+        load(v[3], v[1], s[6:7]),
+        g.v_lshlrev_b32(v[0], 2, v[0]),
+    )
     a.emit(*((g.s_wait_loadcnt(0), g.s_wait_kmcnt(0)) if rdna4 else (g.s_waitcnt(0),)))
     a.emit(add(v[2], v[2], v[3]), store(v[0], v[2], s[4:5]), g.s_endpgm())
     return a

@@ -4,7 +4,6 @@ Global memory is whole dwords: what is narrower is added to the dword around it.
 
 import numpy as np
 import pytest
-
 import strata
 from strata import Tensor, dtypes, uop
 
@@ -17,7 +16,9 @@ def global_sums(out, values, places, gate_above):
     g, t = uop.special("gidx0", GROUPS), uop.special("lidx0", THREADS)
     i = g * THREADS + t
     place = places[i].load()
-    return uop.sink(uop.atomic_add(out.index(place, place < gate_above) if gate_above else out[place], values[i].load()))
+    return uop.sink(
+        uop.atomic_add(out.index(place, place < gate_above) if gate_above else out[place], values[i].load())
+    )
 
 
 def local_sums(out, values, places, gate_above):
@@ -25,7 +26,11 @@ def local_sums(out, values, places, gate_above):
     bins = uop.placeholder(out.size, out.dtype, "local")
     ready = bins.after(uop.barrier(bins.index(t, t < out.size).store(uop.const(0, out.dtype))))
     place = places[t].load()
-    done = ready.after(uop.barrier(uop.atomic_add(ready.index(place, place < gate_above) if gate_above else ready[place], values[t].load())))
+    done = ready.after(
+        uop.barrier(
+            uop.atomic_add(ready.index(place, place < gate_above) if gate_above else ready[place], values[t].load())
+        )
+    )
     return uop.sink(out.index(t, t < out.size).store(done.index(t, t < out.size).load()))
 
 
@@ -55,7 +60,9 @@ def test_sums_of_what_all_threads_add(arch, target, sums, dtype, rng):
         written = size % 4 == 0  # all of the last dword, which is compared as a whole
         with strata.config(device=f"emu:{arch}", target=target, check="raise" if written else "off"):
             out = Tensor.zeros(size, dtype=dtype).contiguous()
-            got = out.custom_kernel(Tensor(values).cast(dtype), Tensor(places), kernel=lambda o, v, p: sums(o, v, p, gate_above))[0]
+            got = out.custom_kernel(
+                Tensor(values).cast(dtype), Tensor(places), kernel=lambda o, v, p: sums(o, v, p, gate_above)
+            )[0]
             got = got.cast("float32" if dtype.name == "bfloat16" else dtype).numpy()
         assert np.array_equal(got, summed(values, places, size, gate_above)), (size, gate_above)
 
@@ -65,17 +72,41 @@ def test_truths_that_are_added_are_true_where_any_is(arch, rng):
     values, places = rng.integers(0, 8, THREADS * GROUPS) == 0, rng.integers(0, 32, THREADS * GROUPS).astype(np.int32)
     with strata.config(device=f"emu:{arch}", target="asm", check="raise"):
         out = Tensor.zeros(32, dtype="bool").contiguous()
-        got = out.custom_kernel(Tensor(values), Tensor(places), kernel=lambda o, v, p: global_sums(o, v, p, None))[0].numpy()
+        got = out.custom_kernel(Tensor(values), Tensor(places), kernel=lambda o, v, p: global_sums(o, v, p, None))[
+            0
+        ].numpy()
     assert np.array_equal(got, np.bincount(places, values, 32) > 0)
 
 
 @pytest.mark.parametrize("arch", ARCHS)
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
-@pytest.mark.parametrize("first, added", [(np.nan, 1.0), (1.0, np.nan), (np.inf, -np.inf), (65504.0, 65504.0), (3e38, 3e38), (1.0, 2.0**-8), (1.0, 3 * 2.0**-9), (2.0**-14, -(2.0**-24)), (-0.0, -0.0)])
+@pytest.mark.parametrize(
+    "first, added",
+    [
+        (np.nan, 1.0),
+        (1.0, np.nan),
+        (np.inf, -np.inf),
+        (65504.0, 65504.0),
+        (3e38, 3e38),
+        (1.0, 2.0**-8),
+        (1.0, 3 * 2.0**-9),
+        (2.0**-14, -(2.0**-24)),
+        (-0.0, -0.0),
+    ],
+)
 def test_sums_of_halves_are_rounded_as_the_type_says(arch, dtype, first, added):
     with strata.config(device=f"emu:{arch}", target="asm"):
         out = Tensor([0.0, first, 5.0]).cast(dtype).contiguous()
-        got = out.custom_kernel(Tensor([added]).cast(dtype), kernel=lambda o, v: uop.sink(uop.atomic_add(o[uop.special("lidx0", 1) + 1], v[0].load())))[0].cast("float32").numpy()
+        got = (
+            out.custom_kernel(
+                Tensor([added]).cast(dtype),
+                kernel=lambda o, v: uop.sink(uop.atomic_add(o[uop.special("lidx0", 1) + 1], v[0].load())),
+            )[0]
+            .cast("float32")
+            .numpy()
+        )
         one, other = (Tensor([x]).cast(dtype).cast("float32").numpy()[0] for x in (first, added))
-        want = Tensor([0.0, one + other, 5.0]).cast(dtype).cast("float32").numpy()  # float32 holds the sum, or rounds it the same
+        want = (
+            Tensor([0.0, one + other, 5.0]).cast(dtype).cast("float32").numpy()
+        )  # float32 holds the sum, or rounds it the same
     assert np.array_equal(got, want, equal_nan=True) and np.signbit(got[1]) == np.signbit(want[1]) or np.isnan(want[1])

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-
 import strata
 from strata import Tensor
 from test_custom_kernel import ADD_ONE, SCALE
@@ -88,18 +87,30 @@ def test_a_compiled_tensor_runs_as_a_kernel():
 @pytest.mark.parametrize("name", ["sum", "softmax", "product", "norm"])
 def test_compiled_kernels_run_with_the_buffers_that_they_say_they_take(name, target, rng):
     """Results first, a counter of the last block at the end; those of one kernel compute with what it says alone."""
-    made = {"sum": lambda x: x.sum(), "softmax": lambda x: x.softmax(-1), "product": lambda x: x @ x.T, "norm": lambda x: (x - x.mean(-1, True)).square().sum()}[name]
+    made = {
+        "sum": lambda x: x.sum(),
+        "softmax": lambda x: x.softmax(-1),
+        "product": lambda x: x @ x.T,
+        "norm": lambda x: (x - x.mean(-1, True)).square().sum(),
+    }[name]
     x = rng.standard_normal((64, 4096)).astype(np.float32)
     artifact = strata.compile(made(Tensor.empty(64, 4096)), target=target)
     for k in artifact.kernels:
         kinds = [buffer.rstrip("0123456789") for buffer, _, _ in k.buffers]
-        assert kinds == sorted(kinds[:-1], reverse=True) + kinds[-1:] and all(buffer in k.source for buffer, _, _ in k.buffers if k.source)
+        assert kinds == sorted(kinds[:-1], reverse=True) + kinds[-1:] and all(
+            buffer in k.source for buffer, _, _ in k.buffers if k.source
+        )
     if len(artifact.kernels) > 1:
         return
     (k,) = artifact.kernels
-    taken = [Tensor(x.reshape(elements)) if buffer.startswith("in") else Tensor.zeros(elements, dtype=dtype) for buffer, dtype, elements in k.buffers]
+    taken = [
+        Tensor(x.reshape(elements)) if buffer.startswith("in") else Tensor.zeros(elements, dtype=dtype)
+        for buffer, dtype, elements in k.buffers
+    ]
     kernel = strata.asm_kernel(k.code_object, grid=list(k.grid), block=list(k.block))
-    found = taken[0].custom_kernel(*taken[1:], kernel=kernel, outputs=[i for i, kind in enumerate(kinds) if kind == "out"])
+    found = taken[0].custom_kernel(
+        *taken[1:], kernel=kernel, outputs=[i for i, kind in enumerate(kinds) if kind == "out"]
+    )
     with strata.config(target=target):
         want = made(Tensor(x)).numpy().ravel()
     assert any(y.size == want.size and np.allclose(y.numpy(), want, rtol=1e-4, atol=1e-4) for y in found)
@@ -125,11 +136,23 @@ def test_sources_are_readable():
 
 def test_what_cannot_be_compiled_is_said():
     x = Tensor.empty(4) + 1
-    for what, named, said in [(lambda v: v, {}, "not a function: call a function"), (None, {}, "not a NoneType"), ([], {}, "not a list"), ([1], {}, "not a list"), ("x", {}, "not a str"), (x, {"arch": ["gfx1100"]}, r"arch is \['gfx1100'\]: the name of one"), (x, {"arch": None}, "arch is None")]:
+    for what, named, said in [
+        (lambda v: v, {}, "not a function: call a function"),
+        (None, {}, "not a NoneType"),
+        ([], {}, "not a list"),
+        ([1], {}, "not a list"),
+        ("x", {}, "not a str"),
+        (x, {"arch": ["gfx1100"]}, r"arch is \['gfx1100'\]: the name of one"),
+        (x, {"arch": None}, "arch is None"),
+    ]:
         with pytest.raises(strata.UsageError, match=said):
             strata.compile(what, **named)
 
 
 def test_text_for_another_makers_chip_needs_no_compiler_of_theirs():
     text = strata.compile(Tensor.empty(64) * 2 + 1, arch="sm_90")
-    assert "__global__" in text.source and text.kernels[0].grid == [1, 1, 1] and text.kernels[0].name in repr(text.kernels[0])
+    assert (
+        "__global__" in text.source
+        and text.kernels[0].grid == [1, 1, 1]
+        and text.kernels[0].name in repr(text.kernels[0])
+    )

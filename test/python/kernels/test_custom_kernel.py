@@ -5,11 +5,9 @@ import sys
 
 import numpy as np
 import pytest
-
 import strata
 from strata import Tensor, dtypes, uop
-from strata.asm import Assembler
-from strata.asm import rdna3 as r
+from strata.asm import Assembler, rdna3 as r
 from tested import programs_loaded
 
 N = 1000
@@ -191,7 +189,10 @@ def test_numbers_with_a_type_are_given_at_each_launch(scale, shift, x):
 @pytest.mark.parametrize("dtype", ["int32", "uint32", "int64", "uint64", "float32", "float64"])
 def test_numbers_of_a_launch_arrive_whole(dtype):
     kind = np.dtype(dtype)
-    ends = [kind.type(n) for n in ((np.iinfo(kind).min, np.iinfo(kind).max, 1) if kind.kind in "iu" else (np.pi, -np.inf, -0.0))]
+    ends = [
+        kind.type(n)
+        for n in ((np.iinfo(kind).min, np.iinfo(kind).max, 1) if kind.kind in "iu" else (np.pi, -np.inf, -0.0))
+    ]
 
     def spread(out, a, unused, b, c):
         first = out[0].store(a), out[1].store(b), out[2].store(c)
@@ -247,9 +248,15 @@ def test_uop_mistakes_are_named():
     with pytest.raises(strata.UsageError, match="indexed"):
         b.load()
     with pytest.raises(strata.UsageError, match="nothing closes it"):
-        Tensor.empty(4).custom_kernel(kernel=lambda out: uop.sink(out[uop.range(4, 0, "global")].store(1.0)))[0].realize()
+        Tensor.empty(4).custom_kernel(kernel=lambda out: uop.sink(out[uop.range(4, 0, "global")].store(1.0)))[
+            0
+        ].realize()
     with pytest.raises(strata.UsageError, match="another range has this id"):
-        Tensor.empty(4).custom_kernel(kernel=lambda out: uop.sink(out[i].store(uop.range(2, 0, "local").cast("float32")).end(i, uop.range(2, 0, "local"))))[0].realize()
+        Tensor.empty(4).custom_kernel(
+            kernel=lambda out: uop.sink(
+                out[i].store(uop.range(2, 0, "local").cast("float32")).end(i, uop.range(2, 0, "local"))
+            )
+        )[0].realize()
     with pytest.raises(strata.UsageError, match="1024"):
         many = uop.range(4096, 0, "local")
         Tensor.empty(4096).custom_kernel(kernel=lambda out: uop.sink(out[many].store(1.0).end(many)))[0].realize()
@@ -294,7 +301,9 @@ def typed_add_one():
     a = Assembler("gfx1100", name="add_one", block=64, grid=4)
     out, x = a.argument("out"), a.argument("x")
     a.emit(r.s_load_b64(r.s[4:5], r.s[0:1], out), r.s_load_b64(r.s[6:7], r.s[0:1], x))
-    a.emit(r.s_lshl_b32(r.s[3], r.s[2], 8), r.v_lshl_add_u32(r.v[1], r.v[0], 2, r.s[3]), r.s_waitcnt(r.waits(lgkmcnt=0)))
+    a.emit(
+        r.s_lshl_b32(r.s[3], r.s[2], 8), r.v_lshl_add_u32(r.v[1], r.v[0], 2, r.s[3]), r.s_waitcnt(r.waits(lgkmcnt=0))
+    )
     a.emit(r.global_load_b32(r.v[2], r.v[1], r.s[6:7]), r.s_waitcnt(r.waits(vmcnt=0)))
     a.emit(r.v_add_f32(r.v[2], 1.0, r.v[2]), r.global_store_b32(r.v[1], r.v[2], r.s[4:5]), r.s_endpgm())
     return a
@@ -306,7 +315,11 @@ def test_assembly_text_typed_and_bytes():
     text = strata.asm_kernel(ADD_ONE, grid=4, block=64)
     typed = strata.asm_kernel(typed_add_one())
     image = strata.asm_kernel(typed_add_one().finish(), grid=4, block=64)
-    assert text.name == typed.name == image.name == "add_one" and list(typed.grid) == [4, 1, 1] and list(typed.block) == [64, 1, 1]
+    assert (
+        text.name == typed.name == image.name == "add_one"
+        and list(typed.grid) == [4, 1, 1]
+        and list(typed.block) == [64, 1, 1]
+    )
     for kernel in (text, typed, image):
         out, _ = Tensor.empty(256).custom_kernel(Tensor(v), kernel=kernel)
         np.testing.assert_array_equal(out.numpy(), v + 1)
@@ -318,12 +331,22 @@ def test_typed_assembly_with_a_loop_and_local_memory():
     out, x = a.argument("out"), a.argument("x")
     base = a.lds(128)
     v, s = r.v, r.s
-    a.emit(r.s_load_b64(s[4:5], s[0:1], out), r.s_load_b64(s[6:7], s[0:1], x), r.v_lshlrev_b32(v[1], 2, v[0]), r.s_waitcnt(r.waits(lgkmcnt=0)))
+    a.emit(
+        r.s_load_b64(s[4:5], s[0:1], out),
+        r.s_load_b64(s[6:7], s[0:1], x),
+        r.v_lshlrev_b32(v[1], 2, v[0]),
+        r.s_waitcnt(r.waits(lgkmcnt=0)),
+    )
     a.emit(r.global_load_b32(v[2], v[1], s[6:7]), r.s_movk_i32(s[8], 5), r.s_waitcnt(r.waits(vmcnt=0)))
     a.emit(r.v_add_nc_u32(v[3], 4, v[1]), r.v_and_b32(v[3], 127, v[3]))
     again = a.label()
     a.place(again)  # five times: one place to the left, through LDS
-    a.emit(r.ds_store_b32(v[1], v[2], offset=base), r.s_waitcnt(r.waits(lgkmcnt=0)), r.ds_load_b32(v[2], v[3], offset=base), r.s_waitcnt(r.waits(lgkmcnt=0)))
+    a.emit(
+        r.ds_store_b32(v[1], v[2], offset=base),
+        r.s_waitcnt(r.waits(lgkmcnt=0)),
+        r.ds_load_b32(v[2], v[3], offset=base),
+        r.s_waitcnt(r.waits(lgkmcnt=0)),
+    )
     a.emit(r.s_sub_u32(s[8], s[8], 1), r.s_cmp_lg_u32(s[8], 0), r.s_cbranch_scc1(again))
     a.emit(r.global_store_b32(v[1], v[2], s[4:5]), r.s_endpgm())
     given = np.arange(32, dtype=np.int32)
@@ -343,7 +366,10 @@ def test_a_fault_of_typed_assembly_names_the_line_that_wrote_the_instruction():
         Tensor.empty(16, dtype="int32").custom_kernel(kernel=strata.asm_kernel(a))[0].realize()
     b = Assembler("gfx1100", name="poke", block=32, grid=1)
     b.argument("out")
-    b.emit_text("v_lshlrev_b32 v1, 2, v0\ns_load_b64 s[4:5], s[0:1], 0x0\ns_waitcnt lgkmcnt(0)\n\nglobal_store_b32 v1, v0, s[4:5]\ns_endpgm", file="poke.s")
+    b.emit_text(
+        "v_lshlrev_b32 v1, 2, v0\ns_load_b64 s[4:5], s[0:1], 0x0\ns_waitcnt lgkmcnt(0)\n\nglobal_store_b32 v1, v0, s[4:5]\ns_endpgm",
+        file="poke.s",
+    )
     with pytest.raises(strata.MemoryFault, match="kernel 'poke' at poke.s:5, code offset"):
         Tensor.empty(16, dtype="int32").custom_kernel(kernel=strata.asm_kernel(b))[0].realize()
     text = strata.asm.assemble(ADD_ONE, file="add_one.s")
@@ -357,4 +383,6 @@ def test_asm_kernel_needs_launch_dimensions():
     with pytest.raises(strata.LaunchError, match="'add_one' has no grid: give grid= .* and block="):
         strata.asm_kernel(ADD_ONE)(Tensor.empty(256), Tensor.empty(256))
     with pytest.raises(strata.Error, match="add_one"):
-        Tensor.empty(4).custom_kernel(Tensor([1.0]), kernel=strata.asm_kernel(ADD_ONE, name="other", grid=1, block=64))[0].realize()
+        Tensor.empty(4).custom_kernel(Tensor([1.0]), kernel=strata.asm_kernel(ADD_ONE, name="other", grid=1, block=64))[
+            0
+        ].realize()

@@ -4,7 +4,6 @@ import subprocess
 import sys
 
 import pytest
-
 import strata
 from strata import Tensor
 
@@ -38,7 +37,10 @@ def less_its_greatest(x):
         (lambda: [less_its_greatest(Tensor.empty(6, 5, 4, 3))], "it is costly, and an expand"),
         (lambda: [Tensor.empty(6, 5, 4).sum(2).max(0)], "a reduction over other axes reads it"),
         (lambda: [Tensor.empty(6, 5).softmax(1).T.contiguous()], "its rows are moved"),
-        (lambda: [(Tensor.empty(6, 5).sum(1) + Tensor.empty(6, 7).sum(1))], "it is combined with a reduction over other axes"),
+        (
+            lambda: [(Tensor.empty(6, 5).sum(1) + Tensor.empty(6, 7).sum(1))],
+            "it is combined with a reduction over other axes",
+        ),
         (shared, "several kernels read it"),
         (lambda: [sum((Tensor.empty(8) for _ in range(40)), Tensor.empty(8))], "too many buffers"),
         (lambda: [Tensor.empty(1 << 20).sum()], "it needs memory of its own"),

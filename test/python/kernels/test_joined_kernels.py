@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-
 import strata
 from strata import Tensor
 
@@ -45,7 +44,9 @@ def check(got, wanted, rtol=2e-5, atol=2e-5):
 
 
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("shape, axis", [((6, 5), 1), ((3, 1000), -1), ((40, 300), 0), ((2, 5000), 1), ((7, 3, 33), 1)], ids=str)
+@pytest.mark.parametrize(
+    "shape, axis", [((6, 5), 1), ((3, 1000), -1), ((40, 300), 0), ((2, 5000), 1), ((7, 3, 33), 1)], ids=str
+)
 @pytest.mark.parametrize("name", SAME)
 def test_results_of_the_same_rows_are_one_kernel(name, shape, axis, target, rng):
     x = rng.standard_normal(shape).astype(np.float32)
@@ -115,7 +116,9 @@ def test_small_products_of_one_operand_are_one_kernel(n, k, m, dtype, target, rn
         got = [t @ Tensor(ws[0]) + Tensor(bias), t @ Tensor(ws[1]), (t @ Tensor(ws[2])).maximum(0)]
         strata.reset_stats()
         strata.realize(got)
-        assert strata.stats().kernels == (3 if dtype == "float16" and n == 128 else 1), "matrix instructions, which have one result, are worth it"
+        assert strata.stats().kernels == (3 if dtype == "float16" and n == 128 else 1), (
+            "matrix instructions, which have one result, are worth it"
+        )
         wide = x.astype(np.float64)
         atol = 1e-5 if dtype == "float16" else 0  # matrix instructions of gfx1100 round on the way
         check(got, [wide @ ws[0] + bias, wide @ ws[1], np.maximum(wide @ ws[2], 0)], rtol=0, atol=atol)

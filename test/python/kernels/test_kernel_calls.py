@@ -4,7 +4,6 @@ import ctypes
 
 import numpy as np
 import pytest
-
 import strata
 from strata import Tensor, uop
 
@@ -35,8 +34,16 @@ def test_a_call_takes_numbers_and_changes_its_tensors(axpy):
     np.testing.assert_array_equal(x.numpy(), np.arange(256, dtype=np.float32))
 
 
-@pytest.mark.parametrize("n", [200, np.int32(200), np.uint8(200), np.int64(200), np.array(200), ctypes.c_int(200)], ids=lambda n: type(n).__name__)
-@pytest.mark.parametrize("a", [2.5, np.float32(2.5), np.float64(2.5), np.float16(2.5), ctypes.c_float(2.5), np.float32(2.5).tobytes()], ids=lambda a: type(a).__name__)
+@pytest.mark.parametrize(
+    "n",
+    [200, np.int32(200), np.uint8(200), np.int64(200), np.array(200), ctypes.c_int(200)],
+    ids=lambda n: type(n).__name__,
+)
+@pytest.mark.parametrize(
+    "a",
+    [2.5, np.float32(2.5), np.float64(2.5), np.float16(2.5), ctypes.c_float(2.5), np.float32(2.5).tobytes()],
+    ids=lambda a: type(a).__name__,
+)
 def test_numbers_of_every_make_are_converted(axpy, n, a):
     (out,) = axpy(n, a, np.arange(256, dtype=np.float32), np.ones(256, np.float32))
     np.testing.assert_array_equal(out.numpy(), expected())
@@ -52,7 +59,10 @@ X = np.ones(256, np.float32)
 MISTAKES = {
     "too few": ((200, 2.5, X), "takes 4 parameters .int n, float a, float. x, float. y., 3 arguments were given"),
     "too many": ((200, 2.5, X, X, 1), "5 arguments were given"),
-    "a tensor for a number": ((Tensor(X), 2.5, X, X), "parameter 0 .int n, 4 bytes.: it is passed by value; give a number"),
+    "a tensor for a number": (
+        (Tensor(X), 2.5, X, X),
+        "parameter 0 .int n, 4 bytes.: it is passed by value; give a number",
+    ),
     "an array for a number": ((X, 2.5, X, X), "parameter 0 .int n, 4 bytes.: it is passed by value"),
     "a number for a tensor": ((200, 2.5, 7, X), "parameter 2 .float. x, 8 bytes.: a pointer takes a tensor"),
     "bytes for a tensor": ((200, 2.5, b"12345678", X), "parameter 2 .float. x, 8 bytes.: a pointer takes a tensor"),
@@ -61,7 +71,10 @@ MISTAKES = {
     "a NumPy float for an int": ((np.float32(3), 2.5, X, X), "the number 3 is no integer"),
     "an int too large": ((2**31, 2.5, X, X), "2147483648 does not fit int32"),
     "an int too small": ((-(2**31) - 1, 2.5, X, X), "does not fit int32"),
-    "a float too large": ((200, 1e39, X, X), "parameter 1 .float a, 4 bytes.: the number 1e.39 is too large for float32"),
+    "a float too large": (
+        (200, 1e39, X, X),
+        "parameter 1 .float a, 4 bytes.: the number 1e.39 is too large for float32",
+    ),
     "too many bytes": ((200, b"12345678", X, X), "parameter 1 .float a, 4 bytes.: 8 bytes were given"),
 }
 
@@ -92,40 +105,73 @@ class Params(ctypes.Structure):
 RECORD = np.dtype([("scale", "f4"), ("shift", "i4"), ("bias", "f8")])
 
 
-@pytest.mark.parametrize("params", [Params(0.5, 3, 0.25), np.array((0.5, 3, 0.25), RECORD), np.array([(0.5, 3, 0.25)], RECORD)[0],
-                                    bytes(Params(0.5, 3, 0.25)), bytearray(Params(0.5, 3, 0.25))], ids=["ctypes", "record array", "record", "bytes", "bytearray"])
+@pytest.mark.parametrize(
+    "params",
+    [
+        Params(0.5, 3, 0.25),
+        np.array((0.5, 3, 0.25), RECORD),
+        np.array([(0.5, 3, 0.25)], RECORD)[0],
+        bytes(Params(0.5, 3, 0.25)),
+        bytearray(Params(0.5, 3, 0.25)),
+    ],
+    ids=["ctypes", "record array", "record", "bytes", "bytearray"],
+)
 def test_structs_are_taken_whole(params):
     kernel = strata.hip_kernel(STRUCTS, name="apply", grid=1, block=8)
     (out,) = kernel(Tensor.empty(8, dtype="float64"), params, np.array([1, 2, 4], np.float32).tobytes())
     np.testing.assert_array_equal(out.numpy(), 0.5 * np.arange(8) + 3 + 0.25 + 8)
 
 
-@pytest.mark.parametrize("params, message", [(b"short", "16 bytes.: 5 bytes were given"), (bytes(24), "16 bytes.: 24 bytes were given"), (3, "it is a struct")])
+@pytest.mark.parametrize(
+    "params, message",
+    [(b"short", "16 bytes.: 5 bytes were given"), (bytes(24), "16 bytes.: 24 bytes were given"), (3, "it is a struct")],
+)
 def test_a_struct_of_another_size_is_an_error(params, message):
     kernel = strata.hip_kernel(STRUCTS, name="apply", grid=1, block=8)
     with pytest.raises(strata.LaunchError, match=message):
         kernel(Tensor.empty(8, dtype="float64"), params, bytes(12))
 
 
-TYPES = {"bool": np.bool_(True), "char": np.int8(-5), "unsigned char": np.uint8(250), "short": np.int16(-300), "unsigned short": np.uint16(65000), "int": np.int32(-70000),
-         "unsigned": np.uint32(4000000000), "long long": np.int64(-(2**40)), "size_t": np.uint64(2**63 + 1), "_Float16": np.float16(1.5), "float": np.float32(0.1), "double": np.float64(0.1)}
+TYPES = {
+    "bool": np.bool_(True),
+    "char": np.int8(-5),
+    "unsigned char": np.uint8(250),
+    "short": np.int16(-300),
+    "unsigned short": np.uint16(65000),
+    "int": np.int32(-70000),
+    "unsigned": np.uint32(4000000000),
+    "long long": np.int64(-(2**40)),
+    "size_t": np.uint64(2**63 + 1),
+    "_Float16": np.float16(1.5),
+    "float": np.float32(0.1),
+    "double": np.float64(0.1),
+}
 
 
 @pytest.mark.parametrize("cpp, value", TYPES.items(), ids=TYPES.keys())
 @pytest.mark.parametrize("mangled", [False, True])
 def test_every_type_of_number_arrives(cpp, value, mangled):
     linkage = "" if mangled else 'extern "C"'
-    kernel = strata.hip_kernel(f"{linkage} __global__ void keep(char before, {cpp} value, {cpp}* out, char after) {{ out[0] = value; out[1] = before + after; }}", grid=1, block=1)
+    kernel = strata.hip_kernel(
+        f"{linkage} __global__ void keep(char before, {cpp} value, {cpp}* out, char after) {{ out[0] = value; out[1] = before + after; }}",
+        grid=1,
+        block=1,
+    )
     for given in (value, value.item()):
         (out,) = kernel(1, given, np.zeros(2, value.dtype), 0)
         assert out.numpy()[0] == value and out.numpy()[1] == np.array(1).astype(value.dtype)
 
 
 def test_a_null_pointer_is_None_and_a_kernel_may_have_no_tensor():
-    kernel = strata.hip_kernel("""
+    kernel = strata.hip_kernel(
+        """
     __device__ int seen;
     extern "C" __global__ void look(const float* x, int n) { seen = x ? 1 : n; }
-    """, name="look", grid=1, block=1)
+    """,
+        name="look",
+        grid=1,
+        block=1,
+    )
     assert kernel(None, 7) == ()
     assert kernel.globals["seen"].numpy("int32").tolist() == [7]
 
@@ -136,11 +182,16 @@ def lazily(kernel):
 
 @pytest.mark.parametrize("how", [lambda kernel: kernel, lazily], ids=["called", "custom_kernel"])
 def test_outputs_are_what_the_kernel_may_write_or_what_the_call_says(how):
-    kernel = strata.hip_kernel("""
+    kernel = strata.hip_kernel(
+        """
     extern "C" __global__ void three(float* sum, const float* x, float* product, const float* __restrict__ y) {
         int i = threadIdx.x; sum[i] = x[i] + y[i]; product[i] = x[i] * y[i];
     }
-    """, name="three", grid=1, block=4)
+    """,
+        name="three",
+        grid=1,
+        block=4,
+    )
     arguments = [Tensor.empty(4), np.arange(4, dtype=np.float32), Tensor.empty(4), np.full(4, 3, np.float32)]
     total, product = kernel(*arguments)
     assert total.tolist() == [3, 4, 5, 6] and product.tolist() == [0, 3, 6, 9]
@@ -155,7 +206,11 @@ def test_outputs_are_what_the_kernel_may_write_or_what_the_call_says(how):
         call(*arguments, outputs=4)
     with pytest.raises(strata.UsageError, match="place or its parameter's name was expected, got 1.5"):
         call(*arguments, outputs=[1.5])
-    call = how(strata.hip_kernel('extern "C" __global__ void set(float* x, float value) { *x = value; }', name="set", grid=1, block=1))
+    call = how(
+        strata.hip_kernel(
+            'extern "C" __global__ void set(float* x, float value) { *x = value; }', name="set", grid=1, block=1
+        )
+    )
     with pytest.raises(strata.UsageError, match="argument 1 of kernel 'set' is no tensor"):
         call(Tensor.empty(1), 2.5, outputs=1)
 
@@ -177,7 +232,12 @@ def test_outputs_of_a_kernel_graph_are_named_by_their_places():
 
 
 def test_a_lazy_launch_takes_numbers_too_and_keeps_them():
-    kernel = strata.hip_kernel('extern "C" __global__ void fill(float* x, float value, int n) { if (threadIdx.x < n) x[threadIdx.x] = value; }', name="fill", grid=1, block=8)
+    kernel = strata.hip_kernel(
+        'extern "C" __global__ void fill(float* x, float value, int n) { if (threadIdx.x < n) x[threadIdx.x] = value; }',
+        name="fill",
+        grid=1,
+        block=8,
+    )
     strata.reset_stats()
     a, b = (Tensor.zeros(8).contiguous().custom_kernel(value, 4, kernel=kernel)[0] for value in (1.5, -2.0))
     assert strata.stats().kernels == 0
@@ -210,7 +270,9 @@ def test_assembly_takes_numbers():
 @pytest.mark.amd
 def test_a_code_object_takes_numbers():
     image = strata.compile(strata.hip_kernel(AXPY, name="axpy")).code_object
-    (out,) = strata.asm_kernel(image, grid=4, block=64)(200, 2.5, np.arange(256, dtype=np.float32), np.ones(256, np.float32), outputs=3)
+    (out,) = strata.asm_kernel(image, grid=4, block=64)(
+        200, 2.5, np.arange(256, dtype=np.float32), np.ones(256, np.float32), outputs=3
+    )
     np.testing.assert_array_equal(out.numpy(), expected())
 
 
@@ -258,7 +320,10 @@ def test_each_device_has_variables_of_its_own():
     (out,) = kernel(Tensor.zeros(4, device=devices[1]))
     assert out.tolist() == [1, 2, 0, 0]
     for use in (lambda g: g["limit"], sorted, len, lambda g: g.__setitem__("limit", 4)):
-        with pytest.raises(strata.UsageError, match=r"used on emu:gfx942, not on the default device emu:gfx1100.*globals.on\(.emu:gfx942"):
+        with pytest.raises(
+            strata.UsageError,
+            match=r"used on emu:gfx942, not on the default device emu:gfx1100.*globals.on\(.emu:gfx942",
+        ):
             use(kernel.globals)
     here, there = (kernel.globals.on(device) for device in devices)
     assert [g["deep::count"].numpy("int64").tolist() for g in (here, there)] == [[0], [4]]
@@ -292,8 +357,30 @@ def test_a_kernel_that_was_launched_is_not_loaded_again(axpy):
     assert y.numpy()[0] == 52
 
 
-POINTEES = {"float": "float32", "double": "float64", "_Float16": "float16", "hip_bfloat16": "bfloat16", "int": "int32", "unsigned long": "uint64", "short": "int16"}
-DTYPES = ["bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float16", "bfloat16", "float32", "float64"]
+POINTEES = {
+    "float": "float32",
+    "double": "float64",
+    "_Float16": "float16",
+    "hip_bfloat16": "bfloat16",
+    "int": "int32",
+    "unsigned long": "uint64",
+    "short": "int16",
+}
+DTYPES = [
+    "bool",
+    "int8",
+    "uint8",
+    "int16",
+    "uint16",
+    "int32",
+    "uint32",
+    "int64",
+    "uint64",
+    "float16",
+    "bfloat16",
+    "float32",
+    "float64",
+]
 
 
 @pytest.mark.parametrize("pointee", POINTEES)
@@ -309,14 +396,22 @@ def test_a_tensor_of_another_type_than_its_pointer_is_an_error_that_names_both(p
             kernel(x, y)[0].numpy()
             taken.append(name)
         except strata.DTypeError as error:
-            assert str(type).removeprefix("dtypes.") in str(error) and "parameter 0" in str(error) and "cast" in str(error)
+            assert (
+                str(type).removeprefix("dtypes.") in str(error) and "parameter 0" in str(error) and "cast" in str(error)
+            )
     if floats:
         assert taken == [POINTEES[pointee]]
     else:
-        assert POINTEES[pointee] in taken and all(getattr(strata.dtypes, name).itemsize == own.itemsize for name in taken)
+        assert POINTEES[pointee] in taken and all(
+            getattr(strata.dtypes, name).itemsize == own.itemsize for name in taken
+        )
 
 
-@pytest.mark.parametrize("given", [ctypes.pointer(Params(0.5, 3, 0.25)), ctypes.c_void_p(64), ctypes.c_char_p(b"12345678"), ctypes.byref(Params())], ids=lambda p: type(p).__name__)
+@pytest.mark.parametrize(
+    "given",
+    [ctypes.pointer(Params(0.5, 3, 0.25)), ctypes.c_void_p(64), ctypes.c_char_p(b"12345678"), ctypes.byref(Params())],
+    ids=lambda p: type(p).__name__,
+)
 def test_a_pointer_of_the_host_is_no_argument(given):
     kernel = strata.hip_kernel(STRUCTS, name="apply", grid=1, block=8)
     with pytest.raises(strata.Error):

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-
 import strata
 from strata import Tensor, emulator
 from tested import EMULATED
@@ -23,7 +22,14 @@ REDUCTIONS = {
     "var": (lambda x, axis: x.var(axis), lambda x, axis: x.var(axis)),
     "logsumexp": (lambda x, axis: x.logsumexp(axis), lse),
 }
-SHAPES = [((1 << 16,), 0), ((100_003,), 0), ((3, 40_009), 1), ((64, 1 << 15), 1), ((1 << 15, 32), 0), ((3, 40_000, 7), 1)]
+SHAPES = [
+    ((1 << 16,), 0),
+    ((100_003,), 0),
+    ((3, 40_009), 1),
+    ((64, 1 << 15), 1),
+    ((1 << 15, 32), 0),
+    ((3, 40_000, 7), 1),
+]
 
 
 @pytest.mark.parametrize("arch", ARCHS)
@@ -86,7 +92,10 @@ def test_strict_mode_finds_nothing_whatever_the_order_of_waves_and_blocks(target
     x = rng.standard_normal(1 << 16).astype(np.float32)
     results = set()
     for seed in range(5):
-        with strata.config(device=f"emu:{arch}", target=target, emu_seed=seed, emu_timed=seed == 0), emulator.check("raise", races=True):
+        with (
+            strata.config(device=f"emu:{arch}", target=target, emu_seed=seed, emu_timed=seed == 0),
+            emulator.check("raise", races=True),
+        ):
             t = Tensor(x)
             results.add((t.sum().item(), t.var().item(), t.argmax().item()))
     assert len(results) == 1, "the last block takes partial results in one order, whichever it is"
@@ -122,7 +131,12 @@ def test_without_either_fence_strict_mode_finds_the_race(arch, text):
     with strata.config(device=f"emu:{arch}"):
         zeros = lambda n, dtype: Tensor.zeros(n, dtype=dtype).contiguous().realize()
         with emulator.check(races=True) as report:
-            without(arch, *FENCES[arch, text])(zeros(64, strata.dtypes.float32), zeros(1, strata.dtypes.float32), Tensor.ones(1 << 16).contiguous().realize(), zeros(1, strata.dtypes.int32))
+            without(arch, *FENCES[arch, text])(
+                zeros(64, strata.dtypes.float32),
+                zeros(1, strata.dtypes.float32),
+                Tensor.ones(1 << 16).contiguous().realize(),
+                zeros(1, strata.dtypes.int32),
+            )
         assert "global-race" in [f.kind for f in report], report
 
 
@@ -142,7 +156,10 @@ def test_a_launch_that_ends_early_leaves_the_counter_for_the_next(rng):
     x = rng.standard_normal(1 << 16).astype(np.float32)
     t = Tensor(x).realize()
     wanted = t.sum().item()
-    with strata.config(emu_launch_budget=10000), pytest.raises(strata.LaunchError, match="the launch ran 10000 instructions"):
+    with (
+        strata.config(emu_launch_budget=10000),
+        pytest.raises(strata.LaunchError, match="the launch ran 10000 instructions"),
+    ):
         (t * 1).sum().item()
     assert (t * 1).sum().item() == wanted
     with strata.config(emu_sampled=True):

@@ -5,7 +5,6 @@ import operator
 
 import numpy as np
 import pytest
-
 import strata
 from strata import Tensor, dtypes, uop
 
@@ -28,7 +27,9 @@ def rotation(x, join, left, right):
 
 
 def mnemonics(text):
-    return [line.split()[0] for line in text.splitlines() if line.startswith("    ") and not line.lstrip().startswith(";")]
+    return [
+        line.split()[0] for line in text.splitlines() if line.startswith("    ") and not line.lstrip().startswith(";")
+    ]
 
 
 @pytest.mark.parametrize("join", [operator.or_, operator.xor, operator.add])
@@ -61,6 +62,7 @@ def test_sums_of_what_lanes_share_and_what_they_do_not_wrap_as_any_sum(lowered, 
         terms = [Tensor(own), key[1] + Tensor(other), key[2], key[3]]
         a, b, c, d = (terms[i] for i in order)
         return ((a + b) + c + 77 + d).contiguous()
+
     values, _ = lowered(make)
     want = sum(t.astype(np.int64) for t in (own, other, *shared[1:])) + 77
     assert np.array_equal(values.astype(np.int64) & 0xFFFFFFFF, np.broadcast_to(want, (64,)) & 0xFFFFFFFF)
@@ -70,8 +72,18 @@ def test_sums_of_what_lanes_share_and_what_they_do_not_wrap_as_any_sum(lowered, 
 def test_products_that_are_added_up_keep_all_bits(lowered, low, high):
     rng = np.random.default_rng(4)
     a, b, c = (rng.integers(low, high + 1, 256).astype(np.int32) for _ in range(3))
-    narrow = "int8" if low >= -128 and high <= 127 else "uint8" if low >= 0 and high <= 255 else "int16" if high < 1 << 15 else "int32"
-    values, _ = lowered(lambda: Tensor(a.astype(narrow)).cast("int32") * Tensor(b.astype(narrow)).cast("int32") + Tensor(c))
+    narrow = (
+        "int8"
+        if low >= -128 and high <= 127
+        else "uint8"
+        if low >= 0 and high <= 255
+        else "int16"
+        if high < 1 << 15
+        else "int32"
+    )
+    values, _ = lowered(
+        lambda: Tensor(a.astype(narrow)).cast("int32") * Tensor(b.astype(narrow)).cast("int32") + Tensor(c)
+    )
     want = a.astype(narrow).astype(np.int64) * b.astype(narrow).astype(np.int64) + c
     assert np.array_equal(values, want.astype(np.int32))
 
@@ -79,7 +91,9 @@ def test_products_that_are_added_up_keep_all_bits(lowered, low, high):
 def test_products_of_float16_are_added_up_in_float32_without_conversions(lowered):
     rng = np.random.default_rng(5)
     a, b, c = (rng.standard_normal((64, 64)).astype(np.float16) for _ in range(3))
-    values, text = lowered(lambda: Tensor(a) @ Tensor(b) + Tensor(a) @ Tensor(c))  # two sums in one kernel: no matrix instructions
+    values, text = lowered(
+        lambda: Tensor(a) @ Tensor(b) + Tensor(a) @ Tensor(c)
+    )  # two sums in one kernel: no matrix instructions
     assert np.allclose(values, a.astype(np.float64) @ b + a.astype(np.float64) @ c, rtol=2e-3, atol=2e-2)
     found = mnemonics(text)
     assert "v_fma_mix_f32" in found and not any(name.startswith("v_cvt_f32_f16") for name in found), text
@@ -103,11 +117,16 @@ def test_a_greatest_value_is_found_in_one_stretch_a_step(lowered):
 
 
 def test_bfloat16_is_widened_by_one_instruction_an_element(lowered):
-    a, b = (Tensor(np.random.default_rng(seed).standard_normal((16, 16)).astype(np.float32)).cast("bfloat16").realize() for seed in (11, 12))
+    a, b = (
+        Tensor(np.random.default_rng(seed).standard_normal((16, 16)).astype(np.float32)).cast("bfloat16").realize()
+        for seed in (11, 12)
+    )
     values, text = lowered(lambda: a.cast("float32") @ b.cast("float32"))
     assert np.allclose(values, a.cast("float32").numpy() @ b.cast("float32").numpy(), rtol=1e-5, atol=1e-5)
     found = mnemonics(text)
-    assert not any(name.startswith("v_lshrrev") for name in found) and sum(name.startswith("v_bfe") for name in found) <= 2, text
+    assert (
+        not any(name.startswith("v_lshrrev") for name in found) and sum(name.startswith("v_bfe") for name in found) <= 2
+    ), text
 
 
 @pytest.mark.parametrize("dtype", ["fp8e4m3", "fp8e5m2", "fp8e4m3fnuz", "fp8e5m2fnuz"])
@@ -134,7 +153,9 @@ def test_products_of_bytes_are_added_up_by_matrices_or_four_at_a_time(lowered, a
     if a_type == b_type == "int8":
         assert any(name.startswith(("v_wmma_i32", "v_mfma_i32")) for name in found), text
     elif a_type == b_type or "gfx1" in text:
-        assert any(name.startswith("v_dot4") for name in found) and not any("_i24" in name or "_u24" in name for name in found), text
+        assert any(name.startswith("v_dot4") for name in found) and not any(
+            "_i24" in name or "_u24" in name for name in found
+        ), text
     else:
         assert not any(name.startswith("v_dot4") for name in found), text
 
@@ -149,6 +170,7 @@ def test_bytes_of_any_places_are_multiplied_as_they_stand(lowered, terms):
         for n, k in enumerate(terms[1:], 1):
             total = total + x[:, k] * y[n % 4]
         return total
+
     values, _ = lowered(make)
     want = sum(a[:, k].astype(np.int32) * b[n % 4] for n, k in enumerate(terms))
     assert np.array_equal(values, want)
@@ -176,7 +198,9 @@ def test_sums_across_a_workgroup_run_for_the_lanes_that_store_them(lowered, dtyp
 def test_sums_up_to_each_element_compare_each_distance_once(lowered):
     host = np.arange(1024 * 32, dtype=np.float32).reshape(1024, 1, 32) % 7
     near = np.arange(32)
-    values, text = lowered(lambda: (Tensor(near) <= Tensor(near[:, None])).where(Tensor(host).expand(1024, 32, 32), 0).sum(2))
+    values, text = lowered(
+        lambda: (Tensor(near) <= Tensor(near[:, None])).where(Tensor(host).expand(1024, 32, 32), 0).sum(2)
+    )
     assert np.array_equal(values, host[:, 0].cumsum(1))
     found = mnemonics(text)
     assert 2 * sum(name.startswith("v_cmp") for name in found) < sum("v_cndmask" in name for name in found), text
@@ -195,6 +219,7 @@ def test_what_no_register_holds_is_kept_in_memory_of_each_lane(lowered, threads)
 
     def make():
         return Tensor.empty(*host.shape).custom_kernel(Tensor(host), kernel=kernel)[0]
+
     with strata.config(check="raise"):
         got, text = lowered(make)
     assert np.array_equal(got, host * host.sum(axis=0))
@@ -271,6 +296,8 @@ def test_shifts_of_64_bits_by_a_half_and_more_are_those_of_32(lowered, dtype, by
 
 def test_a_block_of_random_words_is_four_elements_and_a_product_for_each_word_of_its_rounds(lowered):
     _, text = lowered(lambda: Tensor.rand(1 << 12))
-    words = [m for m in mnemonics(text) if "mul_lo" in m or "mul_hi" in m or m.startswith(("v_mad_u64", "v_mad_co_u64"))]
+    words = [
+        m for m in mnemonics(text) if "mul_lo" in m or "mul_hi" in m or m.startswith(("v_mad_u64", "v_mad_co_u64"))
+    ]
     assert len(words) == 20 and all("mad" in m for m in words), text
     assert sum("store" in m for m in mnemonics(text)) == 1, text

@@ -6,7 +6,6 @@ import subprocess
 
 import numpy as np
 import pytest
-
 import strata
 from strata import Tensor
 
@@ -43,7 +42,10 @@ def tool(name, *args):
 def mnemonics(text):
     """Those of a listing up to its end, without the suffixes that name an encoding."""
     code = text[: text.rindex("s_endpgm")]
-    return [re.sub(r"_(e32|e64|dpp|sdwa)$", "", m) for m in re.findall(r"^\s+((?:[sv]|global|ds|scratch|buffer)_\w+)", code, re.M)]
+    return [
+        re.sub(r"_(e32|e64|dpp|sdwa)$", "", m)
+        for m in re.findall(r"^\s+((?:[sv]|global|ds|scratch|buffer)_\w+)", code, re.M)
+    ]
 
 
 def test_llvm_reads_objects_without_a_warning_and_disassembles_what_was_written(artifact, tmp_path):
@@ -132,7 +134,13 @@ def test_amd_reads_the_metadata_of_several_kernels(comgr, several):
     _, compiled = several
     there = Comgr(comgr, compiled.code_object)
     found = there.items(there.field(there.node("get_data_metadata", there.data), "amdhsa.kernels"))
-    assert [there.text("get_metadata_string", there.field(one, ".name")) for one in found] == list(dict.fromkeys(k.name for k in compiled.kernels))
+    assert [there.text("get_metadata_string", there.field(one, ".name")) for one in found] == list(
+        dict.fromkeys(k.name for k in compiled.kernels)
+    )
     for one, kernel in zip(found, compiled.kernels):
-        for key, value in ((".group_segment_fixed_size", kernel.lds), (".vgpr_count", kernel.vgprs), (".max_flat_workgroup_size", np.prod(kernel.block))):
+        for key, value in (
+            (".group_segment_fixed_size", kernel.lds),
+            (".vgpr_count", kernel.vgprs),
+            (".max_flat_workgroup_size", np.prod(kernel.block)),
+        ):
             assert int(there.text("get_metadata_string", there.field(one, key))) == value

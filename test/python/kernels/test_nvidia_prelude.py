@@ -9,7 +9,6 @@ import subprocess
 from pathlib import Path
 
 import pytest
-
 import strata
 from strata import Tensor
 
@@ -39,13 +38,19 @@ def prelude(text):
     """The sections whose words the text has, or the sections that it brings; with what prelude.cpp adds for the math library."""
     rows = re.findall(r"^ELEMENTWISE\( (\w+), *(\d),.*?ocml\(", (TREE / "core/uop/ops.def").read_text(), re.M)
     assert {"tanh", "pow"} <= {name for name, _ in rows}
-    sections = [s.partition("\n") for s in (TREE / "codegen/toolchain/prelude_nvidia.hip").read_text().split("\n//@")[1:]]
+    sections = [
+        s.partition("\n") for s in (TREE / "codegen/toolchain/prelude_nvidia.hip").read_text().split("\n//@")[1:]
+    ]
     sections += [(f"{name} & half half2 half4 half8 half16", "", f"STRATA_MATH{arity}({name})") for name, arity in rows]
     chosen, before = set(), None
     while chosen != before:
         before = set(chosen)
         words = set(re.findall(r"\w+", text + "".join(sections[i][2] for i in chosen)))
-        chosen = {i for i, (head, _, _) in enumerate(sections) if all(words & set(any_of.split()) for any_of in head.split("&") if any_of.split())}
+        chosen = {
+            i
+            for i, (head, _, _) in enumerate(sections)
+            if all(words & set(any_of.split()) for any_of in head.split("&") if any_of.split())
+        }
     return "\n".join(sections[i][2] for i in sorted(chosen)) + "\n"
 
 
@@ -68,7 +73,25 @@ def test_every_elementwise_function_compiles_for_nvidia(tmp_path):
                     texts.append(f"namespace of_{name}_{dtype} {{\n{kernel.source}\n}}\n".replace('extern "C"', ""))
     source = tmp_path / "all.cu"
     source.write_text(CUDA + prelude("".join(texts)) + "".join(texts))
-    done = subprocess.run([CLANG, "-x", "cuda", "--cuda-device-only", "-nocudainc", "-nocudalib", "--cuda-gpu-arch=sm_90", "-std=c++17", "-fsyntax-only", "-Wno-unknown-pragmas", "-Wno-unknown-cuda-version", "-ferror-limit=20", str(source)], capture_output=True, text=True)
+    done = subprocess.run(
+        [
+            CLANG,
+            "-x",
+            "cuda",
+            "--cuda-device-only",
+            "-nocudainc",
+            "-nocudalib",
+            "--cuda-gpu-arch=sm_90",
+            "-std=c++17",
+            "-fsyntax-only",
+            "-Wno-unknown-pragmas",
+            "-Wno-unknown-cuda-version",
+            "-ferror-limit=20",
+            str(source),
+        ],
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 0, done.stderr[:6000]
     for name in ("expm1", "log1p", "logistic", "ncdf"):
         assert re.search(rf"\b{name}\(", "".join(texts)), name

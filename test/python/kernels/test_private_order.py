@@ -6,7 +6,6 @@ import sys
 import threading
 
 import pytest
-
 import strata
 from strata import Tensor, _strata
 
@@ -27,7 +26,9 @@ def captured(x, f=lambda x: x * 2):
 
 def refused(*calls):
     for call in calls:
-        with pytest.raises((strata.UsageError, TypeError, ValueError, IndexError, OverflowError, KeyError, AttributeError)):
+        with pytest.raises(
+            (strata.UsageError, TypeError, ValueError, IndexError, OverflowError, KeyError, AttributeError)
+        ):
             call()
 
 
@@ -68,7 +69,24 @@ def test_replays_of_other_tensors():
     assert capture.mismatch([Tensor([1, 2])]) and capture.mismatch([])
 
 
-DESCRIPTIONS = [("tensor", 1), ("tensor", -1), ("tensor", "a"), ("again", 0), ("argument", ()), ("argument", 5), ("nothing", 1), (), ("plain",), (list, 5), (list, [1]), (dict, [1]), (dict, [("a", 5)]), (dict, [("a",)]), (5, []), (None, [])]
+DESCRIPTIONS = [
+    ("tensor", 1),
+    ("tensor", -1),
+    ("tensor", "a"),
+    ("again", 0),
+    ("argument", ()),
+    ("argument", 5),
+    ("nothing", 1),
+    (),
+    ("plain",),
+    (list, 5),
+    (list, [1]),
+    (dict, [1]),
+    (dict, [("a", 5)]),
+    (dict, [("a",)]),
+    (5, []),
+    (None, []),
+]
 
 
 @pytest.mark.parametrize("described", DESCRIPTIONS, ids=str)
@@ -94,7 +112,10 @@ def test_results_and_places_that_are_not_there():
     for same, places in ([[(5, 0)], []], [[(0, 5)], []], [[], [([1], 0, 5)]]):
         capture = _strata._Capture([x])
         capture.enter()
-        refused(lambda: capture.finish([x * 2], guards, (x,), {}, ("tensor", 0), same, places), lambda: capture.finish([None], guards, (x,), {}, ("plain", 1), [], []))
+        refused(
+            lambda: capture.finish([x * 2], guards, (x,), {}, ("tensor", 0), same, places),
+            lambda: capture.finish([None], guards, (x,), {}, ("plain", 1), [], []),
+        )
         capture.exit()
 
 
@@ -103,7 +124,20 @@ def test_guards_of_odd_places():
     refused(lambda: guards.add("nothing", (1, 2, 3)), lambda: guards.add("same", ()), lambda: guards.add("length", (5,)), lambda: guards.add("content", (1, 2, 3)), lambda: guards.add("keys", ({}, 1, [])),
             lambda: guards.add("function", (5, 1, (1, 2))), lambda: guards.add("function", (refused, 1, (1,))), lambda: guards.add("bases", (5, 1, ())), lambda: guards.add("bases", (int, "a", ())),
             lambda: guards.sees([1]), lambda: guards.sees([0, 0, 1]), lambda: guards.sees([-1]))  # fmt: skip
-    for holder in ([1], (1,), {}, 5, "text", variable, refused, int, type("Own", (), {}), Tensor([1.0]), range(3), object()):
+    for holder in (
+        [1],
+        (1,),
+        {},
+        5,
+        "text",
+        variable,
+        refused,
+        int,
+        type("Own", (), {}),
+        Tensor([1.0]),
+        range(3),
+        object(),
+    ):
         for key in (0, -1, 5, 2**70, "name", None, 1.5, [], (), Tensor([1.0])):
             for kind in ("same", "tensor", "absent", "object", "keys"):
                 guards = _strata._Guards()
@@ -128,4 +162,6 @@ def test_another_interpreter_of_the_process_is_refused():
     interpreters = pytest.importorskip("_xxsubinterpreters")
     child = "import _xxsubinterpreters as i\ntry: i.run_string(i.create(), 'import strata')\nexcept i.RunFailedError as e: print(e)"
     done = subprocess.run([sys.executable, "-c", child], capture_output=True, text=True, timeout=60)
-    assert interpreters and done.returncode == 0 and "ImportError" in done.stdout and "main interpreter" in done.stdout, done
+    assert (
+        interpreters and done.returncode == 0 and "ImportError" in done.stdout and "main interpreter" in done.stdout
+    ), done

@@ -6,7 +6,6 @@ import sys
 import textwrap
 
 import pytest
-
 import strata
 from strata import Tensor
 from strata_tools.bench.lowering import SEARCHES
@@ -15,7 +14,13 @@ from tested import QUICK_TARGET
 
 def run(code, tmp_path, **variables):
     env = {**os.environ, "STRATA_CACHE_DIR": str(tmp_path / "cache"), **{k: str(v) for k, v in variables.items()}}
-    return subprocess.run([sys.executable, "-c", "import strata\nfrom strata import Tensor\n" + textwrap.dedent(code)], capture_output=True, text=True, env=env, timeout=300)
+    return subprocess.run(
+        [sys.executable, "-c", "import strata\nfrom strata import Tensor\n" + textwrap.dedent(code)],
+        capture_output=True,
+        text=True,
+        env=env,
+        timeout=300,
+    )
 
 
 def ok(done):
@@ -46,7 +51,16 @@ def test_seconds_are_a_limit():
     assert rows().tune().kernels[0].stopped == ""
 
 
-@pytest.mark.parametrize("name, value", [("search_seconds", "-1"), ("search_seconds", "nan"), ("search_seconds", "soon"), ("search_candidates", "1.5"), ("search_candidates", "-3")])
+@pytest.mark.parametrize(
+    "name, value",
+    [
+        ("search_seconds", "-1"),
+        ("search_seconds", "nan"),
+        ("search_seconds", "soon"),
+        ("search_candidates", "1.5"),
+        ("search_candidates", "-3"),
+    ],
+)
 def test_a_limit_that_is_none_is_an_error_that_says_what_is_one(name, value):
     with pytest.raises(strata.UsageError, match=f"{name}={value}.*expected a"):
         strata.config(**{name: value}).__enter__()
@@ -164,6 +178,10 @@ def test_ctrl_c_keeps_the_best_that_was_found_and_the_next_search_goes_on_from_i
     assert len(kept) == 1, records
     best = float(kept[0].split(b"\nbest_ms ")[1].split(b"\n")[0])
     after = run(AFTERWARDS.replace("SECONDS", "0.001"), folder, STRATA_TARGET=QUICK_TARGET, STRATA_DEBUG=1)
-    assert float(ok(after)) <= best * 1.001 and after.stderr.count("search ") == 1 and "ended by search_seconds" in after.stderr
+    assert (
+        float(ok(after)) <= best * 1.001
+        and after.stderr.count("search ") == 1
+        and "ended by search_seconds" in after.stderr
+    )
     again = run(AFTERWARDS.replace("SECONDS", "0.001"), folder, STRATA_TARGET=QUICK_TARGET, STRATA_DEBUG=1)
     assert ok(again) == ok(after) and "search " not in again.stderr

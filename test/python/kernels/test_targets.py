@@ -8,13 +8,26 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
 import strata
 from strata import Tensor
 from strata.cli.hip_run import library
 
 ARCHS = ["gfx1100", "gfx1201", "gfx942", "gfx90a"]
-OPERATIONS = ["cast", "creation", "elementwise", "exactness", "index_range", "indexing", "matmul", "movement", "narrow_programs", "nn", "random", "random_graphs", "reduce"]
+OPERATIONS = [
+    "cast",
+    "creation",
+    "elementwise",
+    "exactness",
+    "index_range",
+    "indexing",
+    "matmul",
+    "movement",
+    "narrow_programs",
+    "nn",
+    "random",
+    "random_graphs",
+    "reduce",
+]
 OF_CARDS = ["cast", "creation", "elementwise", "movement", "random", "reduce"]
 
 
@@ -22,7 +35,13 @@ def run_operations(names, at_least, **env):
     files = [str(next(Path(__file__).parents[1].glob(f"*/test_{name}.py"))) for name in names]
     env = {**os.environ, "TESTED_TARGET": "asm", **env}
     env.pop("PYTEST_XDIST_WORKER", None)
-    done = subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", "-p", "no:cacheprovider", *files], env=env, capture_output=True, text=True, timeout=600)
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", "-p", "no:cacheprovider", *files],
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
     last = done.stdout.splitlines()[-1] if done.stdout else done.stderr
     assert done.returncode == 0 and int(last.split()[0]) > at_least, done.stdout[-4000:]
 

@@ -6,7 +6,6 @@ import sys
 
 import numpy as np
 import pytest
-
 import strata
 from strata import Tensor, uop
 from strata.asm import Assembler, cdna3, rdna3, rdna4
@@ -22,8 +21,16 @@ def nothing(tmp_path):
 
 
 def python(code, settings):
-    env = {k: v for k, v in os.environ.items() if not k.startswith("STRATA_")} | {f"STRATA_{k.upper()}": v for k, v in settings.items()}
-    return subprocess.run([sys.executable, *(["-c", code] if isinstance(code, str) else code)], env=env, capture_output=True, text=True, timeout=120)
+    env = {k: v for k, v in os.environ.items() if not k.startswith("STRATA_")} | {
+        f"STRATA_{k.upper()}": v for k, v in settings.items()
+    }
+    return subprocess.run(
+        [sys.executable, *(["-c", code] if isinstance(code, str) else code)],
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
 
 
 def scaled(out, x):
@@ -38,7 +45,11 @@ def filled(arch):
     a = Assembler(arch, name="filled", block=64, grid=1)
     out = a.argument("out")
     a.emit(g.s_load_b64(g.s[4:5], g.s[0:1], out) if g is not cdna3 else g.s_load_dwordx2(g.s[4:5], g.s[0:1], out))
-    a.emit(g.v_lshlrev_b32(g.v[1], 2, g.v[0]), g.v_mov_b32(g.v[2], 7.0), g.s_wait_kmcnt(0) if g is rdna4 else g.s_waitcnt(g.waits(lgkmcnt=0)))
+    a.emit(
+        g.v_lshlrev_b32(g.v[1], 2, g.v[0]),
+        g.v_mov_b32(g.v[2], 7.0),
+        g.s_wait_kmcnt(0) if g is rdna4 else g.s_waitcnt(g.waits(lgkmcnt=0)),
+    )
     store = g.global_store_dword if g is cdna3 else g.global_store_b32
     a.emit(store(g.v[1], g.v[2], g.s[4:5]), g.s_endpgm())
     return strata.asm_kernel(a)
@@ -56,7 +67,9 @@ def test_tensors_uop_kernels_and_searches_run(arch, nothing, rng):
         out, _ = Tensor.empty(1024).custom_kernel(Tensor(x), kernel=scaled)
         np.testing.assert_array_equal(out.numpy(), 3 * x)
         with strata.config(beam=2):
-            np.testing.assert_allclose(Tensor(np.tile(x, 16)).sum().item(), 16 * x.astype(np.float64).sum(), rtol=1e-4, atol=1e-2)
+            np.testing.assert_allclose(
+                Tensor(np.tile(x, 16)).sum().item(), 16 * x.astype(np.float64).sum(), rtol=1e-4, atol=1e-2
+            )
         (kernel, *_) = strata.compile(Tensor.empty(100) + 1).kernels
         assert kernel.source == "" and "s_endpgm" in kernel.assembly
 
@@ -118,8 +131,17 @@ def test_what_is_asked_for_wins(nothing):
             (Tensor.empty(77) * 3).realize()
     with strata.config(**nothing):
         text = strata.compile([Tensor.empty(77) * 3, Tensor.empty(77, 5).sum(1)], target="hip")
-        assert text.source.count("__global__") == 2 and "text alone" in repr(text.kernels[0]) and text.kernels[0].grid[0] > 0
-        for asked in (lambda: text.code_object, lambda: text.assembly, lambda: text.kernels[1].code_object, lambda: text.kernels[0].vgprs):
+        assert (
+            text.source.count("__global__") == 2
+            and "text alone" in repr(text.kernels[0])
+            and text.kernels[0].grid[0] > 0
+        )
+        for asked in (
+            lambda: text.code_object,
+            lambda: text.assembly,
+            lambda: text.kernels[1].code_object,
+            lambda: text.kernels[0].vgprs,
+        ):
             with pytest.raises(strata.DeviceError, match="target='asm'"):
                 asked()
         assert strata.compile(Tensor.empty(77) * 3).source == ""
@@ -130,7 +152,9 @@ def test_source_for_clang_and_text_for_llvm_say_what_they_need(nothing):
         with pytest.raises(strata.DeviceError, match="apt install clang-19"):
             strata.hip_kernel(TWICE, name="twice", grid=1, block=64)(Tensor.ones(64))
         with pytest.raises(strata.DeviceError, match="libllvm19"):
-            strata.asm.assemble(".amdgcn_target \"amdgcn-amd-amdhsa--gfx1100\"\n.amdhsa_kernel k\n.end_amdhsa_kernel\n", "gfx1100")
+            strata.asm.assemble(
+                '.amdgcn_target "amdgcn-amd-amdhsa--gfx1100"\n.amdhsa_kernel k\n.end_amdhsa_kernel\n', "gfx1100"
+            )
         assert not strata._strata.llvm_available()
     # And the next texts are read where LLVM is.
     if strata._strata.llvm_available():

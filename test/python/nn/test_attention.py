@@ -4,7 +4,6 @@ import re
 
 import numpy as np
 import pytest
-
 import strata
 from strata import Tensor, nn
 
@@ -63,8 +62,22 @@ def check(y, expected, kernels=1, rtol=2e-5, atol=2e-6):
 
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("causal", [False, True])
-@pytest.mark.parametrize("n,m,d,e", [(16, 16, 16, 16), (64, 64, 64, 64), (5, 7, 3, 2), (127, 127, 32, 32), (33, 65, 48, 48), (1, 300, 64, 64),
-                                     (12, 20, 40, 24), (12, 20, 24, 40), (8, 9, 127, 127), (4, 6, 256, 256), (16, 16, 16, 1)])
+@pytest.mark.parametrize(
+    "n,m,d,e",
+    [
+        (16, 16, 16, 16),
+        (64, 64, 64, 64),
+        (5, 7, 3, 2),
+        (127, 127, 32, 32),
+        (33, 65, 48, 48),
+        (1, 300, 64, 64),
+        (12, 20, 40, 24),
+        (12, 20, 24, 40),
+        (8, 9, 127, 127),
+        (4, 6, 256, 256),
+        (16, 16, 16, 1),
+    ],
+)
 def test_attention_is_one_kernel(n, m, d, e, causal, target, rng):
     q, k, v = inputs(rng, n, m, d, e)
     with strata.config(target=target):
@@ -98,7 +111,9 @@ def test_keys_below_the_diagonal_are_walked_without_masks(n, m, arch, target, rn
 @pytest.mark.parametrize("target", TARGETS)
 def test_the_first_of_two_loops_has_no_mask(target, rng):
     q, k, v = inputs(rng, 256, 256, 64, 64, batch=(2,))
-    (kernel,) = strata.compile(nn.scaled_dot_product_attention(Tensor(q), Tensor(k), Tensor(v), causal=True), arch="gfx1100", target=target).kernels
+    (kernel,) = strata.compile(
+        nn.scaled_dot_product_attention(Tensor(q), Tensor(k), Tensor(v), causal=True), arch="gfx1100", target=target
+    ).kernels
     if target == "asm":
         lines = kernel.assembly.splitlines()
         start = next(i for i, line in enumerate(lines) if re.match(r"r\d+:", line))
@@ -120,7 +135,10 @@ def test_the_first_of_two_loops_has_no_mask(target, rng):
 def test_attention_on_every_arch_in_strict_mode(arch, target, rng):
     q, k, v = inputs(rng, 24, 40, 32, 32)
     with strata.config(device=f"emu:{arch}", target=target, check="raise"):
-        check(nn.scaled_dot_product_attention(Tensor(q), Tensor(k), Tensor(v), causal=True), reference(q, k, v, causal_mask(24, 40)))
+        check(
+            nn.scaled_dot_product_attention(Tensor(q), Tensor(k), Tensor(v), causal=True),
+            reference(q, k, v, causal_mask(24, 40)),
+        )
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -133,7 +151,10 @@ def test_a_bias_a_scale_and_boolean_masks_stay_in_the_kernel(target, rng):
         a, b, c = Tensor(q), Tensor(k), Tensor(v)
         check(nn.scaled_dot_product_attention(a, b, c, scale=0.7), reference(q, k, v, scale=0.7))
         check(nn.scaled_dot_product_attention(a, b, c, mask=Tensor(bias)), reference(q, k, v, bias))
-        check(nn.scaled_dot_product_attention(a, b, c, mask=Tensor(bias), causal=True), reference(q, k, v, bias + causal_mask(30, 50)))
+        check(
+            nn.scaled_dot_product_attention(a, b, c, mask=Tensor(bias), causal=True),
+            reference(q, k, v, bias + causal_mask(30, 50)),
+        )
         masked = nn.scaled_dot_product_attention(a, b, c, mask=Tensor(shown))
         check(masked, reference(q, k, v, np.where(shown, 0, -np.inf)))
         assert (masked.numpy()[:, :, 4] == 0).all()
@@ -151,7 +172,12 @@ def test_large_scores_neither_overflow_nor_vanish(target, rng):
             check(y, reference(q, k, v, scale=factor), rtol=2e-2, atol=2e-2)
     low = np.full((20, 64), -3e38, np.float32)
     with strata.config(target=target):
-        check(nn.scaled_dot_product_attention(Tensor(q), Tensor(k), Tensor(v), mask=Tensor(low)), np.broadcast_to(v.mean(-2, keepdims=True), q.shape), rtol=1e-4, atol=1e-4)
+        check(
+            nn.scaled_dot_product_attention(Tensor(q), Tensor(k), Tensor(v), mask=Tensor(low)),
+            np.broadcast_to(v.mean(-2, keepdims=True), q.shape),
+            rtol=1e-4,
+            atol=1e-4,
+        )
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -165,13 +191,23 @@ def test_scores_that_are_not_finite_come_out_as_without_fusion(target, rng):
         apart = (scores.softmax(-1).realize() @ c).numpy()
         assert np.isnan(apart[[0, 1, 3]]).all() and np.isfinite(apart[[2, 4, 5]]).all()
         apart[3] = 0  # attention has no key to see there
-        np.testing.assert_allclose(nn.scaled_dot_product_attention(a, b, c, mask=d).numpy(), apart, rtol=2e-5, atol=2e-6)
+        np.testing.assert_allclose(
+            nn.scaled_dot_product_attention(a, b, c, mask=d).numpy(), apart, rtol=2e-5, atol=2e-6
+        )
 
 
 # One kernel, the weights in memory between two, a wide head, and without schedule: shapes, settings.
-WAYS = {"fused": ((12, 20, 16, 16), {}), "in steps": ((12, 20, 16, 16), {"fusion": "less"}), "wide": ((4, 20, 600, 600), {}), "no schedule": ((12, 20, 16, 16), {"schedule": "none"})}
+WAYS = {
+    "fused": ((12, 20, 16, 16), {}),
+    "in steps": ((12, 20, 16, 16), {"fusion": "less"}),
+    "wide": ((4, 20, 600, 600), {}),
+    "no schedule": ((12, 20, 16, 16), {"schedule": "none"}),
+}
 UNSEEN = [(way, "gfx1100", "asm", mask) for way in WAYS for mask in ("boolean", "added", "causal")]
-UNSEEN += [("fused", arch, target, "boolean") for arch, target in (("gfx1100", "hip"), ("gfx1201", "asm"), ("gfx942", "asm"), ("gfx90a", "asm"))]
+UNSEEN += [
+    ("fused", arch, target, "boolean")
+    for arch, target in (("gfx1100", "hip"), ("gfx1201", "asm"), ("gfx942", "asm"), ("gfx90a", "asm"))
+]
 
 
 def weighed(q, k, v, shown):
@@ -221,7 +257,9 @@ def test_heads_that_share_keys_and_values_read_them_in_place(target, rng):
     with strata.config(target=target):
         expanded = [Tensor(x).reshape(2, 2, 1, 30, 32).expand(2, 2, 3, 30, 32).reshape(2, 6, 30, 32) for x in (k, v)]
         check(nn.scaled_dot_product_attention(Tensor(q), *expanded), expected)
-        grouped = nn.scaled_dot_product_attention(Tensor(q).reshape(2, 2, 3, 20, 32), *(Tensor(x).reshape(2, 2, 1, 30, 32) for x in (k, v)))
+        grouped = nn.scaled_dot_product_attention(
+            Tensor(q).reshape(2, 2, 3, 20, 32), *(Tensor(x).reshape(2, 2, 1, 30, 32) for x in (k, v))
+        )
         check(grouped.reshape(2, 6, 20, 32), expected)
 
 
@@ -303,7 +341,10 @@ def test_a_head_that_registers_cannot_hold_is_two_products_and_told_why(rng):
 def test_a_search_of_its_schedule_keeps_it_right(rng):
     q, k, v = inputs(rng, 32, 48, 32, 32, batch=(2,))
     with strata.config(beam=1):
-        check(nn.scaled_dot_product_attention(Tensor(q), Tensor(k), Tensor(v), causal=True), reference(q, k, v, causal_mask(32, 48)))
+        check(
+            nn.scaled_dot_product_attention(Tensor(q), Tensor(k), Tensor(v), causal=True),
+            reference(q, k, v, causal_mask(32, 48)),
+        )
 
 
 def test_a_layer_of_a_transformer_is_seven_kernels():
@@ -329,12 +370,16 @@ def test_rotary_positions_are_as_exact_far_away(start):
     angle = (start + np.arange(3)[:, None]) * 10000.0 ** (-np.arange(32) / 32)
     for dtype, most in (("float32", 5e-7), ("bfloat16", 2**-8 * 1.5)):
         y = nn.rotary(Tensor.ones(1, 3, 64, dtype=dtype), start=start).cast("float32").numpy()[0]
-        assert np.abs(y - np.concatenate([np.cos(angle) - np.sin(angle), np.cos(angle) + np.sin(angle)], 1)).max() < most
+        assert (
+            np.abs(y - np.concatenate([np.cos(angle) - np.sin(angle), np.cos(angle) + np.sin(angle)], 1)).max() < most
+        )
 
 
 def test_any_schedule_of_one_tensor_for_all_three_keeps_its_values(rng):
     """Columns of the keys and of the result are one loop then: what a step of it copies to local memory, loops inside it may read again."""
-    draws = [(seed, 4, 50) for seed in (*range(200, 240), 31000504)] + [(seed, int(rng.integers(4, 12)), int(rng.choice([8, 20, 33, 50, 64]))) for seed in range(80)]
+    draws = [(seed, 4, 50) for seed in (*range(200, 240), 31000504)] + [
+        (seed, int(rng.integers(4, 12)), int(rng.choice([8, 20, 33, 50, 64]))) for seed in range(80)
+    ]
     for seed, rows, width in draws:
         x = rng.standard_normal((rows, width)).astype(np.float32)
         with strata.config(target="asm", schedule="random", schedule_seed=seed):

@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 import pytest
-
 import strata
 from strata import nn
 
@@ -23,7 +22,9 @@ def test_uniform_ones_fill_their_range(name):
     low, high = (0, 1) if name == "uniform" else (-BOUNDS[name], BOUNDS[name])
     x = getattr(nn.init, name)(SHAPE).numpy()
     assert x.shape == SHAPE and x.min() >= low and x.max() <= high
-    np.testing.assert_allclose([x.mean(), x.std()], [(low + high) / 2, (high - low) / math.sqrt(12)], atol=0.02 * (high - low))
+    np.testing.assert_allclose(
+        [x.mean(), x.std()], [(low + high) / 2, (high - low) / math.sqrt(12)], atol=0.02 * (high - low)
+    )
 
 
 @pytest.mark.parametrize("name", DEVIATIONS)

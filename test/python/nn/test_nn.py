@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-
 import strata
 from strata import Tensor, nn
 
@@ -23,7 +22,9 @@ def close(t, expected, rtol=2e-6, atol=1e-6):
     np.testing.assert_allclose(t.numpy().astype(np.float64), expected, rtol=rtol, atol=atol)
 
 
-@pytest.mark.parametrize("shape, axis", [((7,), -1), ((1,), 0), ((5, 11), 0), ((5, 11), 1), ((2, 3, 13), 1), ((4, 1000), -1)])
+@pytest.mark.parametrize(
+    "shape, axis", [((7,), -1), ((1,), 0), ((5, 11), 0), ((5, 11), 1), ((2, 3, 13), 1), ((4, 1000), -1)]
+)
 def test_softmax_family(shape, axis, rng):
     x = rng.standard_normal(shape).astype(np.float32) * 4
     t, y = Tensor(x).realize(), x.astype(np.float64)
@@ -53,7 +54,10 @@ def test_layernorm(rng):
     normal = (y - y.mean(-1, keepdims=True)) / np.sqrt(y.var(-1, keepdims=True) + 1e-5)
     close(nn.layernorm(Tensor(x)), normal)
     close(nn.layernorm(Tensor(x), weight=Tensor(w), bias=Tensor(b)), normal * w + b, atol=2e-6)
-    close(nn.layernorm(Tensor(x), axes=2, eps=0.1), (y - y.mean((1, 2), keepdims=True)) / np.sqrt(y.var((1, 2), keepdims=True) + 0.1))
+    close(
+        nn.layernorm(Tensor(x), axes=2, eps=0.1),
+        (y - y.mean((1, 2), keepdims=True)) / np.sqrt(y.var((1, 2), keepdims=True) + 0.1),
+    )
     with pytest.raises(strata.Error, match="layernorm"):
         nn.layernorm(Tensor(x), axes=5)
 
@@ -84,7 +88,9 @@ def attention(q, k, v, mask=None, causal=False, scale=None):
     return softmax(s) @ v
 
 
-@pytest.mark.parametrize("lead, n, m, d, e", [((), 5, 5, 8, 8), ((2, 3), 7, 11, 16, 5), ((1,), 1, 33, 4, 4), ((2,), 32, 32, 32, 32)])
+@pytest.mark.parametrize(
+    "lead, n, m, d, e", [((), 5, 5, 8, 8), ((2, 3), 7, 11, 16, 5), ((1,), 1, 33, 4, 4), ((2,), 32, 32, 32, 32)]
+)
 def test_attention(lead, n, m, d, e, rng):
     q, k, v = (rng.standard_normal((*lead, *s)).astype(np.float32) for s in ((n, d), (m, d), (m, e)))
     tq, tk, tv = Tensor(q), Tensor(k), Tensor(v)
@@ -93,8 +99,11 @@ def test_attention(lead, n, m, d, e, rng):
     seen[:, 0] = True
     added = rng.standard_normal((n, m)).astype(np.float32)
     run = nn.scaled_dot_product_attention
-    results = [(run(tq, tk, tv), attention(*wide)), (run(tq, tk, tv, mask=Tensor(seen)), attention(*wide, seen)),
-               (run(tq, tk, tv, mask=Tensor(added), scale=0.3), attention(*wide, added, scale=0.3))]
+    results = [
+        (run(tq, tk, tv), attention(*wide)),
+        (run(tq, tk, tv, mask=Tensor(seen)), attention(*wide, seen)),
+        (run(tq, tk, tv, mask=Tensor(added), scale=0.3), attention(*wide, added, scale=0.3)),
+    ]
     if n == m:
         results.append((run(tq, tk, tv, causal=True), attention(*wide, causal=True)))
     strata.realize([r[0] for r in results])

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-
 import strata
 from strata import Tensor, nn, optim
 
@@ -54,7 +53,9 @@ def test_what_does_not_fit_changes_nothing(name):
                 owner.load_state_dict(odd)
             np.testing.assert_equal(values(owner.state_dict()), before)
     owner.load_state_dict({k: v * 2 if isinstance(v, Tensor) else v + 1 for k, v in state.items()})
-    np.testing.assert_equal(values(owner.state_dict()), {k: v * 2 if isinstance(v, np.ndarray) else v + 1 for k, v in before.items()})
+    np.testing.assert_equal(
+        values(owner.state_dict()), {k: v * 2 if isinstance(v, np.ndarray) else v + 1 for k, v in before.items()}
+    )
 
 
 def test_two_tensors_of_one_name_are_refused():
@@ -63,7 +64,11 @@ def test_two_tensors_of_one_name_are_refused():
             self.a = {"b": Tensor([1.0])}
             where(self)
 
-    for where in (lambda self: setattr(self, "a.b", Tensor([2.0])), lambda self: self.a.update({"x.0": Tensor([1.0]), "x": [Tensor([2.0])]}), lambda self: self.a.update({1: Tensor([1.0]), "1": Tensor([2.0])})):
+    for where in (
+        lambda self: setattr(self, "a.b", Tensor([2.0])),
+        lambda self: self.a.update({"x.0": Tensor([1.0]), "x": [Tensor([2.0])]}),
+        lambda self: self.a.update({1: Tensor([1.0]), "1": Tensor([2.0])}),
+    ):
         with pytest.raises(strata.UsageError, match="two tensors are called '.*': give an attribute"):
             Own(where).state_dict()
 
@@ -78,7 +83,11 @@ def test_containers_that_hold_themselves_have_an_end():
 
     own = Own()
     assert [name for name, _ in own.named_parameters()] == ["parts.0.weight", "parts.0.bias"]
-    assert own.state_dict().keys() == {"parts.0.weight", "parts.0.bias"} and len(own.modules()) == 2 and "Linear(1, 1)" in repr(own)
+    assert (
+        own.state_dict().keys() == {"parts.0.weight", "parts.0.bias"}
+        and len(own.modules()) == 2
+        and "Linear(1, 1)" in repr(own)
+    )
     wide = [Tensor([1.0]).requires_grad_()]
     for _ in range(60):
         wide = [wide, wide]

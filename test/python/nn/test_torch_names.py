@@ -8,12 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import strata
+import strata.nn.functional as F
 import torch_reference
 import torch_reference_images
 from rows_of_torch import ROWS
-
-import strata
-import strata.nn.functional as F
 from strata import Tensor, nn
 from tested import QUICK_TARGET
 
@@ -23,7 +22,9 @@ except ImportError:
     torch = None
 
 # As torch 2.15 documents them.
-SIGNATURES = dict((line.split("(", 1)[0], line) for line in (Path(__file__).parent / "torch_signatures.txt").read_text().splitlines())
+SIGNATURES = dict(
+    (line.split("(", 1)[0], line) for line in (Path(__file__).parent / "torch_signatures.txt").read_text().splitlines()
+)
 
 SCALED = "low-precision products with scales in torch's own layouts and recipes"
 NOT = {"scaled_mm": SCALED, "scaled_grouped_mm": SCALED, "scaled_addmm": SCALED, "scaled_addmm_": SCALED}
@@ -44,7 +45,9 @@ def documented(line):
     """The same of a signature that is written out."""
     given = ast.parse(f"def {line}: pass").body[0].args
     plain = [None] * (len(given.args) - len(given.defaults)) + given.defaults
-    named = [(a.arg, inspect.Parameter.POSITIONAL_OR_KEYWORD, d) for a, d in zip(given.args, plain)] + [(a.arg, inspect.Parameter.KEYWORD_ONLY, d) for a, d in zip(given.kwonlyargs, given.kw_defaults)]
+    named = [(a.arg, inspect.Parameter.POSITIONAL_OR_KEYWORD, d) for a, d in zip(given.args, plain)] + [
+        (a.arg, inspect.Parameter.KEYWORD_ONLY, d) for a, d in zip(given.kwonlyargs, given.kw_defaults)
+    ]
     return [(name, kind, inspect.Parameter.empty if d is None else ast.literal_eval(d)) for name, kind, d in named]
 
 
@@ -121,7 +124,9 @@ def smooth_arguments(given, named):
     return next((i for i, x in enumerate(given) if isinstance(x, np.ndarray) and x.dtype.kind == "f"), None)
 
 
-@pytest.mark.parametrize("name", [n for n in BY_NAME if n not in ("one_hot", "grid_sample", "rrelu_") and not n.endswith("_")])
+@pytest.mark.parametrize(
+    "name", [n for n in BY_NAME if n not in ("one_hot", "grid_sample", "rrelu_") and not n.endswith("_")]
+)
 def test_derivatives_are_those_of_numpys_values(name):
     """Along one direction, by central differences of the reference."""
     for given, named in BY_NAME[name]:
@@ -132,14 +137,19 @@ def test_derivatives_are_those_of_numpys_values(name):
         right = value(given[at])
         if not np.isfinite(right).all():
             continue
-        weights, along = np.cos(np.arange(right.size)).reshape(right.shape), np.sin(np.arange(given[at].size) + 1).reshape(given[at].shape)
+        weights, along = (
+            np.cos(np.arange(right.size)).reshape(right.shape),
+            np.sin(np.arange(given[at].size) + 1).reshape(given[at].shape),
+        )
         step = 1e-6
         want = ((value(given[at] + step * along) - value(given[at] - step * along)) / (2 * step) * weights).sum()
         x = Tensor(given[at]).cast("float32").requires_grad_()
         got = called(getattr(F, name), of_type("float32"), (*given[:at], x, *given[at + 1 :]), named)[0]
         slope = strata.gradients((got * Tensor(weights).cast("float32")).sum(), [x])[0]
         size = abs(slope.numpy() * along).sum()
-        np.testing.assert_allclose((slope.numpy() * along).sum(), want, rtol=1e-4, atol=1e-4 * size + 1e-6, err_msg=label)
+        np.testing.assert_allclose(
+            (slope.numpy() * along).sum(), want, rtol=1e-4, atol=1e-4 * size + 1e-6, err_msg=label
+        )
 
 
 def same(got, want):
@@ -154,13 +164,23 @@ def test_what_is_stored_in_place_is_inputs_value_and_has_its_gradient(name):
     if name in NOT:
         return
     more = (0.1, 7.0) if name.startswith("threshold") else ()
-    plain, image = name.removesuffix("_"), np.tile(ARRAY, (2, 3, 2, 2, 1))[tuple([0] * (2 if "dropout1d" == name else 1 if "dropout2d" == name else 0))] if "dropout" in name else ARRAY
+    plain, image = (
+        name.removesuffix("_"),
+        np.tile(ARRAY, (2, 3, 2, 2, 1))[tuple([0] * (2 if "dropout1d" == name else 1 if "dropout2d" == name else 0))]
+        if "dropout" in name
+        else ARRAY,
+    )
     strata.manual_seed(3)
     want = getattr(F, plain)(Tensor(image), *more, **({"training": True} if "dropout" in name else {}))
     x = Tensor(image).requires_grad_()
     y = x * 1
     strata.manual_seed(3)
-    got = getattr(F, name)(y, *more, **({} if name.endswith("_") else {"inplace": True}), **({"training": True} if "dropout" in name else {}))
+    got = getattr(F, name)(
+        y,
+        *more,
+        **({} if name.endswith("_") else {"inplace": True}),
+        **({"training": True} if "dropout" in name else {}),
+    )
     assert got is y
     same(y, want.numpy())
     y.sum().backward()
@@ -172,7 +192,13 @@ def test_what_is_stored_in_place_is_inputs_value_and_has_its_gradient(name):
 def test_size_average_and_reduce_are_older_words_of_reduction(name):
     given, named = BY_NAME[name][0]
     whole = lambda **more: called(getattr(F, name), of_type("float32"), given, {**named, **more})[0].numpy()  # noqa: E731
-    for words, reduction in (({"size_average": False}, "sum"), ({"reduce": False}, "none"), ({"size_average": True}, "mean"), ({"size_average": False, "reduce": False}, "none"), ({"reduce": True}, "mean")):
+    for words, reduction in (
+        ({"size_average": False}, "sum"),
+        ({"reduce": False}, "none"),
+        ({"size_average": True}, "mean"),
+        ({"size_average": False, "reduce": False}, "none"),
+        ({"reduce": True}, "mean"),
+    ):
         np.testing.assert_array_equal(whole(**words), whole(reduction=reduction))
     with pytest.raises(strata.UsageError, match="mean, sum or none"):
         whole(reduction="median")
@@ -180,7 +206,12 @@ def test_size_average_and_reduce_are_older_words_of_reduction(name):
 
 def test_dropout_leaves_out_elements_or_whole_channels():
     ones = Tensor.ones(40, 30, 4, 2, 3)
-    for name, shape, together in (("dropout", (40, 30), 1), ("dropout1d", (40, 30, 4), 4), ("dropout2d", (40, 30, 4, 2), 8), ("dropout3d", (40, 30, 4, 2, 3), 24)):
+    for name, shape, together in (
+        ("dropout", (40, 30), 1),
+        ("dropout1d", (40, 30, 4), 4),
+        ("dropout2d", (40, 30, 4, 2), 8),
+        ("dropout3d", (40, 30, 4, 2, 3), 24),
+    ):
         x = Tensor.ones(*shape)
         strata.manual_seed(3)
         got = getattr(F, name)(x, 0.25).numpy()
@@ -274,10 +305,18 @@ IN_ROWS = "conv2d conv_transpose2d max_pool2d avg_pool2d adaptive_avg_pool2d ada
 @pytest.mark.parametrize("name", IN_ROWS)
 def test_no_rows_give_no_rows(name):
     given, named = BY_NAME[name][0]
-    beside = {"grid_sample": 2, "affine_grid": 1, "bilinear": 2, "cosine_similarity": 2, "scaled_dot_product_attention": 3}.get(name, 1)
+    beside = {
+        "grid_sample": 2,
+        "affine_grid": 1,
+        "bilinear": 2,
+        "cosine_similarity": 2,
+        "scaled_dot_product_attention": 3,
+    }.get(name, 1)
     want = called(reference(name), lambda x: x, given, named)[0].shape[1:]
     named = {**named, "num_classes": 6} if name == "one_hot" else named
-    given = [x[:0] if i < beside else (0, *x[1:]) if (name, i) == ("affine_grid", 1) else x for i, x in enumerate(given)]
+    given = [
+        x[:0] if i < beside else (0, *x[1:]) if (name, i) == ("affine_grid", 1) else x for i, x in enumerate(given)
+    ]
     assert called(getattr(F, name), of_type("float32"), given, named)[0].numpy().shape == (0, *want)
 
 
@@ -338,12 +377,18 @@ def test_functions_are_captured(name):
         return
     is_array = lambda x: isinstance(x, np.ndarray)  # noqa: E731
     arrays = [x for x in (*given, *named.values()) if is_array(x)]
-    plain, words = [None if is_array(x) else (x,) for x in given], {n: None if is_array(x) else (x,) for n, x in named.items()}
+    plain, words = (
+        [None if is_array(x) else (x,) for x in given],
+        {n: None if is_array(x) else (x,) for n, x in named.items()},
+    )
     function = getattr(F, name)
 
     def call(*tensors):
         rest = iter(tensors)
-        found = function(*[next(rest) if x is None else x[0] for x in plain], **{n: next(rest) if x is None else x[0] for n, x in words.items()})
+        found = function(
+            *[next(rest) if x is None else x[0] for x in plain],
+            **{n: next(rest) if x is None else x[0] for n, x in words.items()},
+        )
         return found if isinstance(found, Tensor) else found[0]
 
     captured = strata.jit(call)
@@ -352,7 +397,18 @@ def test_functions_are_captured(name):
         np.testing.assert_allclose(captured(*tensors).numpy(), call(*tensors).numpy(), rtol=1e-6, atol=1e-6)
 
 
-SIZES = {"kernel_size", "output_size", "size", "num_classes", "upscale_factor", "downscale_factor", "stride", "padding", "dilation", "groups"}
+SIZES = {
+    "kernel_size",
+    "output_size",
+    "size",
+    "num_classes",
+    "upscale_factor",
+    "downscale_factor",
+    "stride",
+    "padding",
+    "dilation",
+    "groups",
+}
 
 
 @pytest.mark.parametrize("huge", [2**31, 2**70], ids=hex)
@@ -368,7 +424,11 @@ def test_a_huge_size_is_refused_or_lazy(huge):
         x = Tensor.ones(1, 2, *[4] * axes)
         for place in SIZES & set(parameters):
             r = random_values.seeded(name, place)
-            given = {p: layer_calls.strategy_of(p).draw(r) for p, what in parameters.items() if what.default is what.empty and what.kind is what.POSITIONAL_OR_KEYWORD}
+            given = {
+                p: layer_calls.strategy_of(p).draw(r)
+                for p, what in parameters.items()
+                if what.default is what.empty and what.kind is what.POSITIONAL_OR_KEYWORD
+            }
             given |= {p: 2 for p in ("kernel_size", "stride") if p in given} | {"input": x, place: huge}
             with contextlib.suppress(strata.Error):
                 f(**given)

@@ -4,14 +4,15 @@ import gc
 
 import numpy as np
 import pytest
-
 import strata
 from strata import Tensor, nn, optim
 
 
 class Net(nn.Module):
     def __init__(self):
-        self.image = nn.Sequential(nn.Conv2d(1, 4, 3, padding=1), nn.GroupNorm(2, 4), nn.GELU(), nn.MaxPool((2, 2)), nn.Flatten())
+        self.image = nn.Sequential(
+            nn.Conv2d(1, 4, 3, padding=1), nn.GroupNorm(2, 4), nn.GELU(), nn.MaxPool((2, 2)), nn.Flatten()
+        )
         self.attention, self.norm = nn.MultiheadAttention(16, 2, causal=True), nn.LayerNorm(16)
         self.out = nn.Sequential(nn.Dropout(0.2), nn.Linear(64, 5))
 
@@ -36,7 +37,10 @@ def trained(threads, captured):
             return loss
 
         run = strata.jit(train) if captured else train
-        losses = [run(Tensor(rng.standard_normal((8, 1, 8, 8)).astype(np.float32)), Tensor(rng.integers(0, 5, 8))).numpy() for _ in range(5)]
+        losses = [
+            run(Tensor(rng.standard_normal((8, 1, 8, 8)).astype(np.float32)), Tensor(rng.integers(0, 5, 8))).numpy()
+            for _ in range(5)
+        ]
         assert losses[-1] < losses[0] * 2
         return [a.tobytes() for a in losses], {name: t.numpy().tobytes() for name, t in net.state_dict().items()}
 
@@ -50,7 +54,9 @@ def test_a_model_trained_twice_gives_the_same_bits_on_any_number_of_threads():
 def peak(wrap, layers=8, rows=4096, width=32):
     """(bytes of device memory that a step takes at its peak, gradients)."""
     rng = np.random.default_rng(0)
-    weights = [Tensor(rng.uniform(-0.2, 0.2, (width, width)).astype(np.float32)).requires_grad_() for _ in range(layers)]
+    weights = [
+        Tensor(rng.uniform(-0.2, 0.2, (width, width)).astype(np.float32)).requires_grad_() for _ in range(layers)
+    ]
     x = Tensor(rng.uniform(-1, 1, (rows, width)).astype(np.float32))
     strata.realize([x, *weights])
     gc.collect()

@@ -89,7 +89,9 @@ ALLOWED = {"nodes": 0, "device bytes": 0, "Python's blocks": CONTROL // 4, "heap
 def growth(steps, captured, leak="nothing", net="dense"):
     """What the second half of the steps added, by what was counted."""
     how = "captured" if captured else "plain"
-    done = subprocess.run([sys.executable, "-c", TRAINING, how, str(steps), leak, net], env=os.environ, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", TRAINING, how, str(steps), leak, net], env=os.environ, capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
@@ -104,7 +106,12 @@ def test_ten_thousand_steps_leave_nothing_behind(captured):
     assert not grown(added), added
 
 
-LEAKS = {"a tensor": "device bytes", "a graph": "nodes", "an object": "Python's blocks", "memory of malloc": "heap bytes"}
+LEAKS = {
+    "a tensor": "device bytes",
+    "a graph": "nodes",
+    "an object": "Python's blocks",
+    "memory of malloc": "heap bytes",
+}
 
 
 @pytest.mark.parametrize("captured", [False, True])

@@ -1,7 +1,6 @@
 """What the instruction tables say of a mnemonic."""
 
 import pytest
-
 import strata
 from strata import asm
 
@@ -28,7 +27,7 @@ def test_counters_are_those_of_the_arch():
 
 
 def test_matrix_instructions_have_passes_on_cdna():
-    form, = asm.describe("v_mfma_f32_32x32x8_f16", "gfx942")
+    (form,) = asm.describe("v_mfma_f32_32x32x8_f16", "gfx942")
     assert form["latency"]["passes"] == 8 and form["latency"]["issue"] == 32
     assert form["destinations"][0] == {"type": "b512", "dwords": 16, "takes": ["vgpr", "agpr"]}
     assert "destination" in asm.describe("v_smfmac_f32_16x16x32_f16", "gfx942")[0]["reads"]

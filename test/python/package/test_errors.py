@@ -8,11 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
 import strata
 from strata import Tensor, uop
-from strata.asm import Assembler
-from strata.asm import rdna3 as r
+from strata.asm import Assembler, rdna3 as r
 from test_custom_kernel import ADD_ONE, SCALE
 
 
@@ -26,12 +24,29 @@ def hip(body, arguments="float* out, const float* x", **kwargs):
 
 
 def test_the_classes():
-    for name in ("UsageError", "ShapeError", "DTypeError", "CompileError", "AssemblyError", "LaunchError", "MemoryFault", "DeviceError", "Unsupported", "InternalError"):
+    for name in (
+        "UsageError",
+        "ShapeError",
+        "DTypeError",
+        "CompileError",
+        "AssemblyError",
+        "LaunchError",
+        "MemoryFault",
+        "DeviceError",
+        "Unsupported",
+        "InternalError",
+    ):
         assert issubclass(getattr(strata, name), strata.Error)
-    assert issubclass(strata.ShapeError, ValueError) and issubclass(strata.DTypeError, TypeError) and issubclass(strata.MemoryFault, RuntimeError)
+    assert (
+        issubclass(strata.ShapeError, ValueError)
+        and issubclass(strata.DTypeError, TypeError)
+        and issubclass(strata.MemoryFault, RuntimeError)
+    )
 
 
-@pytest.mark.parametrize("call", [lambda a, b: a + b, lambda a, b: a < b, lambda a, b: strata.where(a > 0, a, b), lambda a, b: a.maximum(b)])
+@pytest.mark.parametrize(
+    "call", [lambda a, b: a + b, lambda a, b: a < b, lambda a, b: strata.where(a > 0, a, b), lambda a, b: a.maximum(b)]
+)
 def test_shapes_that_do_not_broadcast_are_both_named(call):
     with pytest.raises(strata.ShapeError) as e:
         call(Tensor.zeros(3, 4), Tensor.zeros(5, 4))
@@ -40,15 +55,23 @@ def test_shapes_that_do_not_broadcast_are_both_named(call):
 
 @pytest.mark.parametrize("name", ["emu:gfx9999", "gpu", "emu:", "hip:99", "amd:99", "cuda:99"])
 def test_an_unknown_device_lists_the_known_ones(name):
-    for call in (lambda: Tensor([1.0]).to(name), lambda: Tensor.zeros(3, device=name), lambda: strata.config(device=name)):
+    for call in (
+        lambda: Tensor([1.0]).to(name),
+        lambda: Tensor.zeros(3, device=name),
+        lambda: strata.config(device=name),
+    ):
         with pytest.raises(strata.Error) as e:
             call()
         assert "emu:gfx1100" in str(e.value) and name in str(e.value)
 
 
 def test_an_unknown_arch_lists_the_known_ones():
-    for call in (lambda: strata.compile(Tensor([1]) + 1, arch="gfx9999"), lambda: strata.asm.assemble("s_endpgm", "gfx9999"), lambda: Assembler("gfx9999"),
-                 lambda: strata.emulator.run_wave("gfx9999", b"")):
+    for call in (
+        lambda: strata.compile(Tensor([1]) + 1, arch="gfx9999"),
+        lambda: strata.asm.assemble("s_endpgm", "gfx9999"),
+        lambda: Assembler("gfx9999"),
+        lambda: strata.emulator.run_wave("gfx9999", b""),
+    ):
         with pytest.raises(strata.Error) as e:
             call()
         assert "gfx1100" in str(e.value) and "gfx9999" in str(e.value)
@@ -67,7 +90,9 @@ def test_a_hip_error_shows_the_users_own_line_and_column():
 
 @pytest.mark.amd
 def test_a_hip_error_behind_the_runtime_header():
-    source = '#include <hip/hip_runtime.h>\n\nextern "C" __global__ void k(float* out) {\n    out[threadIdx.q] = 1;\n}\n'
+    source = (
+        '#include <hip/hip_runtime.h>\n\nextern "C" __global__ void k(float* out) {\n    out[threadIdx.q] = 1;\n}\n'
+    )
     with pytest.raises(strata.CompileError, match=r"k\.hip:4:\d+"):
         launch(strata.hip_kernel(source, name="k", grid=1, block=1))
 
@@ -117,13 +142,23 @@ def test_parameters_and_buffers_that_differ_in_number():
         launch(hip("out[0] = x[0];"), Tensor.zeros(4), Tensor.zeros(4))
 
 
-@pytest.mark.parametrize("sizes", [{"grid": 0}, {"block": 0}, {"grid": (1, 0)}, {"grid": -1}, {"block": ()}, {"block": (1, 1, 1, 1)}])
+@pytest.mark.parametrize(
+    "sizes", [{"grid": 0}, {"block": 0}, {"grid": (1, 0)}, {"grid": -1}, {"block": ()}, {"block": (1, 1, 1, 1)}]
+)
 def test_dimensions_of_nothing(sizes):
     with pytest.raises(strata.LaunchError, match="dimension"):
         hip("", **sizes)
 
 
-@pytest.mark.parametrize("sizes, words", [({"block": 1025}, "1024"), ({"block": (64, 64)}, "1024"), ({"grid": (1, 70000)}, "65535"), ({"block": (1, 1, 2000)}, "1024")])
+@pytest.mark.parametrize(
+    "sizes, words",
+    [
+        ({"block": 1025}, "1024"),
+        ({"block": (64, 64)}, "1024"),
+        ({"grid": (1, 70000)}, "65535"),
+        ({"block": (1, 1, 2000)}, "1024"),
+    ],
+)
 def test_dimensions_over_the_limit(sizes, words):
     with pytest.raises(strata.LaunchError, match=f"kernel 'k'.*{words}"):
         launch(hip("out[0] = x[0];", **sizes), Tensor.zeros(4))
@@ -140,7 +175,10 @@ def test_too_much_lds():
     with pytest.raises(strata.LaunchError, match="65537 bytes of local memory.*65536"):
         launch(hip("out[0] = x[0];", lds=65537), Tensor.zeros(4))
     with pytest.raises(strata.Error, match="(?i)lds|local memory"):
-        launch(hip("__shared__ int a[20000]; a[threadIdx.x] = (int)x[0]; __syncthreads(); out[0] = a[(int)x[1]];"), Tensor.zeros(4))
+        launch(
+            hip("__shared__ int a[20000]; a[threadIdx.x] = (int)x[0]; __syncthreads(); out[0] = a[(int)x[1]];"),
+            Tensor.zeros(4),
+        )
     a = Assembler("gfx1100", name="k", block=32, grid=1)
     a.argument("out")
     a.lds(70000)
@@ -166,14 +204,25 @@ def test_the_wrong_arch():
 
 
 @pytest.mark.emulated
-@pytest.mark.parametrize("body, verb", [("out[threadIdx.x + (1ll << 52)] = 1;", "writes"), ("out[0] = x[-(1ll << 40) - (int)threadIdx.x];", "reads"), ("*(float*)8 = x[0];", "writes")])
+@pytest.mark.parametrize(
+    "body, verb",
+    [
+        ("out[threadIdx.x + (1ll << 52)] = 1;", "writes"),
+        ("out[0] = x[-(1ll << 40) - (int)threadIdx.x];", "reads"),
+        ("*(float*)8 = x[0];", "writes"),
+    ],
+)
 def test_a_bad_address_names_kernel_lane_and_address_and_the_process_lives(body, verb):
     other = Tensor(np.arange(1000)).realize()
     with pytest.raises(strata.MemoryFault) as e:
         launch(hip(body), Tensor.zeros(64).contiguous())
     text = str(e.value)
     assert "kernel 'k'" in text and verb in text
-    assert re.search(r"lane \d+|the wave", text) and re.search(r"at 0x[0-9a-f]+", text) and re.search(r"code offset 0x[0-9a-f]+ \((global|flat|s_load)\w*", text)
+    assert (
+        re.search(r"lane \d+|the wave", text)
+        and re.search(r"at 0x[0-9a-f]+", text)
+        and re.search(r"code offset 0x[0-9a-f]+ \((global|flat|s_load)\w*", text)
+    )
     assert other.tolist() == list(range(1000)) and (other + 1).sum().item() == 500500
 
 
@@ -221,8 +270,15 @@ def child(code, cache, **environment):
     return subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, timeout=120)
 
 
-@pytest.mark.parametrize("variable, value, words", [("STRATA_DEVICE", "emu:gfx1", "emu:gfx1100"), ("STRATA_BEAM", "many", "STRATA_BEAM"), ("STRATA_TARGET", "ptx", "hip or asm"),
-                                                    ("STRATA_EMU_SIMD", "avx1024", "widest, portable, avx2 or avx512")])
+@pytest.mark.parametrize(
+    "variable, value, words",
+    [
+        ("STRATA_DEVICE", "emu:gfx1", "emu:gfx1100"),
+        ("STRATA_BEAM", "many", "STRATA_BEAM"),
+        ("STRATA_TARGET", "ptx", "hip or asm"),
+        ("STRATA_EMU_SIMD", "avx1024", "widest, portable, avx2 or avx512"),
+    ],
+)
 def test_a_bad_environment_variable_is_named(variable, value, words, tmp_path):
     done = child("import strata; print((strata.Tensor([1]) + 1).tolist())", tmp_path, **{variable: value})
     assert done.returncode != 0 and words in done.stderr and "strata." in done.stderr.splitlines()[-1]
@@ -235,7 +291,14 @@ def test_a_damaged_cache_entry_is_rebuilt(tmp_path):
     assert child(SUM, tmp_path).stdout == "46.5\n"
     files = [p for p in tmp_path.rglob("*") if p.is_file() and p.stat().st_size]
     assert files and (tmp_path.stat().st_mode & 0o777) == 0o700
-    for n, damage in enumerate([lambda b: b[: len(b) // 2], lambda b: b[:-40] + bytes(c ^ 0xFF for c in b[-40:]), lambda b: b"", lambda b: os.urandom(len(b))]):
+    for n, damage in enumerate(
+        [
+            lambda b: b[: len(b) // 2],
+            lambda b: b[:-40] + bytes(c ^ 0xFF for c in b[-40:]),
+            lambda b: b"",
+            lambda b: os.urandom(len(b)),
+        ]
+    ):
         for p in files:
             p.chmod(0o600)
             p.write_bytes(damage(p.read_bytes()))
@@ -249,7 +312,12 @@ def test_a_damaged_cache_entry_is_rebuilt(tmp_path):
 def test_two_processes_fill_one_cache_at_once(tmp_path):
     code = "import strata\nx = strata.Tensor(list(range(50)))\nprint([int((x * k + k).sum().item()) for k in range(2, 10)])"
     env = {**os.environ, "STRATA_CACHE_DIR": str(tmp_path)}
-    running = [subprocess.Popen([sys.executable, "-c", code], env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(3)]
+    running = [
+        subprocess.Popen(
+            [sys.executable, "-c", code], env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        for _ in range(3)
+    ]
     expected = f"{[1225 * k + 50 * k for k in range(2, 10)]}\n"
     for p in running:
         out, err = p.communicate(timeout=120)

@@ -1,10 +1,7 @@
 """What people of PyTorch, NumPy and tinygrad type in their first hour gives a value, or an error that says what to write instead."""
 
-import warnings
-
 import numpy as np
 import pytest
-
 import strata
 import strata.nn.functional as F
 from strata import Tensor, nn, optim
@@ -253,7 +250,12 @@ def test_a_module_moves_to_other_types_and_goes_on_training():
 
 
 def test_constructors_take_requires_grad():
-    for x in (Tensor([1.0], requires_grad=True), strata.ones(3, requires_grad=True), Tensor.randn(3, requires_grad=True), strata.asarray([1.0], requires_grad=True)):
+    for x in (
+        Tensor([1.0], requires_grad=True),
+        strata.ones(3, requires_grad=True),
+        Tensor.randn(3, requires_grad=True),
+        strata.asarray([1.0], requires_grad=True),
+    ):
         assert x.requires_grad
         x.sum().backward()
         assert x.grad.numpy().tolist() == [1.0] * x.size

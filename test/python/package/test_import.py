@@ -5,7 +5,6 @@ import subprocess
 import sys
 
 import pytest
-
 import strata
 
 
@@ -16,14 +15,26 @@ def child(code):
 
 
 def test_few_modules_are_loaded():
-    loaded = json.loads(child("import json, sys; before = set(sys.modules); import strata; print(json.dumps(sorted(set(sys.modules) - before)))"))
+    loaded = json.loads(
+        child(
+            "import json, sys; before = set(sys.modules); import strata; print(json.dumps(sorted(set(sys.modules) - before)))"
+        )
+    )
     assert len(loaded) <= 40, loaded
     assert not {"numpy", "typing", "inspect", "re", "dataclasses"} & set(loaded), loaded
-    assert [m for m in loaded if m.startswith("strata.") and m.split(".")[1] not in ("_strata", "dtypes", "emulator", "functional", "operations", "uop")] == []
+    assert [
+        m
+        for m in loaded
+        if m.startswith("strata.")
+        and m.split(".")[1] not in ("_strata", "dtypes", "emulator", "functional", "operations", "uop")
+    ] == []
 
 
 def test_tensors_compute_without_numpy():
-    assert child("import sys; from strata import Tensor; print((Tensor.ones(3) * 2).sum().item(), 'numpy' in sys.modules)") == "6.0 False\n"
+    assert (
+        child("import sys; from strata import Tensor; print((Tensor.ones(3) * 2).sum().item(), 'numpy' in sys.modules)")
+        == "6.0 False\n"
+    )
 
 
 @pytest.mark.parametrize("name", sorted({*strata.__all__, *strata._MODULES, *strata._MEMBERS}))
@@ -38,7 +49,10 @@ names = [n for n in dir(strata) if not n.startswith("__")]
 print(sorted((n, type(getattr(strata, n)).__name__) for n in names if n in %r))
 """
     public = sorted({*strata.__all__, *strata._OTHER_FORMS})
-    found = [child(f"import strata\nfor n in {names!r}: getattr(strata, n)\n" + order % public) for names in (public, public[::-1], [])]
+    found = [
+        child(f"import strata\nfor n in {names!r}: getattr(strata, n)\n" + order % public)
+        for names in (public, public[::-1], [])
+    ]
     assert found[0] == found[1] == found[2]
 
 

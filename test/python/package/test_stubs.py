@@ -8,19 +8,48 @@ import re
 from pathlib import Path
 
 import pytest
-
 import strata
 
 FOLDER = Path(strata.__file__).parent
 MODULES = {
-    "strata._strata": "_strata.pyi", "strata.dtypes": "dtypes.pyi", "strata.emulator": "emulator.pyi", "strata.functional": "functional.pyi",
-    "strata.operations": "operations.pyi", "strata.uop": "uop.pyi", "strata.asm": "asm/__init__.pyi", "strata.asm._instruction": "asm/_instruction.pyi",
-    "strata.asm.rdna3": "asm/rdna3.pyi", "strata.asm.rdna4": "asm/rdna4.pyi", "strata.asm.cdna3": "asm/cdna3.pyi", "strata.asm._rdna": "asm/_rdna.pyi",
+    "strata._strata": "_strata.pyi",
+    "strata.dtypes": "dtypes.pyi",
+    "strata.emulator": "emulator.pyi",
+    "strata.functional": "functional.pyi",
+    "strata.operations": "operations.pyi",
+    "strata.uop": "uop.pyi",
+    "strata.asm": "asm/__init__.pyi",
+    "strata.asm._instruction": "asm/_instruction.pyi",
+    "strata.asm.rdna3": "asm/rdna3.pyi",
+    "strata.asm.rdna4": "asm/rdna4.pyi",
+    "strata.asm.cdna3": "asm/cdna3.pyi",
+    "strata.asm._rdna": "asm/_rdna.pyi",
 }
-PYTHON_ONLY = {"_instruction": {"Constants", "Label", "Register", "RegisterFile", "Instruction", "Dual", "dual", "sext", "waits", "family"}}
+PYTHON_ONLY = {
+    "_instruction": {
+        "Constants",
+        "Label",
+        "Register",
+        "RegisterFile",
+        "Instruction",
+        "Dual",
+        "dual",
+        "sext",
+        "waits",
+        "family",
+    }
+}
 TYPES_ONLY = {"Mnemonic"}  # protocols of a stub: nothing at run time
 # What Python gives every class, and pybind11's own.
-GIVEN = {"__doc__", "__module__", "__dict__", "__weakref__", "__new__", "__pybind11_module_local__", "_pybind11_conduit_v1_"}
+GIVEN = {
+    "__doc__",
+    "__module__",
+    "__dict__",
+    "__weakref__",
+    "__new__",
+    "__pybind11_module_local__",
+    "_pybind11_conduit_v1_",
+}
 
 
 def stub(name):
@@ -64,9 +93,12 @@ def test_a_stub_has_every_public_name_and_no_other(name):
 
 
 def classes():
-    return [pytest.param(getattr(importlib.import_module(name), class_name), node, id=class_name)
-            for name in MODULES for class_name, node in declared(stub(name).body).items()
-            if isinstance(node, ast.ClassDef) and class_name not in TYPES_ONLY]
+    return [
+        pytest.param(getattr(importlib.import_module(name), class_name), node, id=class_name)
+        for name in MODULES
+        for class_name, node in declared(stub(name).body).items()
+        if isinstance(node, ast.ClassDef) and class_name not in TYPES_ONLY
+    ]
 
 
 def assigned_attributes(cls):
@@ -86,7 +118,15 @@ def test_a_class_has_the_members_of_its_stub(cls, node):
     there = {n for n in vars(cls) if n not in GIVEN and (n.startswith("__") or not n.startswith("_"))}
     refuses = {n for n in there if (vars(cls)[n].__doc__ or "").partition("\n")[0].endswith("-> Never")}
     # __getattr__ explains names that are not there; __slotnames__ is copyreg's own; NumPy alone asks for the __array_ two.
-    unsaid = {"__init__", "__repr__", "__str__", "__getattr__", "__slotnames__", "__array_function__", "__array_ufunc__"}
+    unsaid = {
+        "__init__",
+        "__repr__",
+        "__str__",
+        "__getattr__",
+        "__slotnames__",
+        "__array_function__",
+        "__array_ufunc__",
+    }
     assert there - in_stub - refuses - unsaid == set()
 
 
@@ -112,9 +152,11 @@ def bound_functions():
             if isinstance(node, ast.FunctionDef):
                 out.append(pytest.param(getattr(module, n), node, id=f"{name}.{n}"))
             elif isinstance(node, ast.ClassDef):
-                out += [pytest.param(getattr(getattr(module, n), member), inner, id=f"{n}.{member}")
-                        for member, inner in declared(node.body).items()
-                        if isinstance(inner, ast.FunctionDef) and not member.startswith("__") and not is_property(inner)]
+                out += [
+                    pytest.param(getattr(getattr(module, n), member), inner, id=f"{n}.{member}")
+                    for member, inner in declared(node.body).items()
+                    if isinstance(inner, ast.FunctionDef) and not member.startswith("__") and not is_property(inner)
+                ]
     return out
 
 
@@ -145,15 +187,23 @@ def python_functions():
             if isinstance(node, ast.FunctionDef):
                 out.append(pytest.param(getattr(module, n), node, id=n))
             elif isinstance(node, ast.ClassDef) and n not in TYPES_ONLY:
-                out += [pytest.param(getattr(getattr(module, n), member), inner, id=f"{n}.{member}")
-                        for member, inner in declared(node.body).items() if isinstance(inner, ast.FunctionDef)]
+                out += [
+                    pytest.param(getattr(getattr(module, n), member), inner, id=f"{n}.{member}")
+                    for member, inner in declared(node.body).items()
+                    if isinstance(inner, ast.FunctionDef)
+                ]
     return out
 
 
 @pytest.mark.parametrize("function, node", python_functions())
 def test_a_python_function_has_the_parameters_and_defaults_of_its_stub(function, node):
     a = node.args
-    in_stub = [p.arg for p in a.posonlyargs + a.args] + [p.arg for p in [a.vararg] if p] + [p.arg for p in a.kwonlyargs] + [p.arg for p in [a.kwarg] if p]
+    in_stub = (
+        [p.arg for p in a.posonlyargs + a.args]
+        + [p.arg for p in [a.vararg] if p]
+        + [p.arg for p in a.kwonlyargs]
+        + [p.arg for p in [a.kwarg] if p]
+    )
     there = inspect.signature(function).parameters
     assert list(there) == in_stub
     positional = [p for p in there.values() if p.kind is p.POSITIONAL_OR_KEYWORD and p.default is not p.empty]
@@ -173,11 +223,22 @@ def test_everything_public_is_described():
             if not ast.get_docstring(node):
                 bare.append(n)
             if isinstance(node, ast.ClassDef):
-                bare += [f"{n}.{m}" for m, f in declared(node.body).items() if isinstance(f, ast.FunctionDef) and not m.startswith("_") and not ast.get_docstring(f)]
+                bare += [
+                    f"{n}.{m}"
+                    for m, f in declared(node.body).items()
+                    if isinstance(f, ast.FunctionDef) and not m.startswith("_") and not ast.get_docstring(f)
+                ]
     assert bare == []
 
 
-GENERATED = ["strata._strata", "strata.dtypes", "strata.emulator", "strata.functional", "strata.operations", "strata.uop"]
+GENERATED = [
+    "strata._strata",
+    "strata.dtypes",
+    "strata.emulator",
+    "strata.functional",
+    "strata.operations",
+    "strata.uop",
+]
 
 
 @pytest.mark.parametrize("name", GENERATED)
@@ -187,7 +248,9 @@ def test_annotations_use_names_that_are_there(name):
     for node in tree.body:
         if isinstance(node, (ast.Import, ast.ImportFrom)):
             known |= {a.asname or a.name for a in node.names}
-    annotations = [a for node in ast.walk(tree) for a in (getattr(node, "annotation", None), getattr(node, "returns", None)) if a]
+    annotations = [
+        a for node in ast.walk(tree) for a in (getattr(node, "annotation", None), getattr(node, "returns", None)) if a
+    ]
     assert len(annotations) > 10
     assert {n.id for a in annotations for n in ast.walk(a) if isinstance(n, ast.Name)} - known == set()
 
@@ -197,9 +260,22 @@ def test_parameters_have_types(name):
     loose = []
     for f in ast.walk(stub(name)):
         if isinstance(f, ast.FunctionDef) and (not f.name.startswith("_") or f.name.startswith("__")):
-            everything = f.args.posonlyargs + f.args.args + f.args.kwonlyargs + [p for p in (f.args.vararg, f.args.kwarg) if p]
-            loose += [(f.name, p.arg) for p in everything if p.arg != "self" and (not p.annotation or ast.unparse(p.annotation) in ("Any", "object"))]
-    assert set(loose) <= {("__array__", "dtype"), ("__array__", "copy"), ("__eq__", "other"), ("__exit__", "args"), ("__call__", "args"), ("__call__", "kwargs")}
+            everything = (
+                f.args.posonlyargs + f.args.args + f.args.kwonlyargs + [p for p in (f.args.vararg, f.args.kwarg) if p]
+            )
+            loose += [
+                (f.name, p.arg)
+                for p in everything
+                if p.arg != "self" and (not p.annotation or ast.unparse(p.annotation) in ("Any", "object"))
+            ]
+    assert set(loose) <= {
+        ("__array__", "dtype"),
+        ("__array__", "copy"),
+        ("__eq__", "other"),
+        ("__exit__", "args"),
+        ("__call__", "args"),
+        ("__call__", "kwargs"),
+    }
 
 
 def test_signatures_say_what_python_takes():

@@ -9,7 +9,6 @@ import tomllib
 from pathlib import Path
 
 import pytest
-
 import strata
 from strata import Tensor
 
@@ -22,9 +21,17 @@ def run(command, **environment):
 
 
 def test_no_folder_for_temporary_files_names_the_variable_and_the_way_without(tmp_path):
-    done = run([sys.executable, "-c", COMPUTES], TMPDIR=str(tmp_path / "none"), STRATA_CACHE_DIR=str(tmp_path / "cache"))
+    done = run(
+        [sys.executable, "-c", COMPUTES], TMPDIR=str(tmp_path / "none"), STRATA_CACHE_DIR=str(tmp_path / "cache")
+    )
     last = done.stderr.strip().splitlines()[-1]
-    assert done.returncode == 1 and "DeviceError" in last and "TMPDIR" in last and str(tmp_path / "none") in last and 'target="asm"' in last
+    assert (
+        done.returncode == 1
+        and "DeviceError" in last
+        and "TMPDIR" in last
+        and str(tmp_path / "none") in last
+        and 'target="asm"' in last
+    )
     right = run([sys.executable, "-c", COMPUTES], TMPDIR=str(tmp_path), STRATA_CACHE_DIR=str(tmp_path / "cache"))
     assert right.stdout == "[3.5, 7.0]\n", right.stderr
 
@@ -38,9 +45,17 @@ def test_an_interrupt_while_the_command_line_imports_ends_it_without_a_traceback
         (tmp_path / "python").symlink_to(sys.executable)
         command = [shutil.copy(ROOT / "scripts/strata", tmp_path)]
     paths = os.pathsep.join([str(tmp_path), *sys.path])
-    (tmp_path / "argparse.py").write_text("import os, signal, time\nos.kill(os.getpid(), signal.SIGINT)\ntime.sleep(60)\n")
-    done = subprocess.run([*command, "--version"], env={**os.environ, "PYTHONPATH": paths}, capture_output=True, text=True, timeout=60,
-                          preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
+    (tmp_path / "argparse.py").write_text(
+        "import os, signal, time\nos.kill(os.getpid(), signal.SIGINT)\ntime.sleep(60)\n"
+    )
+    done = subprocess.run(
+        [*command, "--version"],
+        env={**os.environ, "PYTHONPATH": paths},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
     assert done.returncode == -signal.SIGINT and not done.stdout and not done.stderr
 
 

@@ -6,7 +6,6 @@ import threading
 
 import numpy as np
 import pytest
-
 import strata
 from strata import Tensor
 from strata._written import written
@@ -78,6 +77,10 @@ def test_every_writer_goes_through_it():
     from pathlib import Path
 
     package = Path(strata.__file__).parent
-    opened = re.compile(r"""open\([^)]*["'](?:w|a|x|r\+|w\+)b?["']|write_text\(|write_bytes\(|np\.save\((?!out)|np\.savez|os\.O_CREAT|\.tofile\(""")
+    opened = re.compile(
+        r"""open\([^)]*["'](?:w|a|x|r\+|w\+)b?["']|write_text\(|write_bytes\(|np\.save\((?!out)|np\.savez|os\.O_CREAT|\.tofile\("""
+    )
     found = {str(f.relative_to(package)) for f in package.rglob("*.py") if f.is_file() and opened.search(f.read_text())}
-    assert {f for f in found if not f.startswith("bench")} == {"_written.py"} | {f for f in found if f.startswith("files/npz.py")}
+    assert {f for f in found if not f.startswith("bench")} == {"_written.py"} | {
+        f for f in found if f.startswith("files/npz.py")
+    }

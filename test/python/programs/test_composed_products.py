@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-
 import strata
 import strata.nn.functional as F
 from strata import Tensor
@@ -48,7 +47,11 @@ PROGRAMS = {  # name: (function, shapes of its arguments, products)
     "bias, activation, residual": (lambda x, w, b: F.linear(x, w, b).gelu() + x, [(M, H), (H, H), (H,)], 1),
     "swiglu": (swiglu, SWIGLU, 3),
     "swiglu, gradients": (gradients(swiglu), SWIGLU, 9),
-    "swiglu, gradients of a sum": (gradients_of_sum(swiglu), SWIGLU, 6),  # the gradient of its result is ones: sums, no products
+    "swiglu, gradients of a sum": (
+        gradients_of_sum(swiglu),
+        SWIGLU,
+        6,
+    ),  # the gradient of its result is ones: sums, no products
     "linear, gradients": (gradients(F.linear), [(M, H), (I, H), (I,)], 3),
     "mlp, gradients": (gradients(gelu_mlp), [(M, H), (I, H), (I,), (H, I)], 6),
     "block, gradients": (gradients(block), [(M, H), (H,)] + SWIGLU[1:], 9),
@@ -78,7 +81,9 @@ def multiplies_matrices(kernel, arch):
 def test_each_product_has_a_kernel_with_matrix_instructions(name, arch):
     f, shapes, products = PROGRAMS[name]
     with strata.config(device=f"emu:{arch if arch != 'sm_90' else 'gfx1100'}"):
-        kernels = strata.compile(results(f, arguments(shapes, "bfloat16")), arch=arch, target="hip" if arch == "sm_90" else "asm").kernels
+        kernels = strata.compile(
+            results(f, arguments(shapes, "bfloat16")), arch=arch, target="hip" if arch == "sm_90" else "asm"
+        ).kernels
     assert sum(multiplies_matrices(kernel, arch) for kernel in kernels) == products
 
 
@@ -98,13 +103,21 @@ def test_what_kernels_hand_on_has_the_type_of_the_program(name):
     f, shapes, _ = PROGRAMS[name]
     with strata.config(device="emu:gfx1100"):
         kernels = strata.compile(results(f, arguments(shapes, "float16")), target="asm").kernels
-    wide = [b for k in kernels for b in k.buffers if b[0].startswith("out") and b[1] == strata.dtypes.float32 and b[2] >= M * H]
+    wide = [
+        b
+        for k in kernels
+        for b in k.buffers
+        if b[0].startswith("out") and b[1] == strata.dtypes.float32 and b[2] >= M * H
+    ]
     assert len(wide) == (name in ("swiglu, gradients", "swiglu, gradients of a sum", "block, gradients"))
 
 
 PROLOGUES = {
-    "norm": lambda x: F.rms_norm(x, (x.shape[-1],), None, 1e-5), "activation": F.silu, "scale": lambda x: x * 2,
-    "float32": lambda x: x.cast("float32").exp().cast(x.dtype), "transposed": lambda x: (x + 1).T,
+    "norm": lambda x: F.rms_norm(x, (x.shape[-1],), None, 1e-5),
+    "activation": F.silu,
+    "scale": lambda x: x * 2,
+    "float32": lambda x: x.cast("float32").exp().cast(x.dtype),
+    "transposed": lambda x: (x + 1).T,
 }
 
 

@@ -8,11 +8,19 @@ import time
 
 import numpy as np
 import pytest
-
 import strata
 from formats import LISTED, array, dtype_of, rounded, tensor
 
-LIMITS = {"int8": 128, "uint8": 256, "int16": 300, "uint16": 300, "float16": 16, "bfloat16": 8, "fp8e4m3": 4, "fp8e5m2": 2}
+LIMITS = {
+    "int8": 128,
+    "uint8": 256,
+    "int16": 300,
+    "uint16": 300,
+    "float16": 16,
+    "bfloat16": 8,
+    "fp8e4m3": 4,
+    "fp8e5m2": 2,
+}
 SIZES = [1, 2, 3, 5, 7, 8, 15, 16, 17, 31, 32, 33, 48, 64]
 
 
@@ -97,7 +105,9 @@ class Program:
             return self.take(self.t << by, self.wide(self.v) << by)
         if which == 1:
             return self.take(self.t >> by, self.v >> self.v.dtype.type(by))
-        return self.take((self.t ^ by) & (self.t | 3), (self.v ^ self.v.dtype.type(by)) & (self.v | self.v.dtype.type(3)))
+        return self.take(
+            (self.t ^ by) & (self.t | 3), (self.v ^ self.v.dtype.type(by)) & (self.v | self.v.dtype.type(3))
+        )
 
     def op_cast(self):
         name = str(self.rng.choice(list(LIMITS)))
@@ -115,9 +125,13 @@ class Program:
     def op_sum(self):
         axis = self.axis()
         if not is_float(self.name):
-            return self.take(self.t.sum(axis, keepdims=True).cast(dtype_of(self.name)), self.wide(self.v).sum(axis, keepdims=True))
-        return self.take(self.t.cast("float32").sum(axis, keepdims=True).minimum(8).maximum(-8).cast(dtype_of(self.name)),
-                         np.clip(self.v.sum(axis, keepdims=True), -8, 8))
+            return self.take(
+                self.t.sum(axis, keepdims=True).cast(dtype_of(self.name)), self.wide(self.v).sum(axis, keepdims=True)
+            )
+        return self.take(
+            self.t.cast("float32").sum(axis, keepdims=True).minimum(8).maximum(-8).cast(dtype_of(self.name)),
+            np.clip(self.v.sum(axis, keepdims=True), -8, 8),
+        )
 
     def op_extreme(self):
         axis = self.axis()

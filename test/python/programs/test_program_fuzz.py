@@ -15,10 +15,9 @@ if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[1]))
     import conftest  # noqa: F401  (the settings of the tests)
 
+import bounded
 import numpy as np
 import pytest
-
-import bounded
 import strata
 from program_draw import drawn_program
 from program_run import BY_NAME, WAYS, References, check, taken
@@ -66,7 +65,9 @@ def test_what_is_wrong_is_found_and_made_small(monkeypatch):
     program = Program({"n": 33, "m": 17}, {"x0": Input(("n", "m"), "float32")}, lines, ("v1", "v3"))
     assert check(program, WAYS[0])
     small, bad = shrunk(program, WAYS[0])
-    assert small.lines == ("v2 = strata.functional.rmsnorm(x0)",) or len(small.lines) == 1 and "rmsnorm" in small.lines[0], small
+    assert (
+        small.lines == ("v2 = strata.functional.rmsnorm(x0)",) or len(small.lines) == 1 and "rmsnorm" in small.lines[0]
+    ), small
     assert "elements differ" in bad
     assert "rmsnorm" in report(program, WAYS[0], bad)
 
@@ -90,11 +91,34 @@ def slopes(program, h=1e-6):
     return found
 
 
-@pytest.mark.parametrize("line", ["({0} - {0}.mean(1, True)).square()", "{0}.softmax(-1) * {0}", "strata.functional.layernorm({0})", "{0}.var(0, 0, True) / ({0}.square() + 1)",
-                                  "{0} @ {0}.mT", "strata.cat([{0}, {0}.flip(1)], 1)[:, 1::2]", "{0}.cumsum(1) * {0}", "{0}.pad([(1, 0), (0, 2)], 1).square()", "({0}.exp() + 1).log().tanh()",
-                                  "{0}.max(1) * 2", "strata.where({0} < 0.1, {0}, {0} * {0})", "{0}.sort(1)[:, 1:]", "strata.functional.rmsnorm({0}).gelu()", "{0}.logsumexp(0) + {0}.silu()"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "({0} - {0}.mean(1, True)).square()",
+        "{0}.softmax(-1) * {0}",
+        "strata.functional.layernorm({0})",
+        "{0}.var(0, 0, True) / ({0}.square() + 1)",
+        "{0} @ {0}.mT",
+        "strata.cat([{0}, {0}.flip(1)], 1)[:, 1::2]",
+        "{0}.cumsum(1) * {0}",
+        "{0}.pad([(1, 0), (0, 2)], 1).square()",
+        "({0}.exp() + 1).log().tanh()",
+        "{0}.max(1) * 2",
+        "strata.where({0} < 0.1, {0}, {0} * {0})",
+        "{0}.sort(1)[:, 1:]",
+        "strata.functional.rmsnorm({0}).gelu()",
+        "{0}.logsumexp(0) + {0}.silu()",
+    ],
+)
 def test_slopes_of_bounded_values_are_central_differences(line):
-    program = Program({"n": 3, "m": 4}, {"x0": Input(("n", "m"), "float64")}, (f"v0 = {line.format('x0')}", "v1 = v0.sin() * v0"), ("v1",), ("x0",), seed=3)
+    program = Program(
+        {"n": 3, "m": 4},
+        {"x0": Input(("n", "m"), "float64")},
+        (f"v0 = {line.format('x0')}", "v1 = v0.sin() * v0"),
+        ("v1",),
+        ("x0",),
+        seed=3,
+    )
     got = program.reference(program.arrays())[1:]
     np.testing.assert_allclose(got[0].v, slopes(program)[0], rtol=1e-6, atol=1e-8)
 
@@ -104,7 +128,12 @@ def test_bounds_hold_in_numpys_float32(rng):
     for _ in range(20):
         x = rng.standard_normal((17, 65)).astype(np.float32)
         b = bounded.Bounded(x, "float32")
-        for got, want in ((x.sum(0), b.sum(0)), (x @ x.T, b @ b.T), (np.exp(x), b.exp()), ((x - x.mean(1, keepdims=True)) * x, (b - b.mean(1, True)) * b)):
+        for got, want in (
+            (x.sum(0), b.sum(0)),
+            (x @ x.T, b @ b.T),
+            (np.exp(x), b.exp()),
+            ((x - x.mean(1, keepdims=True)) * x, (b - b.mean(1, True)) * b),
+        ):
             assert (abs(got - want.v) <= want.e).all()
 
 
@@ -113,8 +142,12 @@ def main():
     options.add_argument("--seed", type=int, default=0, help="of the first program")
     options.add_argument("--programs", type=int, default=PROGRAMS)
     options.add_argument("--seconds", type=float, default=float("inf"), help="ends earlier")
-    options.add_argument("--ways", help=f"of each program, separated by commas, of {', '.join(BY_NAME)}; some of them by default")
-    options.add_argument("--failures", type=int, default=10, help="programs that are made small and printed before it ends")
+    options.add_argument(
+        "--ways", help=f"of each program, separated by commas, of {', '.join(BY_NAME)}; some of them by default"
+    )
+    options.add_argument(
+        "--failures", type=int, default=10, help="programs that are made small and printed before it ends"
+    )
     options.add_argument("--quick", action="store_true", help="do not make them small")
     given = options.parse_args()
     ways = [BY_NAME[name] for name in given.ways.split(",")] if given.ways else None
@@ -122,12 +155,20 @@ def main():
     for n, seed in enumerate(range(given.seed, given.seed + given.programs), 1):
         if found := first_difference(seed, ways):
             wrong.append(seed)
-            print(f"program {seed}, {found[1].name}: {found[2]}" if given.quick else report(*found), end="\n\n", flush=True)
+            print(
+                f"program {seed}, {found[1].name}: {found[2]}" if given.quick else report(*found),
+                end="\n\n",
+                flush=True,
+            )
         passed = time.monotonic() - start
         done = n == given.programs or passed > given.seconds or len(wrong) == given.failures
         if done or passed > told + 5:
             told = passed
-            print(f"{n} programs, seed {seed}: {len(wrong)} differ, {n / passed:.0f} a second", file=sys.stderr, flush=True)
+            print(
+                f"{n} programs, seed {seed}: {len(wrong)} differ, {n / passed:.0f} a second",
+                file=sys.stderr,
+                flush=True,
+            )
         if done:
             break
     if wrong:

@@ -12,19 +12,30 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+import strata
+from drawn import TYPES, Draw, Refused, compare
+from hypothesis import given, settings, strategies as st
 from rows_of_methods import METHODS, OPERATORS
 from rows_of_places import CREATION, INDEXING, MOVEMENT
 from rows_of_products import FFT, LINALG, PRODUCTS
 from rows_of_values import BINARY, ORDER, REDUCTIONS, UNARY
-
-import strata
-from drawn import TYPES, Draw, Refused, compare
 from strata import Tensor
 from tested import QUICK_TARGET
 
-ROWS = {**UNARY, **BINARY, **REDUCTIONS, **ORDER, **MOVEMENT, **INDEXING, **CREATION, **PRODUCTS, **LINALG, **FFT, **METHODS, **OPERATORS}
+ROWS = {
+    **UNARY,
+    **BINARY,
+    **REDUCTIONS,
+    **ORDER,
+    **MOVEMENT,
+    **INDEXING,
+    **CREATION,
+    **PRODUCTS,
+    **LINALG,
+    **FFT,
+    **METHODS,
+    **OPERATORS,
+}
 EXAMPLES = int(os.environ.get("STRATA_FUZZ_EXAMPLES", "10"))
 
 # Names without a row, by the reason.
@@ -46,14 +57,23 @@ WITHOUT = {
 
 
 def public():
-    of_strata = {n for n in dir(strata) if not n.startswith("_") and not inspect.ismodule(getattr(strata, n))}  # more modules are there once they were imported
-    modules = of_strata | {n for module in (strata.linalg, strata.fft) for n in getattr(module, "__all__", dir(module)) if not n.startswith("_")}
+    of_strata = {
+        n for n in dir(strata) if not n.startswith("_") and not inspect.ismodule(getattr(strata, n))
+    }  # more modules are there once they were imported
+    modules = of_strata | {
+        n
+        for module in (strata.linalg, strata.fft)
+        for n in getattr(module, "__all__", dir(module))
+        if not n.startswith("_")
+    }
     usual = {*dir(object), "__doc__", "__slots__"} - {f"__{n}__" for n in "eq ne lt le gt ge".split()}
     return modules | {n for n in dir(Tensor) if (n.startswith("__") or not n.startswith("_")) and n not in usual}
 
 
 def function(name):
-    return next((getattr(module, name) for module in (strata, strata.linalg, strata.fft, Tensor) if hasattr(module, name)), None)
+    return next(
+        (getattr(module, name) for module in (strata, strata.linalg, strata.fft, Tensor) if hasattr(module, name)), None
+    )
 
 
 def test_every_function_has_a_row_or_a_reason():
@@ -102,7 +122,11 @@ def test_rows_draw_all_that_their_functions_take(name):
     takes = function(name)
     said = takes.__doc__ or ""
     text = str(inspect.signature(takes)) if inspect.isfunction(takes) else said.partition("\n")[0]
-    wanted = {"empty", *(["view"] if name not in CREATION or name.endswith("like") else []), *(["axis"] if re.search(r"[(, ](axis|axes)\b", text.partition("(")[2]) else [])}
+    wanted = {
+        "empty",
+        *(["view"] if name not in CREATION or name.endswith("like") else []),
+        *(["axis"] if re.search(r"[(, ](axis|axes)\b", text.partition("(")[2]) else []),
+    }
     reasons = {what for what, rows in WITHOUT.items() for names in rows.values() if name in names.split()}
     assert wanted - asked == reasons, f"draws {sorted(asked)}"
     for kind in set(TYPES) - asked if asked & set(TYPES) else ():
@@ -127,12 +151,28 @@ def test_what_many_examples_found():
             getattr(strata, name)(none, axis=0)
         assert getattr(strata, name)(Tensor(np.zeros((0, 3))), axis=1).shape == (0,)
     compare([strata.median(Tensor(np.zeros((0, 2))), 0), strata.nanmedian(none)], [np.full(2, np.nan), np.nan])
-    compare([strata.linalg.vector_norm(none, ord=np.inf), strata.linalg.matrix_norm(Tensor(np.zeros((2, 0))), ord=1), strata.cdist(Tensor(np.zeros((1, 0))), Tensor(np.zeros((2, 0))), np.inf)], [0.0, 0.0, np.zeros((1, 2))])
+    compare(
+        [
+            strata.linalg.vector_norm(none, ord=np.inf),
+            strata.linalg.matrix_norm(Tensor(np.zeros((2, 0))), ord=1),
+            strata.cdist(Tensor(np.zeros((1, 0))), Tensor(np.zeros((2, 0))), np.inf),
+        ],
+        [0.0, 0.0, np.zeros((1, 2))],
+    )
     half = np.array([1 + 2j, complex(np.nan, 1)])
     compare([strata.nansum(Tensor(half)), strata.nanprod(Tensor(half)), strata.nanmean(Tensor(half))], [1 + 2j] * 3)
-    compare(strata.histogram(Tensor([0.0, 0.0], dtype="float32"), 6, (-4.0, 4.0))[0], np.histogram([0.0, 0.0], 6, (-4, 4))[0])
+    compare(
+        strata.histogram(Tensor([0.0, 0.0], dtype="float32"), 6, (-4.0, 4.0))[0],
+        np.histogram([0.0, 0.0], 6, (-4, 4))[0],
+    )
     compare(strata.interpolate(Tensor(np.array([[[1.0, 2.0]]])), (3,), mode="linear"), np.array([[[1, 1.5, 2]]]))
-    compare(strata.interpolate(Tensor(np.arange(49.0).reshape(1, 1, 49)), (98,)), np.arange(98).reshape(1, 1, 98) // 2.0)
-    for refused in (lambda: strata.interpolate(Tensor([[[1, 2]]]), (3,), mode="linear"), lambda: strata.fft.fftfreq(4, dtype="int32"), lambda: +Tensor([True])):
+    compare(
+        strata.interpolate(Tensor(np.arange(49.0).reshape(1, 1, 49)), (98,)), np.arange(98).reshape(1, 1, 98) // 2.0
+    )
+    for refused in (
+        lambda: strata.interpolate(Tensor([[[1, 2]]]), (3,), mode="linear"),
+        lambda: strata.fft.fftfreq(4, dtype="int32"),
+        lambda: +Tensor([True]),
+    ):
         with pytest.raises(strata.DTypeError):
             refused()

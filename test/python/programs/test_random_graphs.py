@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-
 import strata
 from strata import Tensor
 
@@ -38,7 +37,7 @@ class Graph:
             t, x = made
             x = np.asarray(x)
             assert t.shape == x.shape, (kind, t.shape, x.shape)
-            assert str(t.dtype) == f'dtypes.{x.dtype.name}', (kind, t.dtype, x.dtype)
+            assert str(t.dtype) == f"dtypes.{x.dtype.name}", (kind, t.dtype, x.dtype)
             self.values.append((t if self.fuses else t.contiguous(), x))
 
     def op_binary(self):
@@ -75,7 +74,9 @@ class Graph:
         t, x = got
         axis, keep = self.axis(x), bool(self.rng.integers(2))
         name = str(self.rng.choice(["sum", "max", "min", "sum"])) if x.shape[axis] else "sum"
-        return getattr(t, name)(axis, keepdims=keep).cast(t.dtype), getattr(x, name)(axis=axis, keepdims=keep).astype(x.dtype)
+        return getattr(t, name)(axis, keepdims=keep).cast(t.dtype), getattr(x, name)(axis=axis, keepdims=keep).astype(
+            x.dtype
+        )
 
     def op_several(self):
         """Of one operand, so that they can be one kernel; one of them goes on."""
@@ -86,10 +87,19 @@ class Graph:
         axis = self.axis(x)
         if not x.shape[axis]:
             return None
-        low, high, total = x.min(axis, keepdims=True), x.max(axis, keepdims=True), x.sum(axis, keepdims=True).astype(x.dtype)
+        low, high, total = (
+            x.min(axis, keepdims=True),
+            x.max(axis, keepdims=True),
+            x.sum(axis, keepdims=True).astype(x.dtype),
+        )
         sums = t.sum(axis, keepdims=True).cast(t.dtype)
-        made = [(t.min(axis, keepdims=True), low), (t.max(axis, keepdims=True), high), (sums, total),
-                (t - t.max(axis, keepdims=True), x - high), (t * 2 - sums, x * 2 - total)]
+        made = [
+            (t.min(axis, keepdims=True), low),
+            (t.max(axis, keepdims=True), high),
+            (sums, total),
+            (t - t.max(axis, keepdims=True), x - high),
+            (t * 2 - sums, x * 2 - total),
+        ]
         self.values += [made[i] for i in self.rng.choice(len(made), 2, replace=False)]
         return made[self.rng.integers(len(made))]
 
@@ -142,7 +152,11 @@ class Graph:
         t, x = got
         axis = self.axis(x)
         key = [slice(None)] * x.ndim
-        key[axis] = slice(None, None, -1) if self.rng.integers(2) else slice(int(self.rng.integers(0, max(x.shape[axis], 1))), None, int(self.rng.integers(1, 3)))
+        key[axis] = (
+            slice(None, None, -1)
+            if self.rng.integers(2)
+            else slice(int(self.rng.integers(0, max(x.shape[axis], 1))), None, int(self.rng.integers(1, 3)))
+        )
         return t[tuple(key)], x[tuple(key)]
 
     def op_take(self):

@@ -73,8 +73,12 @@ print(n, middle, resident(), strata.stats())
 def test_memory_is_flat_over_random_programs(seed):
     seconds = float(os.environ.get("STRATA_FUZZ_SECONDS", "12")) / 2
     budgets = {"STRATA_GARBAGE_MB": "8", "STRATA_PROGRAMS_MB": "1", "STRATA_EMU_POOL_MB": "16"}
-    done = subprocess.run([sys.executable, "-c", SOAK, str(seconds), str(seed)], env={**os.environ, **budgets},
-                          capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", SOAK, str(seconds), str(seed)],
+        env={**os.environ, **budgets},
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 0, done.stderr
     rounds, middle, end = map(float, done.stdout.split()[:3])
     assert rounds > 0

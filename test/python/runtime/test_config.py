@@ -10,7 +10,6 @@ import threading
 
 import numpy as np
 import pytest
-
 import strata
 from strata import Tensor
 from tested import EMULATED
@@ -107,7 +106,15 @@ def test_settings_are_of_a_context():
             await second
 
     asyncio.run(tasks())
-    assert seen == {"main": 9, "task 1": 1, "task 1 still": 1, "task 1 afterwards": 9, "task 2": 2, "task 2 still": 2, "task 2 afterwards": 9}
+    assert seen == {
+        "main": 9,
+        "task 1": 1,
+        "task 1 still": 1,
+        "task 1 afterwards": 9,
+        "task 2": 2,
+        "task 2 still": 2,
+        "task 2 afterwards": 9,
+    }
     with strata.config(beam=4):
         thread = threading.Thread(target=look, args=("thread",))
         thread.start()
@@ -139,7 +146,9 @@ def test_workers_compute_with_the_settings_of_the_context(tmp_path):
 
 
 def run(code, **environment):
-    return subprocess.run([sys.executable, "-c", code], env={**os.environ, **environment}, capture_output=True, text=True, timeout=120)
+    return subprocess.run(
+        [sys.executable, "-c", code], env={**os.environ, **environment}, capture_output=True, text=True, timeout=120
+    )
 
 
 def test_the_context_manager_beats_the_environment():
@@ -149,19 +158,39 @@ def test_the_context_manager_beats_the_environment():
 
 
 def test_info_says_what_each_setting_is_and_where_it_comes_from():
-    text = subprocess.run([sys.executable, "-m", "strata", "info"], env={**os.environ, "STRATA_BEAM": "4"}, capture_output=True, text=True, check=True).stdout
+    text = subprocess.run(
+        [sys.executable, "-m", "strata", "info"],
+        env={**os.environ, "STRATA_BEAM": "4"},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
     for name in strata.settings():
         assert f"\n  {name} = " in text
-    assert "beam = 4 (environment): width of the schedule search" in text and "debug = 0 (default): 1 prints launches" in text
+    assert (
+        "beam = 4 (environment): width of the schedule search" in text
+        and "debug = 0 (default): 1 prints launches" in text
+    )
     with strata.config(emu_seed=3):
-        assert ("emu_seed", 3, "config", "seed of the order in which waves take turns") in strata._strata._describe_settings()
+        assert (
+            "emu_seed",
+            3,
+            "config",
+            "seed of the order in which waves take turns",
+        ) in strata._strata._describe_settings()
 
 
-@pytest.mark.parametrize("name, words", [
-    ("STRATA_BEEM", "did you mean STRATA_BEAM?"), ("STRATA_BEAMS", "did you mean STRATA_BEAM?"),
-    ("STRATA_CACHE_FOLDER", "did you mean STRATA_CACHE_DIR?"), ("STRATA_EMU_THREDS", "did you mean STRATA_EMU_THREADS?"),
-    ("STRATA_", "`strata info` lists them"), ("STRATA_BACKEND_LIBRARY_PATH", "`strata info` lists them"),
-])
+@pytest.mark.parametrize(
+    "name, words",
+    [
+        ("STRATA_BEEM", "did you mean STRATA_BEAM?"),
+        ("STRATA_BEAMS", "did you mean STRATA_BEAM?"),
+        ("STRATA_CACHE_FOLDER", "did you mean STRATA_CACHE_DIR?"),
+        ("STRATA_EMU_THREDS", "did you mean STRATA_EMU_THREADS?"),
+        ("STRATA_", "`strata info` lists them"),
+        ("STRATA_BACKEND_LIBRARY_PATH", "`strata info` lists them"),
+    ],
+)
 def test_a_variable_that_is_no_setting_is_told_of(name, words):
     done = run("import strata; strata.settings()", **{name: "4", "STRATA_FUZZ_SEEDS": "1", "STRATA_EMU_SEED": "5"})
     assert done.returncode == 0 and done.stderr == f"strata: {name} is not a setting; {words}\n"
@@ -169,20 +198,31 @@ def test_a_variable_that_is_no_setting_is_told_of(name, words):
 
 def test_a_cache_folder_may_have_any_name(tmp_path):
     folder = os.path.join(os.fsencode(tmp_path), b"gr\xfc\xdf \xff")
-    code = ("import os, strata\nassert (strata.Tensor([1.0, 2.0]) * 3.125).tolist() == [3.125, 6.25]\n"
-            "print(os.fsencode(strata.settings()['cache_dir']).hex())\n"
-            "with strata.config(cache_dir=os.fsdecode(bytes.fromhex('{}'))): print(os.fsencode(strata.settings()['cache_dir']).hex())")
+    code = (
+        "import os, strata\nassert (strata.Tensor([1.0, 2.0]) * 3.125).tolist() == [3.125, 6.25]\n"
+        "print(os.fsencode(strata.settings()['cache_dir']).hex())\n"
+        "with strata.config(cache_dir=os.fsdecode(bytes.fromhex('{}'))): print(os.fsencode(strata.settings()['cache_dir']).hex())"
+    )
     done = run(code.format((folder + b"2").hex()), STRATA_CACHE_DIR=os.fsdecode(folder))
     assert done.stdout.split() == [folder.hex(), (folder + b"2").hex()] and done.stderr == ""
     assert os.path.isdir(folder + b"/v2/objects")
-    done = subprocess.run([sys.executable, "-m", "strata", "info"], env={**os.environ, "STRATA_CACHE_DIR": os.fsdecode(folder)}, capture_output=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "strata", "info"],
+        env={**os.environ, "STRATA_CACHE_DIR": os.fsdecode(folder)},
+        capture_output=True,
+    )
     assert done.returncode == 0 and done.stderr == b"" and rb"gr\udcfc\udcdf \udcff" in done.stdout
 
 
 def test_arguments_are_checked_and_keep_their_types(tmp_path):
     with strata.config(emu_check=np.bool_(False), emu_seed=np.uint64(2**64 - 1), cache_dir=tmp_path, no_cache=1):
         s = strata.settings()
-        assert s["emu_check"] is False and s["emu_seed"] == 2**64 - 1 and s["cache_dir"] == str(tmp_path) and s["no_cache"] is True
+        assert (
+            s["emu_check"] is False
+            and s["emu_seed"] == 2**64 - 1
+            and s["cache_dir"] == str(tmp_path)
+            and s["no_cache"] is True
+        )
     for name, value in (("beam", 2.5), ("beam", None), ("emu_seed", -1), ("emu_check", 2)):
         with pytest.raises(strata.UsageError, match="expected a whole number from 0 to"):
             strata.config(**{name: value})
@@ -196,7 +236,11 @@ def test_debug_prints_each_kernel():
 
 
 def test_no_cache_writes_nothing(tmp_path):
-    done = run("import strata; print((strata.Tensor([1.0, 2.0]) + 1).tolist())", STRATA_NO_CACHE="1", STRATA_CACHE_DIR=str(tmp_path / "c"))
+    done = run(
+        "import strata; print((strata.Tensor([1.0, 2.0]) + 1).tolist())",
+        STRATA_NO_CACHE="1",
+        STRATA_CACHE_DIR=str(tmp_path / "c"),
+    )
     assert done.stdout == "[2.0, 3.0]\n", done.stderr
     assert not [p for p in tmp_path.rglob("*") if p.is_file() and p.suffix != ".pch"]
 
@@ -210,7 +254,11 @@ def test_threads_and_seed_of_the_emulator_change_no_result(rng):
     assert len(results) == 1
 
 
-@pytest.mark.parametrize("build", [lambda x, y: x.sum(), lambda x, y: (x * y).sum(0), lambda x, y: x @ y.T, lambda x, y: (x.T * 2).exp2() + y.T], ids=["sum", "rows", "matmul", "columns"])
+@pytest.mark.parametrize(
+    "build",
+    [lambda x, y: x.sum(), lambda x, y: (x * y).sum(0), lambda x, y: x @ y.T, lambda x, y: (x.T * 2).exp2() + y.T],
+    ids=["sum", "rows", "matmul", "columns"],
+)
 def test_a_searched_schedule_gives_the_same_result(build, rng, tmp_path):
     x, y = (rng.integers(-9, 10, (48, 64)).astype(np.float32) for _ in range(2))
     plain = build(Tensor(x), Tensor(y)).numpy()
@@ -226,8 +274,10 @@ def test_integers_used_as_indices_survive_a_search(rng, tmp_path):
 
 
 def test_a_search_is_kept_on_disk(tmp_path):
-    code = ("import time, strata\nx = strata.Tensor.ones(1 << 16).contiguous().realize()\nstart = time.perf_counter()\n"
-            "with strata.config(beam=2): print(x.sum().item())\nprint(time.perf_counter() - start)")
+    code = (
+        "import time, strata\nx = strata.Tensor.ones(1 << 16).contiguous().realize()\nstart = time.perf_counter()\n"
+        "with strata.config(beam=2): print(x.sum().item())\nprint(time.perf_counter() - start)"
+    )
     cold, warm = (run(code, STRATA_CACHE_DIR=str(tmp_path)) for _ in range(2))
     assert cold.returncode == 0 and warm.returncode == 0, cold.stderr + warm.stderr
     (result, first), (again, second) = cold.stdout.split(), warm.stdout.split()
@@ -239,6 +289,12 @@ def test_a_search_is_kept_on_disk(tmp_path):
 def test_devices():
     assert strata.default_device() == "emu:gfx1100" and "emu:gfx1100" in strata.devices()
     p = strata.device_properties("emu:gfx1100")
-    assert p["arch"] == "gfx1100" and p["warp_size"] == 32 and p["max_block"] == 1024 and p["lds_per_block"] == 65536 and p["time_is_modelled"] is True
+    assert (
+        p["arch"] == "gfx1100"
+        and p["warp_size"] == 32
+        and p["max_block"] == 1024
+        and p["lds_per_block"] == 65536
+        and p["time_is_modelled"] is True
+    )
     with strata.config(device="emu:gfx1100"):
         assert (Tensor([1]) + 1).device == "emu:gfx1100"

@@ -38,7 +38,9 @@ def computes():
 
 
 def run(code):
-    done = subprocess.run([sys.executable, "-c", CHILD + textwrap.dedent(code)], capture_output=True, text=True, timeout=300)
+    done = subprocess.run(
+        [sys.executable, "-c", CHILD + textwrap.dedent(code)], capture_output=True, text=True, timeout=300
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout.split()
 

@@ -6,7 +6,6 @@ import sys
 import textwrap
 
 import pytest
-
 import strata
 
 CHILD = """
@@ -164,12 +163,26 @@ for name, work in WORK.items():
 print(json.dumps(result))
 """
 
-NAMES = ["a wave", "workgroups on all threads", "a grid of short workgroups", "run_wave", "a search", "a compilation", "strata run", "another thread's launch"]
+NAMES = [
+    "a wave",
+    "workgroups on all threads",
+    "a grid of short workgroups",
+    "run_wave",
+    "a search",
+    "a compilation",
+    "strata run",
+    "another thread's launch",
+]
 
 
 @pytest.fixture(scope="module")
 def stopped(tmp_path_factory):
-    done = subprocess.run([sys.executable, "-c", CHILD, str(tmp_path_factory.mktemp("interrupt"))], capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-c", CHILD, str(tmp_path_factory.mktemp("interrupt"))],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
@@ -177,7 +190,9 @@ def stopped(tmp_path_factory):
 @pytest.mark.amd
 @pytest.mark.parametrize("name", NAMES)
 def test_a_signal_stops_it_soon_and_the_device_goes_on(stopped, name):
-    assert stopped[name] and all(seconds is not None and seconds < 2 for seconds in stopped[name]), stopped  # 0.1 on an idle machine
+    assert stopped[name] and all(seconds is not None and seconds < 2 for seconds in stopped[name]), (
+        stopped
+    )  # 0.1 on an idle machine
 
 
 @pytest.mark.amd
@@ -242,13 +257,22 @@ class Stopped:
 
 
 USES = {
-    "a tensor": lambda s: strata.Tensor(s), "a list": lambda s: strata.Tensor([1, s]), "an operand": lambda s: strata.Tensor([1, 2]) + s, "an axis": lambda s: strata.Tensor([1, 2]).sum(s), "a shape": lambda s: strata.Tensor.zeros(s),
-    "an index": lambda s: strata.Tensor([1, 2])[s], "a type": lambda s: strata.Tensor([1, 2], s), "a seed": lambda s: strata.manual_seed(s), "an argument": lambda s: strata.asm_kernel("s_endpgm", args=["x"], grid=1, block=32)(s),
+    "a tensor": lambda s: strata.Tensor(s),
+    "a list": lambda s: strata.Tensor([1, s]),
+    "an operand": lambda s: strata.Tensor([1, 2]) + s,
+    "an axis": lambda s: strata.Tensor([1, 2]).sum(s),
+    "a shape": lambda s: strata.Tensor.zeros(s),
+    "an index": lambda s: strata.Tensor([1, 2])[s],
+    "a type": lambda s: strata.Tensor([1, 2], s),
+    "a seed": lambda s: strata.manual_seed(s),
+    "an argument": lambda s: strata.asm_kernel("s_endpgm", args=["x"], grid=1, block=32)(s),
     "what is stable": lambda s: strata.emulator.stable(s),
 }
 
 
-@pytest.mark.parametrize("use", [pytest.param(use, marks=[pytest.mark.amd] if use == "an argument" else []) for use in USES])
+@pytest.mark.parametrize(
+    "use", [pytest.param(use, marks=[pytest.mark.amd] if use == "an argument" else []) for use in USES]
+)
 def test_an_interruption_in_what_an_object_says_of_itself_is_no_error_of_the_call(use):
     with pytest.raises(KeyboardInterrupt):
         USES[use](Stopped())

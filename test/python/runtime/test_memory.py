@@ -28,7 +28,9 @@ print(resident("VmHWM") - start, resident("VmRSS") - start)
 
 def growth(case, **environment):
     code = MEASURE.replace("{case}", case)
-    done = subprocess.run([sys.executable, "-c", code], env={**os.environ, **environment}, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], env={**os.environ, **environment}, capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stderr
     most, end = map(float, done.stdout.split())
     return most, end

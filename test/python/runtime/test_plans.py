@@ -3,7 +3,6 @@ give: against NumPy, over everything that a structure leaves out."""
 
 import numpy as np
 import pytest
-
 import strata
 from strata import Tensor
 
@@ -25,7 +24,7 @@ class Program:
             made = self.step(int(rng.integers(9)), x, values[rng.integers(len(values))], rng, numbers, use)
             if made is not None and int(np.prod(made.shape)) <= LIMIT:
                 values.append(made)
-        return values[len(inputs):]
+        return values[len(inputs) :]
 
     def step(self, which, x, y, rng, numbers, use):
         axis = int(rng.integers(max(1, len(x.shape))))
@@ -34,7 +33,11 @@ class Program:
         if which == 0:
             return x * next(numbers) + next(numbers)
         if which == 1:
-            return use.where(x < next(numbers), x, next(numbers)) if use is strata else np.where(x < next(numbers), x, next(numbers))
+            return (
+                use.where(x < next(numbers), x, next(numbers))
+                if use is strata
+                else np.where(x < next(numbers), x, next(numbers))
+            )
         if which == 2 and x.shape:
             return x.sum(axis=axis, keepdims=True)
         if which == 3 and x.shape:
@@ -48,7 +51,9 @@ class Program:
                 return None
             return x + y * next(numbers)
         if which == 6 and x.shape:
-            return use.cat([x, x * next(numbers)], axis) if use is strata else np.concatenate([x, x * next(numbers)], axis)
+            return (
+                use.cat([x, x * next(numbers)], axis) if use is strata else np.concatenate([x, x * next(numbers)], axis)
+            )
         if which == 7 and x.shape:
             width, value = [(1, 0)] * len(x.shape), next(numbers)
             return x.pad(width, value) if use is strata else np.pad(x, width, constant_values=value)
@@ -62,7 +67,9 @@ def test_a_random_program_over_other_data_and_numbers(seed):
     program, kept = Program(seed), None
     for round in range(5):
         data = [rng.integers(-99, 100, shape) for shape in shapes]
-        numbers = kept if round == 2 else [int(n) for n in rng.integers(-50, 50, 64)]  # once the same numbers over other data
+        numbers = (
+            kept if round == 2 else [int(n) for n in rng.integers(-50, 50, 64)]
+        )  # once the same numbers over other data
         kept = numbers
         got = program.run([Tensor(d) for d in data], numbers, strata)
         strata.realize(got)
@@ -130,18 +137,25 @@ def test_numbers_of_every_type_come_with_their_exact_value(dtype):
                 np.testing.assert_array_equal(np.signbit(t.numpy().astype("f8")), np.signbit(want.astype("f8")))
 
 
-@pytest.mark.parametrize("name,call", {
-    "full": lambda x, n, use: (Tensor.full((3,), n) if use is strata else np.full(3, n)),
-    "pow": lambda x, n, use: x ** n,
-    "divisor": lambda x, n, use: x // n,
-    "dividend": lambda x, n, use: n // (abs(x) + 1),
-    "modulo": lambda x, n, use: x % n,
-    "shift": lambda x, n, use: x << n,
-    "row": lambda x, n, use: x[n],
-    "pad": lambda x, n, use: (x.pad([(1, 2), (0, 0)], n) if use is strata else np.pad(x, [(1, 2), (0, 0)], constant_values=n)),
-    "compare": lambda x, n, use: x <= n,
-    "filled row": lambda x, n, use: (strata.cat([x, Tensor.full((1, 4), n)]) if use is strata else np.concatenate([x, np.full((1, 4), n)])),
-}.items())
+@pytest.mark.parametrize(
+    "name,call",
+    {
+        "full": lambda x, n, use: Tensor.full((3,), n) if use is strata else np.full(3, n),
+        "pow": lambda x, n, use: x**n,
+        "divisor": lambda x, n, use: x // n,
+        "dividend": lambda x, n, use: n // (abs(x) + 1),
+        "modulo": lambda x, n, use: x % n,
+        "shift": lambda x, n, use: x << n,
+        "row": lambda x, n, use: x[n],
+        "pad": lambda x, n, use: (
+            x.pad([(1, 2), (0, 0)], n) if use is strata else np.pad(x, [(1, 2), (0, 0)], constant_values=n)
+        ),
+        "compare": lambda x, n, use: x <= n,
+        "filled row": lambda x, n, use: (
+            strata.cat([x, Tensor.full((1, 4), n)]) if use is strata else np.concatenate([x, np.full((1, 4), n)])
+        ),
+    }.items(),
+)
 def test_a_number_may_stand_anywhere(name, call):
     for round in range(2):
         x = np.arange(24).reshape(6, 4) + round
@@ -154,8 +168,16 @@ def test_memory_that_is_shared_is_not_taken_for_memory_that_is_not(seed):
     rng = np.random.default_rng(seed)
     a, b = rng.integers(-9, 9, (2, 5, 4))
     x, y = Tensor(a).realize(), Tensor(b).realize()
-    for left, right, wl, wr in [(x, y, a, b), (x, x, a, a), (y, x, b, a), (x[1:], x[:-1], a[1:], a[:-1]), (x[1:], y[:-1], a[1:], b[:-1]),
-                                (y[:-1], y[:-1], b[:-1], b[:-1]), (x.mT.contiguous().mT, x, a, a), (x.mT, y.mT, a.T, b.T)]:
+    for left, right, wl, wr in [
+        (x, y, a, b),
+        (x, x, a, a),
+        (y, x, b, a),
+        (x[1:], x[:-1], a[1:], a[:-1]),
+        (x[1:], y[:-1], a[1:], b[:-1]),
+        (y[:-1], y[:-1], b[:-1], b[:-1]),
+        (x.mT.contiguous().mT, x, a, a),
+        (x.mT, y.mT, a.T, b.T),
+    ]:
         np.testing.assert_array_equal((left * 3 - right).numpy(), wl * 3 - wr)
 
 
@@ -163,7 +185,12 @@ def test_memory_that_is_shared_is_not_taken_for_memory_that_is_not(seed):
 def test_types_shapes_and_sizes_are_part_of_the_structure(dtype):
     for shape in [(12,), (3, 4), (4, 3), (2, 6), (1, 12), (13,)]:
         x = np.arange(np.prod(shape)).reshape(shape).astype(dtype)
-        np.testing.assert_array_equal((Tensor(x) + Tensor(x)).sum(axis=0).numpy(), (x + x).sum(axis=0, dtype=(x + x).sum(axis=0).dtype if dtype != "uint8" else None).astype((Tensor(x) + Tensor(x)).sum(axis=0).numpy().dtype))
+        np.testing.assert_array_equal(
+            (Tensor(x) + Tensor(x)).sum(axis=0).numpy(),
+            (x + x)
+            .sum(axis=0, dtype=(x + x).sum(axis=0).dtype if dtype != "uint8" else None)
+            .astype((Tensor(x) + Tensor(x)).sum(axis=0).numpy().dtype),
+        )
 
 
 def test_devices_targets_and_searches_have_plans_of_their_own():
@@ -179,7 +206,9 @@ def test_devices_targets_and_searches_have_plans_of_their_own():
 
 
 def test_what_a_users_kernel_changed_in_place_is_read_anew():
-    add = strata.hip_kernel('extern "C" __global__ void add(float* x) { x[threadIdx.x] += 1; }', name="add", grid=1, block=4)
+    add = strata.hip_kernel(
+        'extern "C" __global__ void add(float* x) { x[threadIdx.x] += 1; }', name="add", grid=1, block=4
+    )
     x = Tensor(np.zeros(4, np.float32)).realize()
     for n in range(1, 5):
         add(x)
@@ -187,7 +216,12 @@ def test_what_a_users_kernel_changed_in_place_is_read_anew():
 
 
 def test_a_users_kernel_inside_a_graph_runs_each_time():
-    twice = strata.hip_kernel('extern "C" __global__ void twice(float* out, const float* x) { out[threadIdx.x] = 2 * x[threadIdx.x]; }', name="twice", grid=1, block=4)
+    twice = strata.hip_kernel(
+        'extern "C" __global__ void twice(float* out, const float* x) { out[threadIdx.x] = 2 * x[threadIdx.x]; }',
+        name="twice",
+        grid=1,
+        block=4,
+    )
     for n in range(4):
         x = np.full(4, n, np.float32)
         out = Tensor.empty(4).custom_kernel(Tensor(x) + 1, kernel=twice)[0]
@@ -257,7 +291,10 @@ def residual(x, ws):
 
 
 def test_what_is_added_to_a_product_takes_the_memory_of_what_it_is_added_to(rng):
-    x, ws = rng.standard_normal((128, 128)).astype(np.float32), [rng.standard_normal((128, 128)).astype(np.float32) / 9 for _ in range(6)]
+    x, ws = (
+        rng.standard_normal((128, 128)).astype(np.float32),
+        [rng.standard_normal((128, 128)).astype(np.float32) / 9 for _ in range(6)],
+    )
     t, us = Tensor(x).realize(), [Tensor(w).realize() for w in ws]
     for _ in range(2):
         strata.reset_stats()

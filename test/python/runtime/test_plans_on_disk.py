@@ -44,7 +44,13 @@ print(json.dumps(counts))
 
 def run(folder, seed, numbers, **settings):
     env = {**os.environ, "STRATA_CACHE_DIR": str(folder), **settings}
-    done = subprocess.run([sys.executable, "-c", PROGRAM, str(seed), json.dumps(numbers)], env=env, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, str(seed), json.dumps(numbers)],
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
@@ -71,7 +77,10 @@ def test_a_number_that_came_first_elsewhere_has_a_plan_of_its_own(filled, tmp_pa
     assert run(folder, 3, [7.5, 8.5, 1.5]) == [[1, 0], [0, 1], [0, 1]]
 
 
-@pytest.mark.parametrize("settings", [{"STRATA_DEVICE": "emu:gfx942"}, {"STRATA_TARGET": "asm"}, {"STRATA_BEAM": "1"}, {"STRATA_NO_CACHE": "1"}])
+@pytest.mark.parametrize(
+    "settings",
+    [{"STRATA_DEVICE": "emu:gfx942"}, {"STRATA_TARGET": "asm"}, {"STRATA_BEAM": "1"}, {"STRATA_NO_CACHE": "1"}],
+)
 def test_other_settings_have_other_plans(filled, settings):
     if settings == {"STRATA_TARGET": "asm"} and (os.environ.get("STRATA_TARGET") == "asm" or not EMULATED):
         settings = {"STRATA_DEVICE": "emu:gfx90a"}
@@ -86,6 +95,8 @@ def test_a_damaged_plan_is_made_anew(damage, tmp_path):
     content = bytearray(entry.read_bytes())
     if damage == "bits":
         content[len(content) // 2] ^= 4
-    entry.write_bytes({"cut": content[:-100], "empty": b"", "bits": bytes(content), "longer": content + b"\0" * 8}[damage])
+    entry.write_bytes(
+        {"cut": content[:-100], "empty": b"", "bits": bytes(content), "longer": content + b"\0" * 8}[damage]
+    )
     assert run(tmp_path, 5, [1.5]) == [[1, 0]]
     assert run(tmp_path, 6, [1.5]) == [[0, 1]]

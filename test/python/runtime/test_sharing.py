@@ -5,7 +5,6 @@ import pickle
 
 import numpy as np
 import pytest
-
 import strata
 from strata import Tensor, uop
 
@@ -53,9 +52,11 @@ def equal_graphs():
 
 def of(share):
     """A realized tensor, and what `share` makes of it."""
+
     def make():
         a = Tensor(START).realize()
         return a, share(a)
+
     return make
 
 
@@ -160,13 +161,23 @@ def test_an_element_that_is_given_a_value_changes_no_other_tensor(shared):
 
 
 def test_two_arguments_that_share_memory_do_not_see_each_other_unless_they_are_one_tensor():
-    add = strata.hip_kernel('extern "C" __global__ void add(float* out, const float* x) { out[threadIdx.x] += x[(threadIdx.x + 1) % 24]; }', name="add", grid=1, block=N)
+    add = strata.hip_kernel(
+        'extern "C" __global__ void add(float* out, const float* x) { out[threadIdx.x] += x[(threadIdx.x + 1) % 24]; }',
+        name="add",
+        grid=1,
+        block=N,
+    )
     a = Tensor(START).realize()
     b = copy.copy(a)
     add(a, b)
     np.testing.assert_array_equal(a.numpy(), START + np.roll(START, -1))
     np.testing.assert_array_equal(b.numpy(), START)
-    both = strata.hip_kernel('extern "C" __global__ void both(float* x, float* y) { if (threadIdx.x == 0) { x[0] += 1; y[0] += 1; } }', name="both", grid=1, block=N)
+    both = strata.hip_kernel(
+        'extern "C" __global__ void both(float* x, float* y) { if (threadIdx.x == 0) { x[0] += 1; y[0] += 1; } }',
+        name="both",
+        grid=1,
+        block=N,
+    )
     x, y = both(b, b)
     assert x is b and y is b and b.numpy()[0] == 2
 
@@ -207,7 +218,9 @@ def test_places_that_a_group_of_threads_reads_are_not_overwritten_by_one_of_them
     weights = np.exp((s := x.astype(float) @ x.T * 0.25) - s.max(-1, keepdims=True))
     with strata.config(target="asm", verify=True):
         got = (a @ a.mT * 0.25).softmax(-1) @ a + b.sort(1)
-        np.testing.assert_allclose(got.numpy(), weights / weights.sum(-1, keepdims=True) @ x + np.sort(y, 1), rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(
+            got.numpy(), weights / weights.sum(-1, keepdims=True) @ x + np.sort(y, 1), rtol=1e-4, atol=1e-5
+        )
 
 
 def test_a_rows_sum_is_not_stored_over_its_elements_where_they_are_read_again(rng):

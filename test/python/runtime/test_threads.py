@@ -9,11 +9,9 @@ import time
 
 import numpy as np
 import pytest
-
 import strata
 from strata import Tensor, asm, emulator
-from strata.asm import Assembler
-from strata.asm import rdna3 as r
+from strata.asm import Assembler, rdna3 as r
 
 ENDLESS = asm.assemble_instructions("again:\ns_add_u32 s4, s4, 1\ns_branch again")
 
@@ -46,12 +44,14 @@ COMPUTING = {
     "item": lambda slow: slow(1).item(),
     "float": lambda slow: float(slow(1)),
     "int": lambda slow: int(Tensor.empty(1, dtype="int32").custom_kernel(kernel=slow_kernel())[0]),
-    "index": lambda slow: [0][0:Tensor.empty(1, dtype="int32").custom_kernel(kernel=slow_kernel())[0].__index__()],
+    "index": lambda slow: [0][0 : Tensor.empty(1, dtype="int32").custom_kernel(kernel=slow_kernel())[0].__index__()],
     "bool": lambda slow: bool(slow(1)),
     "dlpack": lambda slow: slow(64).__dlpack__(),
     "from_dlpack": lambda slow: np.from_dlpack(slow(64)),
     "compile": lambda slow: compile_anew(),
-    "run_wave": lambda slow: pytest.raises(strata.Error, emulator.run_wave, "gfx1100", ENDLESS, max_instructions=50_000_000),
+    "run_wave": lambda slow: pytest.raises(
+        strata.Error, emulator.run_wave, "gfx1100", ENDLESS, max_instructions=50_000_000
+    ),
     "assemble": lambda slow: asm.assemble(TEXT),
     "assemble_instructions": lambda slow: asm.assemble_instructions(TEXT[3:]),
     "disassemble_instructions": lambda slow: strata._strata._disassemble_instructions(CODE, "gfx1100", 0),
@@ -100,7 +100,15 @@ def run(code):
     return subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=120)
 
 
-@pytest.mark.parametrize("work", ["x.numpy()", "(x * len(steps)).realize()", "Tensor.rand(100).tolist()", "emulator.run_wave('gfx1100', code, max_instructions=10**6)"])
+@pytest.mark.parametrize(
+    "work",
+    [
+        "x.numpy()",
+        "(x * len(steps)).realize()",
+        "Tensor.rand(100).tolist()",
+        "emulator.run_wave('gfx1100', code, max_instructions=10**6)",
+    ],
+)
 def test_daemon_threads_that_compute_do_not_disturb_the_end(work):
     """Of the interpreter: twenty threads of four processes are somewhere in a call."""
     code = f"""
@@ -118,7 +126,12 @@ def test_daemon_threads_that_compute_do_not_disturb_the_end(work):
             time.sleep(0.001)
         print("end", flush=True)
     """
-    children = [subprocess.Popen([sys.executable, "-c", textwrap.dedent(code)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(4)]
+    children = [
+        subprocess.Popen(
+            [sys.executable, "-c", textwrap.dedent(code)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        for _ in range(4)
+    ]
     for child in children:
         out, err = child.communicate(timeout=120)
         assert (child.returncode, out, err) == (0, "end\n", "")
@@ -140,7 +153,12 @@ def test_a_compiler_that_is_at_work_when_the_process_ends_is_waited_for(tmp_path
     """
     for _ in range(6):  # each finds more in the cache: its first compilation begins when the process ends
         command = [sys.executable, "-c", textwrap.dedent(code)]
-        children = [subprocess.Popen(command, env={**os.environ, "STRATA_CACHE_DIR": str(tmp_path)}, stderr=subprocess.PIPE, text=True) for _ in range(4)]
+        children = [
+            subprocess.Popen(
+                command, env={**os.environ, "STRATA_CACHE_DIR": str(tmp_path)}, stderr=subprocess.PIPE, text=True
+            )
+            for _ in range(4)
+        ]
         assert [(child.communicate(timeout=120)[1], child.returncode) for child in children] == [("", 0)] * 4
 
 
@@ -176,7 +194,9 @@ def test_a_thread_with_a_small_stack_computes(size):
 def test_a_lazy_kernel_runs_once_whichever_threads_want_its_results():
     """Each kernel is compiled first, so that all threads are at it by then."""
     for turn in range(1, 4):
-        kernel = strata.hip_kernel(f'extern "C" __global__ void count(float* x) {{ x[threadIdx.x] += {turn}; }}', name="count", grid=1, block=4)
+        kernel = strata.hip_kernel(
+            f'extern "C" __global__ void count(float* x) {{ x[threadIdx.x] += {turn}; }}', name="count", grid=1, block=4
+        )
         (y,) = Tensor(np.zeros(4, np.float32)).custom_kernel(kernel=kernel)
         start, found = threading.Barrier(6), []
 

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-
 import strata
 from strata import Tensor
 
@@ -11,10 +10,24 @@ A, B = "emu:gfx1100", "emu:gfx942"
 ORDERS = pytest.mark.parametrize("first, second", [(A, B), (B, A)], ids=["default first", "default last"])
 COUNT = np.arange(12, dtype=np.float32)
 
-BUMP = strata.hip_kernel('extern "C" __global__ void bump(float* x) { x[threadIdx.x] += 100; }', name="bump", grid=1, block=12)
-ADD = strata.hip_kernel('extern "C" __global__ void add(float* x, const float* y) { x[threadIdx.x] += y[threadIdx.x]; }', name="add", grid=1, block=12)
-WILD = strata.hip_kernel('extern "C" __global__ void wild(float* x) { x[1ll << 52] = 1; }', name="wild", grid=1, block=12)
-UNKNOWN = strata.hip_kernel('extern "C" __global__ void unknown(float* x) { x[0] += 1; asm volatile(".long 0xf07c0104, 0xf07c0104, 0xf07c0104"); }', name="unknown", grid=1, block=12)
+BUMP = strata.hip_kernel(
+    'extern "C" __global__ void bump(float* x) { x[threadIdx.x] += 100; }', name="bump", grid=1, block=12
+)
+ADD = strata.hip_kernel(
+    'extern "C" __global__ void add(float* x, const float* y) { x[threadIdx.x] += y[threadIdx.x]; }',
+    name="add",
+    grid=1,
+    block=12,
+)
+WILD = strata.hip_kernel(
+    'extern "C" __global__ void wild(float* x) { x[1ll << 52] = 1; }', name="wild", grid=1, block=12
+)
+UNKNOWN = strata.hip_kernel(
+    'extern "C" __global__ void unknown(float* x) { x[0] += 1; asm volatile(".long 0xf07c0104, 0xf07c0104, 0xf07c0104"); }',
+    name="unknown",
+    grid=1,
+    block=12,
+)
 
 # Tensors of 12 floats that name no device, with their values.
 UNPLACED = {
@@ -27,9 +40,18 @@ UNPLACED = {
     "contiguous": (lambda: Tensor.zeros(12).contiguous(), COUNT * 0),
     "twice contiguous": (lambda: (Tensor.arange(12, dtype="float32").contiguous() + 1).contiguous(), COUNT + 1),
     "arithmetic": (lambda: Tensor.arange(12, dtype="float32") * 3 + 1, COUNT * 3 + 1),
-    "view": (lambda: Tensor.arange(24, dtype="float32").reshape(4, 6).T[1:4].flatten(), np.arange(24).reshape(4, 6).T[1:4].reshape(-1)),
-    "expanded": (lambda: Tensor.arange(4, dtype="float32").contiguous().reshape(4, 1).expand(4, 3).flatten(), np.repeat(np.arange(4), 3)),
-    "reduction": (lambda: Tensor.arange(36, dtype="float32").reshape(12, 3).sum(axis=1), np.arange(36).reshape(12, 3).sum(axis=1)),
+    "view": (
+        lambda: Tensor.arange(24, dtype="float32").reshape(4, 6).T[1:4].flatten(),
+        np.arange(24).reshape(4, 6).T[1:4].reshape(-1),
+    ),
+    "expanded": (
+        lambda: Tensor.arange(4, dtype="float32").contiguous().reshape(4, 1).expand(4, 3).flatten(),
+        np.repeat(np.arange(4), 3),
+    ),
+    "reduction": (
+        lambda: Tensor.arange(36, dtype="float32").reshape(12, 3).sum(axis=1),
+        np.arange(36).reshape(12, 3).sum(axis=1),
+    ),
     "scan": (lambda: Tensor.ones(12).cumsum(0), COUNT + 1),
     "joined": (lambda: strata.cat([Tensor.zeros(5), Tensor.ones(7)]), COUNT >= 5),
     "chosen": (lambda: strata.where(Tensor.arange(12) < 5, 1.0, 2.0), np.where(COUNT < 5, 1, 2)),
@@ -37,7 +59,10 @@ UNPLACED = {
     "taken": (lambda: Tensor.arange(12, dtype="float32")[Tensor.arange(11, -1, -1)], COUNT[::-1]),
     "cast": (lambda: Tensor.arange(12).cast("float32"), COUNT),
     "lazy kernel": (lambda: Tensor.zeros(12).custom_kernel(kernel=BUMP)[0], COUNT * 0 + 100),
-    "after a lazy kernel": (lambda: Tensor.arange(12, dtype="float32").custom_kernel(kernel=BUMP)[0] * 2, COUNT * 2 + 200),
+    "after a lazy kernel": (
+        lambda: Tensor.arange(12, dtype="float32").custom_kernel(kernel=BUMP)[0] * 2,
+        COUNT * 2 + 200,
+    ),
 }
 # The same of a device: from the host.
 PLACED = {
@@ -48,7 +73,10 @@ PLACED = {
     "ones there": (lambda device: Tensor.ones(12, device=device), COUNT * 0 + 1),
     "arange there": (lambda device: Tensor.arange(12, dtype="float32", device=device), COUNT),
 }
-WAYS = {**PLACED, **{name: (lambda device, make=make: make().to(device), want) for name, (make, want) in UNPLACED.items()}}
+WAYS = {
+    **PLACED,
+    **{name: (lambda device, make=make: make().to(device), want) for name, (make, want) in UNPLACED.items()},
+}
 EQUAL = pytest.mark.parametrize("make, want", WAYS.values(), ids=WAYS)
 ALONE = pytest.mark.parametrize("make, want", UNPLACED.values(), ids=UNPLACED)
 
@@ -96,7 +124,11 @@ def test_one_graph_is_computed_on_the_device_of_each_who_uses_it(make, want, fir
 FAILURES = [(A, B, WILD, strata.MemoryFault), (B, A, WILD, strata.MemoryFault), (A, B, UNKNOWN, strata.Unsupported)]
 
 
-@pytest.mark.parametrize("first, second, failing, error", FAILURES, ids=["a fault on the default", "a fault on the other", "an unknown instruction"])
+@pytest.mark.parametrize(
+    "first, second, failing, error",
+    FAILURES,
+    ids=["a fault on the default", "a fault on the other", "an unknown instruction"],
+)
 @EQUAL
 def test_a_launch_that_failed_leaves_the_other_device_its_own_value(make, want, first, second, failing, error):
     one, other = make(first), make(second)
@@ -177,7 +209,9 @@ def test_gradients_of_tensors_of_nothing_are_on_the_device_of_each(f, first, sec
     kept = []
     for device in (first, second, first):
         with strata.config(device=device):
-            value, slope = strata.value_and_grad(lambda x: (f(x) * 2 + x.sum()).sum())(Tensor(np.zeros((3, 0), np.float32)))
+            value, slope = strata.value_and_grad(lambda x: (f(x) * 2 + x.sum()).sum())(
+                Tensor(np.zeros((3, 0), np.float32))
+            )
             assert (value.device, slope.device, slope.shape) == (device, device, (3, 0))
             assert np.isfinite(value.item())
             kept.append((value, slope))

@@ -2,10 +2,8 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-
 import strata
+from hypothesis import given, strategies as st
 from strata import Tensor
 
 rng = np.random.default_rng(1)
@@ -22,7 +20,23 @@ def check(x, key, value, tensor_key=None):
     assert t.dtype == Tensor(x).dtype
 
 
-BASIC = [0, -1, ..., (), slice(None), slice(1, 3), slice(None, None, -1), slice(3, None, -2), slice(0, 0), (0, 1, 2), (..., 2), (slice(None), slice(None, None, 2), slice(5, 0, -3)), (None, 1), (1, None, slice(0, 5, 3)), (slice(-3, 99, 2), -2)]
+BASIC = [
+    0,
+    -1,
+    ...,
+    (),
+    slice(None),
+    slice(1, 3),
+    slice(None, None, -1),
+    slice(3, None, -2),
+    slice(0, 0),
+    (0, 1, 2),
+    (..., 2),
+    (slice(None), slice(None, None, 2), slice(5, 0, -3)),
+    (None, 1),
+    (1, None, slice(0, 5, 3)),
+    (slice(-3, 99, 2), -2),
+]
 
 
 @pytest.mark.parametrize("key", BASIC, ids=str)
@@ -50,14 +64,25 @@ def test_a_mask_of_a_comparison_is_the_usual_case():
     np.testing.assert_array_equal(t.numpy(), np.maximum(x, 0))
 
 
-INDICES = [np.array([0, 2, 3]), np.array([[1, -1], [0, 2]]), (np.array([0, 1]), np.array([2, 3])), (slice(None), np.array([4, 0])), (np.array([1, 3]), slice(1, 4)), (np.array([[0], [2]]), np.array([1, 3]), 2), (0, slice(None), np.array([5, 1])), (np.zeros(0, np.int64),)]
+INDICES = [
+    np.array([0, 2, 3]),
+    np.array([[1, -1], [0, 2]]),
+    (np.array([0, 1]), np.array([2, 3])),
+    (slice(None), np.array([4, 0])),
+    (np.array([1, 3]), slice(1, 4)),
+    (np.array([[0], [2]]), np.array([1, 3]), 2),
+    (0, slice(None), np.array([5, 1])),
+    (np.zeros(0, np.int64),),
+]
 
 
 @pytest.mark.parametrize("key", INDICES, ids=str)
 def test_integer_arrays_say_where(key):
     check(X, key, 9)
     check(X, key, rng.integers(-9, 9, X[key].shape).astype(np.int32))
-    as_tensors = tuple(Tensor(k) if isinstance(k, np.ndarray) else k for k in key) if isinstance(key, tuple) else Tensor(key)
+    as_tensors = (
+        tuple(Tensor(k) if isinstance(k, np.ndarray) else k for k in key) if isinstance(key, tuple) else Tensor(key)
+    )
     check(X, key, 4, as_tensors)
 
 
@@ -121,7 +146,9 @@ def test_index_add_and_masked_fill():
         Tensor([1.0]).masked_fill(Tensor([True, False]), 0)
 
 
-SLICES = st.builds(slice, *[st.one_of(st.none(), st.integers(-7, 7))] * 2, st.one_of(st.none(), st.sampled_from([-3, -2, -1, 1, 2, 3])))
+SLICES = st.builds(
+    slice, *[st.one_of(st.none(), st.integers(-7, 7))] * 2, st.one_of(st.none(), st.sampled_from([-3, -2, -1, 1, 2, 3]))
+)
 
 
 @given(st.tuples(*[st.one_of(SLICES, st.integers(-4, 3))] * 3))
@@ -172,7 +199,10 @@ def test_indices_of_scatter_may_be_smaller_than_values_and_both_than_x():
     x = rng.standard_normal((4, 5, 3)).astype(np.float32)
     for axis in range(3):
         for shape in ((4, 5, 3), (2, 5, 3), (3, 4, 2), (1, 2, 1), (0, 5, 3)):
-            index, values = rng.integers(0, x.shape[axis], shape), rng.standard_normal([n + 1 for n in shape]).astype(np.float32)
+            index, values = (
+                rng.integers(0, x.shape[axis], shape),
+                rng.standard_normal([n + 1 for n in shape]).astype(np.float32),
+            )
             put, added = x.copy(), x.astype(np.float64)
             to_values = np.zeros_like(values)
             for at in np.ndindex(*shape):
@@ -181,7 +211,9 @@ def test_indices_of_scatter_may_be_smaller_than_values_and_both_than_x():
                 added[to] += values[at]
                 to_values[at] = np.cos(np.ravel_multi_index(to, x.shape))
             np.testing.assert_array_equal(Tensor(x).scatter(axis, Tensor(index), Tensor(values)).numpy(), put)
-            np.testing.assert_allclose(Tensor(x).scatter_add(axis, Tensor(index), Tensor(values)).numpy(), added, rtol=1e-5, atol=1e-6)
+            np.testing.assert_allclose(
+                Tensor(x).scatter_add(axis, Tensor(index), Tensor(values)).numpy(), added, rtol=1e-5, atol=1e-6
+            )
             if not index.size:
                 continue
             leaf = Tensor(values).requires_grad_()

@@ -3,7 +3,6 @@
 import inspect
 
 import pytest
-
 import strata
 from strata import Tensor, nn
 from tested import QUICK_TARGET
@@ -22,7 +21,9 @@ TAKERS = {
     "custom_gradient": lambda f: strata.custom_gradient(f)(X),
     "no_grad": lambda f: strata.no_grad(f)(X),
     "Sequential": lambda f: nn.Sequential(f)(X),
-    "triplet_margin_with_distance_loss": lambda f: nn.functional.triplet_margin_with_distance_loss(X, X, X, distance_function=f),
+    "triplet_margin_with_distance_loss": lambda f: nn.functional.triplet_margin_with_distance_loss(
+        X, X, X, distance_function=f
+    ),
     "custom_kernel": lambda f: X.custom_kernel(X, kernel=f),
 }
 CHECKED = set(TAKERS) - {"jit", "no_grad", "Sequential"}  # these give what the function gives
@@ -38,7 +39,12 @@ def none():
 
 NOT_CALLED = {"nothing": None, "a number": 5, "a word": "f", "a tensor": X, "a list": [three], "an object": object()}
 OTHER_ARGUMENTS = {"three": three, "none": none, "by name": lambda *, x: x, "a class": type("Thing", (), {})}
-OTHER_VALUES = {"nothing": lambda *x: None, "a number": lambda *x: 3.0, "a word": lambda *x: "y", "a dict": lambda *x: {"y": x}}
+OTHER_VALUES = {
+    "nothing": lambda *x: None,
+    "a number": lambda *x: 3.0,
+    "a word": lambda *x: "y",
+    "a dict": lambda *x: {"y": x},
+}
 
 
 def test_every_function_that_takes_a_function_is_here():

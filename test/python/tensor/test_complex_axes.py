@@ -3,10 +3,9 @@ with their signs, and gradients against differences of them."""
 
 import numpy as np
 import pytest
-from test_gradients_complex import POINTS, slope
-
 import strata
 from strata import Tensor
+from test_gradients_complex import POINTS, slope
 
 LINE = [0.0, -0.0, 1.0, -1.0, 2.0, -2.0, 0.5, -0.5]
 PLANE = np.array([complex(re, im) for re in LINE for im in LINE])
@@ -109,11 +108,17 @@ def test_gradients_at_0():
 def test_second_derivatives(exponent):
     points = np.array([0.5, 2, 0.5j, -2j, 0.3 + 0.4j, -3 - 2j])
     got = strata.grad(lambda z: strata.grad(lambda w: (w**exponent).real.sum())(z).real.sum())(Tensor(points)).numpy()
-    np.testing.assert_allclose(got, (exponent * (exponent - 1) * points ** (np.complex128(exponent) - 2)).conj(), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(
+        got, (exponent * (exponent - 1) * points ** (np.complex128(exponent) - 2)).conj(), rtol=1e-9, atol=1e-12
+    )
 
 
 def test_gradients_of_angles():
     """Of a step of z the angle turns by the part across it over the distance; at 0 nothing is said to turn, as no distance grows."""
     got = strata.grad(lambda z: strata.angle(z).sum())(Tensor(np.array(POINTS, complex))).numpy()
-    np.testing.assert_allclose(got, [1j * z / abs(z) ** 2 if z else 0 for z in map(complex, POINTS)], rtol=1e-12, atol=1e-12)
-    np.testing.assert_array_equal(strata.grad(lambda x: strata.angle(x).sum())(Tensor([1.0, -1.0, 0.0, -0.0])).numpy(), 0)
+    np.testing.assert_allclose(
+        got, [1j * z / abs(z) ** 2 if z else 0 for z in map(complex, POINTS)], rtol=1e-12, atol=1e-12
+    )
+    np.testing.assert_array_equal(
+        strata.grad(lambda x: strata.angle(x).sum())(Tensor([1.0, -1.0, 0.0, -0.0])).numpy(), 0
+    )

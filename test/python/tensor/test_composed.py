@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 import pytest
-
 import strata
 from strata import Tensor
 
@@ -20,17 +19,42 @@ def same(tensor, array, rtol=1e-5):
     np.testing.assert_allclose(tensor.numpy(), array, rtol=rtol, atol=1e-6)
 
 
-@pytest.mark.parametrize("subscripts, operands", [
-    ("bij,bjk->bik", (A, B)), ("bij,bjk", (A, B)), ("bij,bjk->", (A, B)), ("bij->jb", (A,)), ("bij->i", (A,)), ("bij,bij->b", (A, A)), ("i,j->ij", (A[0, 0], B[0, 0])), ("ii->i", (A[0, :, :4],)), ("ii", (A[0, :, :4],)), ("iji->j", (A[:, :, :3],)),
-    ("...ij,...jk->...ik", (A, B)), ("...j,jk", (A, B[0])), ("...->...", (A,)), ("ij,jk,kl->il", (A[0], B[0], B[1].T)), ("ij,kj,ij->ki", (A[0], A[1], A[2])), ("b...,b->...b", (A, A[:, 0, 0])), (",ij->ij", (np.float32(3), A[0])), ("ba,ca->bc", (A[0, :, :1], A[1])),
-], ids=lambda v: v if isinstance(v, str) else "")
+@pytest.mark.parametrize(
+    "subscripts, operands",
+    [
+        ("bij,bjk->bik", (A, B)),
+        ("bij,bjk", (A, B)),
+        ("bij,bjk->", (A, B)),
+        ("bij->jb", (A,)),
+        ("bij->i", (A,)),
+        ("bij,bij->b", (A, A)),
+        ("i,j->ij", (A[0, 0], B[0, 0])),
+        ("ii->i", (A[0, :, :4],)),
+        ("ii", (A[0, :, :4],)),
+        ("iji->j", (A[:, :, :3],)),
+        ("...ij,...jk->...ik", (A, B)),
+        ("...j,jk", (A, B[0])),
+        ("...->...", (A,)),
+        ("ij,jk,kl->il", (A[0], B[0], B[1].T)),
+        ("ij,kj,ij->ki", (A[0], A[1], A[2])),
+        ("b...,b->...b", (A, A[:, 0, 0])),
+        (",ij->ij", (np.float32(3), A[0])),
+        ("ba,ca->bc", (A[0, :, :1], A[1])),
+    ],
+    ids=lambda v: v if isinstance(v, str) else "",
+)
 def test_einsum_is_numpys(subscripts, operands):
     same(strata.einsum(subscripts, *map(Tensor, operands)), np.einsum(subscripts, *operands))
 
 
 def test_einsum_says_what_is_wrong():
     t = Tensor(A)
-    for wrong, error in ((lambda: strata.einsum("ij", t), strata.ShapeError), (lambda: strata.einsum("ijk,i", t), strata.UsageError), (lambda: strata.einsum("ijk->l", t), strata.UsageError), (lambda: strata.einsum("ijk,ijk->i", t, Tensor(B)), strata.ShapeError)):
+    for wrong, error in (
+        (lambda: strata.einsum("ij", t), strata.ShapeError),
+        (lambda: strata.einsum("ijk,i", t), strata.UsageError),
+        (lambda: strata.einsum("ijk->l", t), strata.UsageError),
+        (lambda: strata.einsum("ijk,ijk->i", t, Tensor(B)), strata.ShapeError),
+    ):
         with pytest.raises(error, match="einsum"):
             wrong()
 
@@ -48,7 +72,10 @@ def test_quantiles_are_numpys(axis):
 @pytest.mark.parametrize("axis", [None, 1, (0, -1)])
 def test_what_is_not_a_number_does_not_count(name, axis):
     for keepdims in (False, True):
-        same(getattr(strata, name)(Tensor(HOLES), axis, keepdims=keepdims), getattr(np, name)(HOLES, axis, keepdims=keepdims))
+        same(
+            getattr(strata, name)(Tensor(HOLES), axis, keepdims=keepdims),
+            getattr(np, name)(HOLES, axis, keepdims=keepdims),
+        )
     if name in ("nanvar", "nanstd"):
         same(getattr(strata, name)(Tensor(HOLES), 0, 1), getattr(np, name)(HOLES, 0, ddof=1))
 
@@ -71,7 +98,9 @@ def test_bins_are_numpys():
         for got, want in zip(strata.histogram(Tensor(y), **named), np.histogram(y, **named)):
             same(got, want)
     edges = np.array([-2.0, -0.5, 0.0, 0.25, 2.0], np.float32)
-    for got, want in zip(strata.histogram(Tensor(y), Tensor(edges), weights=Tensor(np.abs(y))), np.histogram(y, edges, weights=np.abs(y))):
+    for got, want in zip(
+        strata.histogram(Tensor(y), Tensor(edges), weights=Tensor(np.abs(y))), np.histogram(y, edges, weights=np.abs(y))
+    ):
         same(got, want)
 
 
@@ -114,7 +143,10 @@ def test_multinomial_follows_the_weights():
         strata.multinomial(Tensor([1.0]), 2)
 
 
-@pytest.mark.parametrize("mode, theirs", [("reflect", "reflect"), ("replicate", "edge"), ("edge", "edge"), ("circular", "wrap"), ("wrap", "wrap")])
+@pytest.mark.parametrize(
+    "mode, theirs",
+    [("reflect", "reflect"), ("replicate", "edge"), ("edge", "edge"), ("circular", "wrap"), ("wrap", "wrap")],
+)
 def test_pad_modes_are_numpys(mode, theirs):
     width = [(2, 1), (0, 3), (7, 6)]
     same(strata.pad(Tensor(A), width, mode), np.pad(A, width, theirs))
@@ -126,7 +158,9 @@ def test_pad_modes_are_numpys(mode, theirs):
 def test_windows_and_triangles():
     same(strata.unfold(Tensor(A), 1, 2, 2), np.lib.stride_tricks.sliding_window_view(A, 2, 1)[:, ::2])
     same(strata.unfold(Tensor(A), -1, 3), np.lib.stride_tricks.sliding_window_view(A, 3, -1))
-    for got, want in zip(strata.tril_indices(4, -1, 5) + strata.triu_indices(3, 1), np.tril_indices(4, -1, 5) + np.triu_indices(3, 1)):
+    for got, want in zip(
+        strata.tril_indices(4, -1, 5) + strata.triu_indices(3, 1), np.tril_indices(4, -1, 5) + np.triu_indices(3, 1)
+    ):
         same(got, want)
     same(Tensor(A)[0][strata.tril_indices(4)], A[0][np.tril_indices(4)])
 
@@ -158,8 +192,16 @@ def test_names_of_pytorch_mean_what_they_mean_there():
     t = Tensor(A)
     same(t.view(4, -1), A.reshape(4, -1))
     same(t.view_as(Tensor(A.reshape(12, 5))), A.reshape(12, 5))
-    assert t.dim() == 3 and t.long().dtype == "int64" and t.half().dtype == "float16" and t.double().dtype == "float64" and t.type_as(Tensor([1])).dtype == "int64"
-    assert t.to("float16").dtype == "float16" and t.to(strata.int8).dtype == "int8" and t.to(t.device).dtype == "float32"
+    assert (
+        t.dim() == 3
+        and t.long().dtype == "int64"
+        and t.half().dtype == "float16"
+        and t.double().dtype == "float64"
+        and t.type_as(Tensor([1])).dtype == "int64"
+    )
+    assert (
+        t.to("float16").dtype == "float16" and t.to(strata.int8).dtype == "int8" and t.to(t.device).dtype == "float32"
+    )
     same(t.repeat_interleave(2, 1), A.repeat(2, 1))
     same(t[0].expand_as(t), np.broadcast_to(A[0], A.shape))
     kept = t.clone()

@@ -4,7 +4,6 @@ import itertools
 
 import numpy as np
 import pytest
-
 import strata
 from strata import Tensor, functional, nn
 
@@ -29,7 +28,9 @@ def conv(x, weight, stride, padding, dilation, groups):
     under = under.reshape(n, groups, -1, *under.shape[2:])
     weight = weight.reshape(groups, -1, *weight.shape[1:])
     places, inside = "xyz"[:axes], "uvw"[:axes]
-    return np.einsum(f"ngc{places}{inside},goc{inside}->ngo{places}", under, weight).reshape(n, -1, *under.shape[3 : 3 + axes])
+    return np.einsum(f"ngc{places}{inside},goc{inside}->ngo{places}", under, weight).reshape(
+        n, -1, *under.shape[3 : 3 + axes]
+    )
 
 
 CASES = [(1, 0, 1, 1), (2, 1, 1, 1), (3, 2, 2, 1), (1, 1, 1, 2), (2, 1, 2, 4)]
@@ -85,13 +86,18 @@ def test_a_transposed_convolution_is_the_gradient_of_a_convolution(axes, stride,
 
 def test_the_gradient_of_weights(rng):
     x, weight = rng.uniform(-1, 1, (2, 3, 6, 6)), rng.uniform(-1, 1, (4, 3, 3, 3))
-    got = strata.grad(lambda w: functional.conv(Tensor(x), w, stride=2, padding=1).square().sum())(Tensor(weight)).numpy()
+    got = strata.grad(lambda w: functional.conv(Tensor(x), w, stride=2, padding=1).square().sum())(
+        Tensor(weight)
+    ).numpy()
     y = conv(x, weight, (2, 2), (1, 1), (1, 1), 1)
     under = windows(padded(x, (1, 1)), (3, 3), (2, 2), (1, 1))
     np.testing.assert_allclose(got, np.einsum("noxy,ncxyuv->ocuv", 2 * y, under), rtol=1e-10)
 
 
-@pytest.mark.parametrize("window, stride, padding, dilation", [((2, 2), None, 0, 1), ((3, 2), 1, 1, 1), ((2, 3), (1, 2), (0, 1), 2), (2, None, 0, 1)])
+@pytest.mark.parametrize(
+    "window, stride, padding, dilation",
+    [((2, 2), None, 0, 1), ((3, 2), 1, 1, 1), ((2, 3), (1, 2), (0, 1), 2), (2, None, 0, 1)],
+)
 def test_pooling(window, stride, padding, dilation, rng):
     x = rng.uniform(-2, -1, (2, 3, 8, 7))
     sizes = (window,) if isinstance(window, int) else window
@@ -102,13 +108,20 @@ def test_pooling(window, stride, padding, dilation, rng):
     np.testing.assert_array_equal(functional.max_pool(Tensor(x), window, stride, padding, dilation).numpy(), want)
     sums = windows(padded(x, each(padding)), sizes, steps, each(1)).sum(last)
     there = windows(padded(np.ones_like(x), each(padding)), sizes, steps, each(1)).sum(last)
-    np.testing.assert_allclose(functional.avg_pool(Tensor(x), window, stride, padding).numpy(), sums / np.prod(sizes), rtol=1e-12)
-    np.testing.assert_allclose(functional.avg_pool(Tensor(x), window, stride, padding, False).numpy(), sums / there, rtol=1e-12)
+    np.testing.assert_allclose(
+        functional.avg_pool(Tensor(x), window, stride, padding).numpy(), sums / np.prod(sizes), rtol=1e-12
+    )
+    np.testing.assert_allclose(
+        functional.avg_pool(Tensor(x), window, stride, padding, False).numpy(), sums / there, rtol=1e-12
+    )
 
 
 def test_pooling_of_integers():
     x = np.arange(16, dtype=np.int32).reshape(4, 4) - 20
-    np.testing.assert_array_equal(functional.max_pool(Tensor(x), (2, 2), padding=1).numpy(), padded(x, (1, 1), -99).reshape(3, 2, 3, 2).max((1, 3)))
+    np.testing.assert_array_equal(
+        functional.max_pool(Tensor(x), (2, 2), padding=1).numpy(),
+        padded(x, (1, 1), -99).reshape(3, 2, 3, 2).max((1, 3)),
+    )
 
 
 def test_windows_of_every_size():
@@ -120,7 +133,10 @@ def test_windows_of_every_size():
 
 
 def test_a_convolution_is_one_kernel_and_reads_its_inputs_once():
-    x, weight = Tensor(np.ones((4, 8, 32, 32), np.float32)).realize(), Tensor(np.ones((16, 8, 3, 3), np.float32)).realize()
+    x, weight = (
+        Tensor(np.ones((4, 8, 32, 32), np.float32)).realize(),
+        Tensor(np.ones((16, 8, 3, 3), np.float32)).realize(),
+    )
     strata.reset_stats()
     functional.conv(x, weight, padding=1).relu().realize()
     assert strata.stats().kernels == 1 and strata.stats().bytes == 4 * (x.size + weight.size + 4 * 16 * 32 * 32)
@@ -130,7 +146,9 @@ def test_a_convolution_is_one_kernel_and_reads_its_inputs_once():
 def test_layers(axes, rng):
     layer = getattr(nn, f"Conv{axes}d")(4, 6, 3, stride=2, padding=1, groups=2, dtype="float64")
     x = rng.uniform(-1, 1, (2, 4, *AXES[axes]))
-    want = conv(x, layer.weight.numpy(), [2] * axes, [1] * axes, [1] * axes, 2) + layer.bias.numpy().reshape(6, *[1] * axes)
+    want = conv(x, layer.weight.numpy(), [2] * axes, [1] * axes, [1] * axes, 2) + layer.bias.numpy().reshape(
+        6, *[1] * axes
+    )
     np.testing.assert_allclose(layer(Tensor(x)).numpy(), want, rtol=1e-12, atol=1e-14)
     other = getattr(nn, f"ConvTranspose{axes}d")(6, 4, 3, stride=2, padding=1, output_padding=1)
     assert other(Tensor.zeros(2, 6, *(4,) * axes)).shape == (2, 4, *(8,) * axes)
@@ -139,7 +157,15 @@ def test_layers(axes, rng):
 
 
 def test_an_image_goes_through_a_small_net(rng):
-    net = nn.Sequential(nn.Conv2d(1, 4, 3, padding=1), nn.BatchNorm(4), nn.ReLU(), nn.MaxPool((2, 2)), nn.AvgPool((2, 2)), nn.Flatten(), nn.Linear(16, 10))
+    net = nn.Sequential(
+        nn.Conv2d(1, 4, 3, padding=1),
+        nn.BatchNorm(4),
+        nn.ReLU(),
+        nn.MaxPool((2, 2)),
+        nn.AvgPool((2, 2)),
+        nn.Flatten(),
+        nn.Linear(16, 10),
+    )
     x, target = Tensor(rng.uniform(0, 1, (5, 1, 8, 8)).astype(np.float32)), Tensor(rng.integers(0, 10, 5))
     first = None
     step = strata.optim.Adam(net.parameters(), 0.02)
@@ -164,19 +190,41 @@ def test_errors_name_shapes_and_numbers():
             call()
 
 
-@pytest.mark.parametrize("x, weight, stride, padding", [((2, 32, 16, 32), (64, 32, 3, 3), 1, 1), ((1, 3, 64, 64), (64, 3, 7, 7), 2, 3), ((2, 64, 14, 14), (64, 64, 1, 1), 1, 0), ((4, 20, 300), (96, 20, 3), 1, 1), ((8, 16, 28, 28), (16, 16, 3, 3), 1, 1), ((8, 16, 28, 28), (5, 16, 3, 3), 1, 1)])
+@pytest.mark.parametrize(
+    "x, weight, stride, padding",
+    [
+        ((2, 32, 16, 32), (64, 32, 3, 3), 1, 1),
+        ((1, 3, 64, 64), (64, 3, 7, 7), 2, 3),
+        ((2, 64, 14, 14), (64, 64, 1, 1), 1, 0),
+        ((4, 20, 300), (96, 20, 3), 1, 1),
+        ((8, 16, 28, 28), (16, 16, 3, 3), 1, 1),
+        ((8, 16, 28, 28), (5, 16, 3, 3), 1, 1),
+    ],
+)
 def test_convolutions_in_tiles(x, weight, stride, padding, rng):
     x, weight = rng.integers(-4, 5, x).astype("float32"), rng.integers(-4, 5, weight).astype("float32")
     axes = x.ndim - 2
-    got = (nn.functional.conv1d if axes == 1 else nn.functional.conv2d)(Tensor(x), Tensor(weight), stride=stride, padding=padding)
+    got = (nn.functional.conv1d if axes == 1 else nn.functional.conv2d)(
+        Tensor(x), Tensor(weight), stride=stride, padding=padding
+    )
     np.testing.assert_array_equal(got.numpy(), conv(x, weight, (stride,) * axes, (padding,) * axes, (1,) * axes, 1))
 
 
 @pytest.mark.usual_schedules
-@pytest.mark.parametrize("x, weight, stride, padding, tflops", [((16, 64, 32, 32), (64, 64, 3, 3), 1, 1, 15), ((1, 3, 224, 224), (64, 3, 7, 7), 2, 3, 12), ((8, 256, 28, 28), (256, 256, 1, 1), 1, 0, 28), ((8, 16, 28, 28), (16, 16, 3, 3), 1, 1, 1.8)])
+@pytest.mark.parametrize(
+    "x, weight, stride, padding, tflops",
+    [
+        ((16, 64, 32, 32), (64, 64, 3, 3), 1, 1, 15),
+        ((1, 3, 224, 224), (64, 3, 7, 7), 2, 3, 12),
+        ((8, 256, 28, 28), (256, 256, 1, 1), 1, 0, 28),
+        ((8, 16, 28, 28), (16, 16, 3, 3), 1, 1, 1.8),
+    ],
+)
 def test_convolutions_are_tiled_by_both_factors_without_a_search(x, weight, stride, padding, tflops):
     with strata.config(emu_model="7900xtx", emu_sampled=True, device="emu:gfx1100", target="asm"):
-        y = nn.functional.conv2d(Tensor.empty(*x).realize(), Tensor.empty(*weight).realize(), stride=stride, padding=padding)
+        y = nn.functional.conv2d(
+            Tensor.empty(*x).realize(), Tensor.empty(*weight).realize(), stride=stride, padding=padding
+        )
         strata.reset_stats()
         y.realize()
     assert 2 * y.numel() * np.prod(weight[1:]) / strata.stats().time_ms * 1e-9 >= tflops

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-
 import strata
 from formats import ALL, BOOL, FLOATS, INTEGERS, LISTED, NATIVE_FLOATS, array, dtype_of, native
 from strata import Tensor, dtypes
@@ -89,7 +88,9 @@ def test_full_takes_the_type_of_its_value():
         Tensor.full((2,), 300, dtype="uint8")
 
 
-@pytest.mark.parametrize("arguments", [(5,), (0,), (2, 9), (9, 2), (2, 11, 3), (10, -1, -3), (0.0, 1.0, 0.25), (1.0, 0.0, -0.125), (3.0,)])
+@pytest.mark.parametrize(
+    "arguments", [(5,), (0,), (2, 9), (9, 2), (2, 11, 3), (10, -1, -3), (0.0, 1.0, 0.25), (1.0, 0.0, -0.125), (3.0,)]
+)
 def test_arange(arguments):
     expected = np.arange(*arguments)
     kind = dtypes.float32 if any(isinstance(a, float) for a in arguments) else dtypes.int64
@@ -111,8 +112,12 @@ def test_linspace_and_eye():
         expected = np.linspace(*arguments)
         assert got.shape == expected.shape
         np.testing.assert_allclose(got.numpy(), expected, rtol=3e-7, atol=3e-7)  # two roundings of float32
-        np.testing.assert_allclose(Tensor.linspace(*arguments, dtype="float64").numpy(), expected, rtol=5e-16, atol=5e-16)
-    np.testing.assert_allclose(Tensor.linspace(0, 1, 4, endpoint=False).numpy(), np.linspace(0, 1, 4, endpoint=False), rtol=3e-7)
+        np.testing.assert_allclose(
+            Tensor.linspace(*arguments, dtype="float64").numpy(), expected, rtol=5e-16, atol=5e-16
+        )
+    np.testing.assert_allclose(
+        Tensor.linspace(0, 1, 4, endpoint=False).numpy(), np.linspace(0, 1, 4, endpoint=False), rtol=3e-7
+    )
     ends = Tensor.linspace(0.1, 0.7, 100).numpy()
     assert ends[0] == np.float32(0.1) and ends[-1] == np.float32(0.7)
     for arguments in [(3,), (3, 5), (5, 3), (4, 4, 1), (4, 4, -2), (0,), (2, 3, 9)]:

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-
 import strata
 from strata import Tensor, fft
 
@@ -51,20 +50,31 @@ def test_lengths_axes_and_norms(name, norm, rng):
     x = x.real if name in ("rfft", "ihfft") else x
     for axis in (0, 1, -1):
         for n in (None, 3, 6, 9):
-            assert_near(getattr(fft, name)(Tensor(x), n=n, axis=axis, norm=norm), getattr(np.fft, name)(x, n=n, axis=axis, norm=norm))
+            assert_near(
+                getattr(fft, name)(Tensor(x), n=n, axis=axis, norm=norm),
+                getattr(np.fft, name)(x, n=n, axis=axis, norm=norm),
+            )
 
 
 @pytest.mark.parametrize("name", ["fftn", "ifftn", "rfftn", "irfftn"])
-@pytest.mark.parametrize(("s", "axes"), [(None, None), (None, (0, 2)), ((3, 8), (1, 0)), ((4, 7), (-2, -1)), (None, (1,))])
+@pytest.mark.parametrize(
+    ("s", "axes"), [(None, None), (None, (0, 2)), ((3, 8), (1, 0)), ((4, 7), (-2, -1)), (None, (1,))]
+)
 def test_several_axes(name, s, axes, rng):
     x = numbers(rng, (3, 4, 6))
     x = x.real if name == "rfftn" else x
     for norm in ("backward", "ortho", "forward"):
-        assert_near(getattr(fft, name)(Tensor(x), s=s, axes=axes, norm=norm), getattr(np.fft, name)(x, s=s, axes=axes, norm=norm))
+        assert_near(
+            getattr(fft, name)(Tensor(x), s=s, axes=axes, norm=norm),
+            getattr(np.fft, name)(x, s=s, axes=axes, norm=norm),
+        )
 
 
 def test_types_and_nothing():
-    assert fft.fft(Tensor([1, 2, 3])).dtype == "complex64" and fft.rfft(Tensor([1.0, 2], dtype="float16")).dtype == "complex64"
+    assert (
+        fft.fft(Tensor([1, 2, 3])).dtype == "complex64"
+        and fft.rfft(Tensor([1.0, 2], dtype="float16")).dtype == "complex64"
+    )
     assert fft.fft([1.0, 2.0]).tolist() == [3, -1] and fft.irfft(Tensor([1.0, 0.0])).tolist() == [0.5, 0.5]
     assert fft.fft(Tensor.zeros(0, 4)).shape == (0, 4)
     with pytest.raises(strata.UsageError, match="at least 1"):
@@ -88,7 +98,9 @@ def test_gradients(n, rng):
     x, weight = rng.normal(size=n), rng.normal(size=n // 2 + 1)
     got = strata.grad(lambda t: (fft.rfft(t).abs().square() * Tensor(weight)).sum())(Tensor(x)).numpy()
     spectrum = np.fft.rfft(x) * weight  # of sum w |X|^2: 2 Re of the transposed transform
-    want = [2 * np.sum((np.conj(spectrum) * np.exp(-2j * np.pi * j * np.arange(n // 2 + 1) / n)).real) for j in range(n)]
+    want = [
+        2 * np.sum((np.conj(spectrum) * np.exp(-2j * np.pi * j * np.arange(n // 2 + 1) / n)).real) for j in range(n)
+    ]
     np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-10)
 
 

@@ -5,13 +5,18 @@ import sys
 
 import numpy as np
 import pytest
-
 import strata
 from strata import Tensor
 
 ml_dtypes = pytest.importorskip("ml_dtypes")
 
-TYPES = {"bfloat16": "bfloat16", "fp8e4m3": "float8_e4m3fn", "fp8e4m3fnuz": "float8_e4m3fnuz", "fp8e5m2": "float8_e5m2", "fp8e5m2fnuz": "float8_e5m2fnuz"}
+TYPES = {
+    "bfloat16": "bfloat16",
+    "fp8e4m3": "float8_e4m3fn",
+    "fp8e4m3fnuz": "float8_e4m3fnuz",
+    "fp8e5m2": "float8_e5m2",
+    "fp8e5m2fnuz": "float8_e5m2fnuz",
+}
 CODES = {"bfloat16": (4, 16), "fp8e4m3": (10, 8), "fp8e4m3fnuz": (11, 8), "fp8e5m2": (12, 8), "fp8e5m2fnuz": (13, 8)}
 
 

@@ -2,18 +2,20 @@
 
 import numpy as np
 import pytest
-
 from formats import LISTED, encode, finite_magnitudes, rounded, values_of
 from strata import dtypes
 
 
-@pytest.mark.parametrize("name, largest, smallest", [
-    ("fp8e4m3", 448.0, 2.0**-9),
-    ("fp8e5m2", 57344.0, 2.0**-16),
-    ("fp8e4m3fnuz", 240.0, 2.0**-10),
-    ("fp8e5m2fnuz", 57344.0, 2.0**-17),
-    ("bfloat16", 3.3895313892515355e38, 2.0**-133),
-])
+@pytest.mark.parametrize(
+    "name, largest, smallest",
+    [
+        ("fp8e4m3", 448.0, 2.0**-9),
+        ("fp8e5m2", 57344.0, 2.0**-16),
+        ("fp8e4m3fnuz", 240.0, 2.0**-10),
+        ("fp8e5m2fnuz", 57344.0, 2.0**-17),
+        ("bfloat16", 3.3895313892515355e38, 2.0**-133),
+    ],
+)
 def test_largest_and_smallest_values(name, largest, smallest):
     assert finite_magnitudes(name)[-1] == largest
     assert finite_magnitudes(name)[1] == smallest

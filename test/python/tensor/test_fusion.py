@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-
 import strata
 from strata import Tensor
 
@@ -19,12 +18,21 @@ def softmax(x, axis):
 ROWS = {
     "softmax": (lambda x, axis: x.softmax(axis), softmax),
     "log_softmax": (lambda x, axis: x.log_softmax(axis), lambda x, axis: np.log(softmax(x, axis))),
-    "layernorm": (normalised, lambda x, axis: (x - x.mean(axis, keepdims=True)) / np.sqrt(x.var(axis, keepdims=True) + 1e-5)),
-    "rmsnorm": (lambda x, axis: x / (x.square().mean(axis, keepdims=True) + 1e-5).sqrt(), lambda x, axis: x / np.sqrt((x * x).mean(axis, keepdims=True) + 1e-5)),
+    "layernorm": (
+        normalised,
+        lambda x, axis: (x - x.mean(axis, keepdims=True)) / np.sqrt(x.var(axis, keepdims=True) + 1e-5),
+    ),
+    "rmsnorm": (
+        lambda x, axis: x / (x.square().mean(axis, keepdims=True) + 1e-5).sqrt(),
+        lambda x, axis: x / np.sqrt((x * x).mean(axis, keepdims=True) + 1e-5),
+    ),
     "var": (lambda x, axis: x.var(axis), lambda x, axis: x.var(axis)),
     "std": (lambda x, axis: x.std(axis), lambda x, axis: x.std(axis)),
     "argmax": (lambda x, axis: x.argmax(axis), lambda x, axis: x.argmax(axis)),
-    "entropy": (lambda x, axis: -(x.softmax(axis) * x.log_softmax(axis)).sum(axis), lambda x, axis: -(softmax(x, axis) * np.log(softmax(x, axis))).sum(axis)),
+    "entropy": (
+        lambda x, axis: -(x.softmax(axis) * x.log_softmax(axis)).sum(axis),
+        lambda x, axis: -(softmax(x, axis) * np.log(softmax(x, axis))).sum(axis),
+    ),
 }
 
 
@@ -41,7 +49,10 @@ def test_what_needs_a_row_again_is_one_kernel(name, columns, target, rng):
 
 
 @pytest.mark.parametrize("target", ["hip", "asm"])
-@pytest.mark.parametrize("shape, axis", [((5, 3, 2), 1), ((64, 300), 0), ((3, 100, 33), 1), ((2, 1000, 257), 1), ((4, 17, 5, 7), 1), ((3000, 256), 0)])
+@pytest.mark.parametrize(
+    "shape, axis",
+    [((5, 3, 2), 1), ((64, 300), 0), ((3, 100, 33), 1), ((2, 1000, 257), 1), ((4, 17, 5, 7), 1), ((3000, 256), 0)],
+)
 @pytest.mark.parametrize("name", ROWS)
 def test_rows_whose_neighbours_in_memory_are_of_other_rows_are_one_kernel_too(name, shape, axis, target, rng):
     of_tensor, of_array = ROWS[name]
@@ -60,19 +71,32 @@ def test_rows_on_every_arch(name, arch, rng):
     for target in ("hip", "asm"):
         with strata.config(device=f"emu:{arch}", target=target, check="raise"):
             for axis in (0, 1):
-                np.testing.assert_allclose(of_tensor(Tensor(x), axis).numpy(), of_array(x.astype(np.float64), axis), rtol=3e-5, atol=3e-6)
+                np.testing.assert_allclose(
+                    of_tensor(Tensor(x), axis).numpy(), of_array(x.astype(np.float64), axis), rtol=3e-5, atol=3e-6
+                )
 
 
 @pytest.mark.parametrize("arch", ["gfx1100", "gfx1201", "gfx942", "gfx90a"])
 @pytest.mark.parametrize("target", ["hip", "asm"])
 def test_channels_that_fit_a_block_are_normalised_by_one_kernel(target, arch, rng):
     with strata.config(device=f"emu:{arch}", target=target, check="raise"):
-        for shape, axes in (((8, 16, 14, 14), (0, 2, 3)), ((4, 3, 5, 7), (0, 2, 3)), ((2, 40, 9, 9), (0, 2, 3)), ((3, 4, 5, 6), (1, 3)), ((2, 3, 4, 5, 6), (0, 2, 4))):
+        for shape, axes in (
+            ((8, 16, 14, 14), (0, 2, 3)),
+            ((4, 3, 5, 7), (0, 2, 3)),
+            ((2, 40, 9, 9), (0, 2, 3)),
+            ((3, 4, 5, 6), (1, 3)),
+            ((2, 3, 4, 5, 6), (0, 2, 4)),
+        ):
             x = rng.standard_normal(shape).astype(np.float32)
             t = normalised(Tensor(x), axes)
             assert len(strata.compile(t).kernels) == 1
             wide = x.astype(np.float64)
-            np.testing.assert_allclose(t.numpy(), (wide - wide.mean(axes, keepdims=True)) / np.sqrt(wide.var(axes, keepdims=True) + 1e-5), rtol=3e-5, atol=3e-6)
+            np.testing.assert_allclose(
+                t.numpy(),
+                (wide - wide.mean(axes, keepdims=True)) / np.sqrt(wide.var(axes, keepdims=True) + 1e-5),
+                rtol=3e-5,
+                atol=3e-6,
+            )
             np.testing.assert_allclose(Tensor(x).var(axes).numpy(), wide.var(axes), rtol=3e-5)
 
 

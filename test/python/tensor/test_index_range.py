@@ -1,9 +1,7 @@
 """An index outside of its axis is an error that names it: at the call where the host has it, else in the kernel that uses it."""
 
-
 import numpy as np
 import pytest
-
 import strata
 from strata import Tensor
 
@@ -21,9 +19,16 @@ def test_indices_that_the_host_has_are_checked_at_the_call(i):
 
 
 USES = {
-    "index": (lambda x, i: x[:, i], 1), "index of rows": (lambda x, i: x.T[i], 0), "two": (lambda x, i: x[Tensor([0, 1], device=x.device), i], 1), "take": (lambda x, i: x.take(i, 1), 1), "take flat": (lambda x, i: x[0].take(i), 0),
-    "gather": (lambda x, i: x.gather(1, i.reshape(1, 2)), 1), "embedding": (lambda x, i: strata.nn.embedding(i, x.T), 0), "cross_entropy": (lambda x, i: strata.nn.cross_entropy(x, i), 1),
-    "sum of": (lambda x, i: x[:, i].sum(), 1), "padded": (lambda x, i: x[0][i].pad([(2, 3)]), 0),
+    "index": (lambda x, i: x[:, i], 1),
+    "index of rows": (lambda x, i: x.T[i], 0),
+    "two": (lambda x, i: x[Tensor([0, 1], device=x.device), i], 1),
+    "take": (lambda x, i: x.take(i, 1), 1),
+    "take flat": (lambda x, i: x[0].take(i), 0),
+    "gather": (lambda x, i: x.gather(1, i.reshape(1, 2)), 1),
+    "embedding": (lambda x, i: strata.nn.embedding(i, x.T), 0),
+    "cross_entropy": (lambda x, i: strata.nn.cross_entropy(x, i), 1),
+    "sum of": (lambda x, i: x[:, i].sum(), 1),
+    "padded": (lambda x, i: x[0][i].pad([(2, 3)]), 0),
 }
 
 
@@ -69,8 +74,14 @@ def test_within_a_larger_allocation_is_outside_all_the_same():
 @pytest.mark.parametrize("use", USES)
 @pytest.mark.parametrize("source", ["zeros", "ones", "a value", "a value in memory", "rows alike", "mask"])
 def test_what_is_the_same_at_each_index_is_not_read_at_a_wrong_one(use, source):
-    sources = {"zeros": Tensor.zeros(2, 3), "ones": Tensor.ones(2, 3), "a value": Tensor.full((2, 3), 7.0), "a value in memory": Tensor(7.0).realize().expand(2, 3),
-               "rows alike": Tensor([[10.0], [20.0]]).expand(2, 3), "mask": Tensor.full((2, 3), True)}
+    sources = {
+        "zeros": Tensor.zeros(2, 3),
+        "ones": Tensor.ones(2, 3),
+        "a value": Tensor.full((2, 3), 7.0),
+        "a value in memory": Tensor(7.0).realize().expand(2, 3),
+        "rows alike": Tensor([[10.0], [20.0]]).expand(2, 3),
+        "mask": Tensor.full((2, 3), True),
+    }
     (call, axis), x = USES[use], sources[source]
     if source == "mask" and use in ("sum of", "cross_entropy"):
         pytest.skip("not of booleans")
@@ -96,10 +107,15 @@ def test_computed_indices_are_checked_where_they_are_read_only():
 
 
 def test_schedules_of_a_search_keep_the_check():
-    x, i = np.random.default_rng(0).random((37, 53)).astype(np.float32), np.random.default_rng(1).integers(-53, 53, (41,))
+    x, i = (
+        np.random.default_rng(0).random((37, 53)).astype(np.float32),
+        np.random.default_rng(1).integers(-53, 53, (41,)),
+    )
     with strata.config(beam=2):
         np.testing.assert_allclose(Tensor(x)[:, Tensor(i)].sum(1).numpy(), x[:, i].sum(1), rtol=1e-5)
-        np.testing.assert_allclose(Tensor(x)[:, Tensor.arange(13) * 4].sum(0).numpy(), x[:, np.arange(13) * 4].sum(0), rtol=1e-5)
+        np.testing.assert_allclose(
+            Tensor(x)[:, Tensor.arange(13) * 4].sum(0).numpy(), x[:, np.arange(13) * 4].sum(0), rtol=1e-5
+        )
 
 
 @pytest.mark.emulated

@@ -6,10 +6,8 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
 import strata
+from hypothesis import given, settings, strategies as st
 from strata import Tensor
 
 
@@ -21,10 +19,30 @@ def same(t, expected):
 
 X = np.arange(2 * 5 * 7, dtype=np.int32).reshape(2, 5, 7)
 KEYS = [
-    0, -1, slice(None), slice(1, None), slice(None, None, 2), slice(None, None, -1), slice(9, 1), slice(-1, None), None, ...,
-    (0, 1), (0, 1, 2), (-1, -1, -1), (..., 0), (0, ...), (slice(None), 2), (slice(None), slice(1, 4), slice(None, None, 3)),
-    (slice(None), slice(4, 0, -2), slice(-1, None, -3)), (None, 0, None, ..., None), (0, None, slice(1, 2)), (..., slice(0, 0)),
-    (slice(-100, 100), slice(3, -1), -2), np.int64(1), (np.int32(-1), slice(None)),
+    0,
+    -1,
+    slice(None),
+    slice(1, None),
+    slice(None, None, 2),
+    slice(None, None, -1),
+    slice(9, 1),
+    slice(-1, None),
+    None,
+    ...,
+    (0, 1),
+    (0, 1, 2),
+    (-1, -1, -1),
+    (..., 0),
+    (0, ...),
+    (slice(None), 2),
+    (slice(None), slice(1, 4), slice(None, None, 3)),
+    (slice(None), slice(4, 0, -2), slice(-1, None, -3)),
+    (None, 0, None, ..., None),
+    (0, None, slice(1, 2)),
+    (..., slice(0, 0)),
+    (slice(-100, 100), slice(3, -1), -2),
+    np.int64(1),
+    (np.int32(-1), slice(None)),
 ]
 
 
@@ -73,12 +91,21 @@ def test_numpys_place_of_axes_wherever_numbers_lists_masks_and_dots_stand():
     parts, keys = {"i": 1, "l": [0, 1, 1], "s": slice(None, None, 3), "n": None, "d": ...}, []
     for length in (2, 3, 4, 5):
         for letters in itertools.product(parts, repeat=length):
-            if letters.count("d") <= 1 and letters.count("l") >= 1 and sum(letter in "ils" for letter in letters) <= 3 and letters.count("n") <= 1:
+            if (
+                letters.count("d") <= 1
+                and letters.count("l") >= 1
+                and sum(letter in "ils" for letter in letters) <= 3
+                and letters.count("n") <= 1
+            ):
                 keys.append(("".join(letters), tuple(parts[letter] for letter in letters)))
     t = Tensor(X)
     for letters, key in keys:
         assert t[key].shape == X[key].shape, letters
-    between = [(letters, key) for letters, key in keys if re.search("[il].*d.*[il]", letters) and sum(letter in "ils" for letter in letters) == 3]
+    between = [
+        (letters, key)
+        for letters, key in keys
+        if re.search("[il].*d.*[il]", letters) and sum(letter in "ils" for letter in letters) == 3
+    ]
     assert len(keys) > 300 and len(between) > 50
     for letters, key in random.Random(2).sample(between, 12):
         same(t[key], X[key])
@@ -125,8 +152,19 @@ def test_rows_of_a_loop():
         same(t, row)
 
 
-@pytest.mark.parametrize("key, kind", [((2, 0, 0), None), ((0, 5), None), ((0, 0, 0, 0), None), ((..., ...), None), (1.5, None), ("a", None),
-                                       (slice(None, None, 0), None), ([True, False, True], None)])
+@pytest.mark.parametrize(
+    "key, kind",
+    [
+        ((2, 0, 0), None),
+        ((0, 5), None),
+        ((0, 0, 0, 0), None),
+        ((..., ...), None),
+        (1.5, None),
+        ("a", None),
+        (slice(None, None, 0), None),
+        ([True, False, True], None),
+    ],
+)
 def test_bad_keys(key, kind):
     with pytest.raises((strata.Error, IndexError)) as e:
         Tensor(X)[key]
@@ -192,5 +230,10 @@ def test_indices_of_gather_may_be_smaller():
                 to = np.zeros_like(part)
                 for at in np.ndindex(*shape):
                     to[(*at[:axis], index[at], *at[axis + 1 :])] += want[at] + 1
-                np.testing.assert_allclose(leaf.grad.numpy(), np.pad(to, [(0, n - m) for n, m in zip(x.shape, to.shape)]))
-    same(Tensor(x).gather(1, Tensor(np.zeros((1, 2, 3), np.int64))), np.take_along_axis(x, np.zeros((1, 2, 3), np.int64), 1))
+                np.testing.assert_allclose(
+                    leaf.grad.numpy(), np.pad(to, [(0, n - m) for n, m in zip(x.shape, to.shape)])
+                )
+    same(
+        Tensor(x).gather(1, Tensor(np.zeros((1, 2, 3), np.int64))),
+        np.take_along_axis(x, np.zeros((1, 2, 3), np.int64), 1),
+    )

@@ -9,7 +9,6 @@ import threading
 
 import numpy as np
 import pytest
-
 import strata
 from strata import Tensor
 from tested import EMULATED, programs_loaded
@@ -196,7 +195,9 @@ np.testing.assert_allclose(w.numpy(), 1 - 500 * 0.05, rtol=1e-4)
 
 
 def test_memory_is_flat_over_a_training_loop():
-    done = subprocess.run([sys.executable, "-c", inspect.getsource(resident_kib) + TRAINING], capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-c", inspect.getsource(resident_kib) + TRAINING], capture_output=True, text=True, timeout=120
+    )
     assert done.returncode == 0, done.stderr
 
 
@@ -223,7 +224,9 @@ VALUES = {
     "uint64": (3, 2**64 - 1, 7, 2**33),
 }
 FORMS = {
-    "product and sum": lambda x, k, n: x * k + k * n.array([3], x.dtype) if n is np else x * k + Tensor([3], x.dtype) * k,
+    "product and sum": lambda x, k, n: (
+        x * k + k * n.array([3], x.dtype) if n is np else x * k + Tensor([3], x.dtype) * k
+    ),
     "where": lambda x, k, n: n.where(x < k, x, x + k),
     "of two": lambda x, k, n: (x + k) * (x - k),
     "stored": lambda x, k, n: x * 0 + k,

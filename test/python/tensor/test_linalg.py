@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 import pytest
-
 import strata
 from strata import Tensor, linalg
 
@@ -55,7 +54,9 @@ def test_cholesky(dtype, upper, rng):
     x = positive(rng, (3, 4, 4), dtype)
     factor = linalg.cholesky(Tensor(x), upper=upper).numpy()
     np.testing.assert_array_equal(factor, (np.triu if upper else np.tril)(factor))
-    np.testing.assert_allclose(adjoint(factor) @ factor if upper else factor @ adjoint(factor), x, rtol=NEAR[dtype], atol=NEAR[dtype])
+    np.testing.assert_allclose(
+        adjoint(factor) @ factor if upper else factor @ adjoint(factor), x, rtol=NEAR[dtype], atol=NEAR[dtype]
+    )
     with pytest.raises(linalg.LinAlgError):
         linalg.cholesky(Tensor(-x))
 
@@ -67,7 +68,9 @@ def test_eigenvalues(shape, dtype, rng):
     values, vectors = (part.numpy() for part in linalg.eigh(Tensor(x)))
     assert linalg.eigh(Tensor(x)).eigenvalues.dtype == np.dtype(dtype(0).real.dtype).name
     assert_near(linalg.eigvalsh(Tensor(x)), np.linalg.eigvalsh(x), dtype)
-    np.testing.assert_allclose(vectors * values[..., None, :] @ adjoint(vectors), x, rtol=NEAR[dtype], atol=NEAR[dtype] * 10)
+    np.testing.assert_allclose(
+        vectors * values[..., None, :] @ adjoint(vectors), x, rtol=NEAR[dtype], atol=NEAR[dtype] * 10
+    )
     np.testing.assert_allclose(adjoint(vectors) @ vectors, np.broadcast_to(np.eye(shape[-1]), shape), atol=NEAR[dtype])
 
 
@@ -80,10 +83,16 @@ def test_orthogonal_decompositions(shape, dtype, rng):
         assert q.shape == (*shape[:-1], size) and r.shape == (*shape[:-2], size, shape[-1])
         np.testing.assert_array_equal(r.numpy(), np.triu(r.numpy()))
         assert_near(q @ r, x, dtype)
-        np.testing.assert_allclose(adjoint(q.numpy()) @ q.numpy(), np.broadcast_to(np.eye(size), (*shape[:-2], size, size)), atol=NEAR[dtype])
+        np.testing.assert_allclose(
+            adjoint(q.numpy()) @ q.numpy(), np.broadcast_to(np.eye(size), (*shape[:-2], size, size)), atol=NEAR[dtype]
+        )
     for full in (False, True):
         u, s, vh = linalg.svd(Tensor(x), full_matrices=full)
-        assert u.shape == (*shape[:-1], shape[-2] if full else k) and vh.shape == (*shape[:-2], shape[-1] if full else k, shape[-1])
+        assert u.shape == (*shape[:-1], shape[-2] if full else k) and vh.shape == (
+            *shape[:-2],
+            shape[-1] if full else k,
+            shape[-1],
+        )
         assert_near(u[..., :k] * s.unsqueeze(-2) @ vh[..., :k, :], x, dtype)
     assert_near(linalg.svdvals(Tensor(x)), np.linalg.svd(x, compute_uv=False), dtype)
     assert_near(linalg.pinv(Tensor(x)), np.linalg.pinv(x), dtype)
@@ -93,7 +102,9 @@ def test_ranks_and_singular_matrices(rng):
     x = matrices(rng, (2, 5, 3), np.float64)
     x[1, :, 2] = x[1, :, 0] + x[1, :, 1]
     assert linalg.matrix_rank(Tensor(x)).tolist() == [3, 2] and linalg.matrix_rank(Tensor(x)).dtype == "int64"
-    assert linalg.matrix_rank(Tensor(x), rtol=10.0).tolist() == [0, 0] and linalg.matrix_rank(Tensor(x), rtol=Tensor([10.0, 0.0])).tolist() == [0, 3]
+    assert linalg.matrix_rank(Tensor(x), rtol=10.0).tolist() == [0, 0] and linalg.matrix_rank(
+        Tensor(x), rtol=Tensor([10.0, 0.0])
+    ).tolist() == [0, 3]
     np.testing.assert_allclose(linalg.pinv(Tensor(x), rtol=1e-8).numpy(), np.linalg.pinv(x, rcond=1e-8), atol=1e-12)
     singular = Tensor([[1.0, 2.0], [2.0, 4.0]])
     assert linalg.slogdet(singular).sign.item() == 0 and linalg.slogdet(singular).logabsdet.item() == -math.inf
@@ -106,7 +117,11 @@ def test_ranks_and_singular_matrices(rng):
 def test_norms_of_matrices(order, dtype, rng):
     x = matrices(rng, (2, 4, 3), dtype)
     for keep in (False, True):
-        assert_near(linalg.matrix_norm(Tensor(x), ord=order, keepdims=keep), np.linalg.matrix_norm(x, ord=order, keepdims=keep), dtype)
+        assert_near(
+            linalg.matrix_norm(Tensor(x), ord=order, keepdims=keep),
+            np.linalg.matrix_norm(x, ord=order, keepdims=keep),
+            dtype,
+        )
 
 
 @pytest.mark.parametrize("dtype", TYPES)
@@ -115,12 +130,19 @@ def test_norms_of_vectors(order, dtype, rng):
     x = matrices(rng, (2, 4, 3), dtype)
     for axis in (None, 0, -1, (0, 2), (1, 0)):
         for keep in (False, True):
-            assert_near(linalg.vector_norm(Tensor(x), axis=axis, ord=order, keepdims=keep), np.linalg.vector_norm(x, axis=axis, ord=order, keepdims=keep).astype(dtype(0).real.dtype), dtype)
+            assert_near(
+                linalg.vector_norm(Tensor(x), axis=axis, ord=order, keepdims=keep),
+                np.linalg.vector_norm(x, axis=axis, ord=order, keepdims=keep).astype(dtype(0).real.dtype),
+                dtype,
+            )
 
 
 @pytest.mark.parametrize("dtype", [*TYPES, np.int32])
 def test_products(dtype, rng):
-    x, y = (10 * matrices(rng, (3, 4), np.float64)).astype(dtype), (10 * matrices(rng, (3, 4), np.float64)).astype(dtype)
+    x, y = (
+        (10 * matrices(rng, (3, 4), np.float64)).astype(dtype),
+        (10 * matrices(rng, (3, 4), np.float64)).astype(dtype),
+    )
     near = dict(rtol=NEAR.get(dtype, 0), atol=NEAR.get(dtype, 0) * 100)
     t, u = Tensor(x), Tensor(y)
     for got, want in (
@@ -137,18 +159,29 @@ def test_products(dtype, rng):
 def test_diagonals(offset, rng):
     for shape in ((4, 4), (2, 3, 5), (2, 5, 3), (0, 3, 3)):
         x = rng.integers(-9, 9, shape)
-        np.testing.assert_array_equal(linalg.diagonal(Tensor(x), offset=offset).numpy(), np.linalg.diagonal(x, offset=offset))
+        np.testing.assert_array_equal(
+            linalg.diagonal(Tensor(x), offset=offset).numpy(), np.linalg.diagonal(x, offset=offset)
+        )
         np.testing.assert_array_equal(linalg.trace(Tensor(x), offset=offset).numpy(), np.linalg.trace(x, offset=offset))
-    assert linalg.trace(Tensor(np.ones((2, 2), np.int8))).dtype == "int64" and linalg.trace(Tensor.eye(2), dtype="float64").dtype == "float64"
+    assert (
+        linalg.trace(Tensor(np.ones((2, 2), np.int8))).dtype == "int64"
+        and linalg.trace(Tensor.eye(2), dtype="float64").dtype == "float64"
+    )
 
 
 def test_gradients_of_products_and_norms(rng):
     x = matrices(rng, (4, 3), np.float64)
     size = np.sqrt(np.sum(x * x))
     np.testing.assert_allclose(strata.grad(lambda t: linalg.matrix_norm(t))(Tensor(x)).numpy(), x / size, rtol=1e-12)
-    np.testing.assert_allclose(strata.grad(lambda t: linalg.vector_norm(t, ord=3))(Tensor(x)).numpy(), np.sign(x) * x**2 / np.sum(np.abs(x) ** 3) ** (2 / 3), rtol=1e-9)
+    np.testing.assert_allclose(
+        strata.grad(lambda t: linalg.vector_norm(t, ord=3))(Tensor(x)).numpy(),
+        np.sign(x) * x**2 / np.sum(np.abs(x) ** 3) ** (2 / 3),
+        rtol=1e-9,
+    )
     np.testing.assert_allclose(strata.grad(lambda t: linalg.trace(t @ t.mT))(Tensor(x)).numpy(), 2 * x, rtol=1e-12)
-    np.testing.assert_allclose(strata.grad(lambda t: linalg.diagonal(t, offset=1).sum())(Tensor(x)).numpy(), np.eye(4, 3, 1))
+    np.testing.assert_allclose(
+        strata.grad(lambda t: linalg.diagonal(t, offset=1).sum())(Tensor(x)).numpy(), np.eye(4, 3, 1)
+    )
 
 
 WRONG = [
@@ -166,7 +199,20 @@ def test_errors(wrong, kind, said):
         wrong(Tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]))
 
 
-@pytest.mark.parametrize("order, axis, keepdims", [(None, None, False), (None, 1, True), (3, 0, False), (np.inf, -1, True), ("fro", (0, 1), False), ("nuc", (2, 0), True), (1, (1, 2), False), (-2, (2, 1), True), (None, (0, 2), False)])
+@pytest.mark.parametrize(
+    "order, axis, keepdims",
+    [
+        (None, None, False),
+        (None, 1, True),
+        (3, 0, False),
+        (np.inf, -1, True),
+        ("fro", (0, 1), False),
+        ("nuc", (2, 0), True),
+        (1, (1, 2), False),
+        (-2, (2, 1), True),
+        (None, (0, 2), False),
+    ],
+)
 def test_norm_is_numpys(order, axis, keepdims, rng):
     x = rng.normal(size=(3, 4, 5))
     assert_near(strata.norm(Tensor(x), order, axis, keepdims), np.linalg.norm(x, order, axis, keepdims), np.float64)
@@ -209,10 +255,20 @@ def test_gradients_of_decompositions_are_central_differences(name, shape, rng):
     for _ in range(3):
         towards = rng.normal(size=shape)
         towards = towards + np.swapaxes(towards, -1, -2) if name in ("cholesky", "upper") else towards
-        np.testing.assert_allclose((t.grad.numpy() * towards).sum(), both_ways(x, towards, lambda x: (w * theirs(x, b)).sum()), rtol=1e-5, atol=1e-7)
+        np.testing.assert_allclose(
+            (t.grad.numpy() * towards).sum(),
+            both_ways(x, towards, lambda x: (w * theirs(x, b)).sum()),
+            rtol=1e-5,
+            atol=1e-7,
+        )
     if name == "solve":
         towards = rng.normal(size=b.shape)
-        np.testing.assert_allclose((tb.grad.numpy() * towards).sum(), both_ways(b, towards, lambda b: (w * theirs(x, b)).sum()), rtol=1e-5, atol=1e-7)
+        np.testing.assert_allclose(
+            (tb.grad.numpy() * towards).sum(),
+            both_ways(b, towards, lambda b: (w * theirs(x, b)).sum()),
+            rtol=1e-5,
+            atol=1e-7,
+        )
     towards = positive(rng, shape, np.float64)
 
     def slope(x):
@@ -223,7 +279,9 @@ def test_gradients_of_decompositions_are_central_differences(name, shape, rng):
     (second,) = strata.gradients(slope(x2), [x2])
     wanted = both_ways(x, towards, lambda x: slope(Tensor(x).requires_grad_()).item(), 1e-5)
     np.testing.assert_allclose(0 if second is None else (second.numpy() * towards).sum(), wanted, rtol=1e-4, atol=1e-6)
-    np.testing.assert_allclose(strata.grad(lambda x: (ours(x, Tensor(b)) * tw).sum())(Tensor(x)).numpy(), t.grad.numpy(), rtol=1e-10)
+    np.testing.assert_allclose(
+        strata.grad(lambda x: (ours(x, Tensor(b)) * tw).sum())(Tensor(x)).numpy(), t.grad.numpy(), rtol=1e-10
+    )
     with pytest.raises(strata.Unsupported, match="inside two"):
         strata.grad(lambda x: strata.grad(lambda x: (ours(x, Tensor(b)) * tw).sum())(x).sum())(Tensor(x))
 
@@ -237,8 +295,18 @@ def test_gradients_of_solve_of_a_vector_and_of_repeated_matrices(rng):
         (y * Tensor(w)).sum().backward()
         assert ta.grad.shape == a_shape and tb.grad.shape == b_shape
         along_a, along_b = rng.normal(size=a_shape), rng.normal(size=b_shape)
-        np.testing.assert_allclose((ta.grad.numpy() * along_a).sum(), both_ways(a, along_a, lambda a: (w * np.linalg.solve(a, b)).sum()), rtol=1e-5, atol=1e-7)
-        np.testing.assert_allclose((tb.grad.numpy() * along_b).sum(), both_ways(b, along_b, lambda b: (w * np.linalg.solve(a, b)).sum()), rtol=1e-5, atol=1e-7)
+        np.testing.assert_allclose(
+            (ta.grad.numpy() * along_a).sum(),
+            both_ways(a, along_a, lambda a: (w * np.linalg.solve(a, b)).sum()),
+            rtol=1e-5,
+            atol=1e-7,
+        )
+        np.testing.assert_allclose(
+            (tb.grad.numpy() * along_b).sum(),
+            both_ways(b, along_b, lambda b: (w * np.linalg.solve(a, b)).sum()),
+            rtol=1e-5,
+            atol=1e-7,
+        )
 
 
 def test_gradients_that_are_not_there_say_so(rng):
@@ -253,12 +321,15 @@ def test_gradients_that_are_not_there_say_so(rng):
         linalg.slogdet(singular)[1].backward()
 
 
-@pytest.mark.parametrize("values", [[1, 2, 3, 5], [2, 2, 3, 5], [2, 2, 2, 2], [-1, -1, 4, 4], [0, 0, 1, 1], [0, 0, 0, 0]])
+@pytest.mark.parametrize(
+    "values", [[1, 2, 3, 5], [2, 2, 3, 5], [2, 2, 2, 2], [-1, -1, 4, 4], [0, 0, 1, 1], [0, 0, 0, 0]]
+)
 def test_equal_values_have_gradients_of_what_no_choice_of_vectors_changes(rng, values):
     """By finite differences of symmetric changes; what depends on the choice has a finite gradient."""
     q = np.linalg.qr(rng.standard_normal((4, 4)))[0]
     x = (q * np.array(values, float)) @ q.T
     x, weights = (x + x.T) / 2, Tensor(rng.standard_normal((4, 4)))
+
     def between(t):
         vectors, top = linalg.eigh(t).eigenvectors, [i for i, v in enumerate(sorted(values)) if v == max(values)]
         part = vectors[:, top[0] :]
@@ -276,12 +347,25 @@ def test_equal_values_have_gradients_of_what_no_choice_of_vectors_changes(rng, v
             step = 1e-5
             slope = (f(Tensor(x + step * change)).item() - f(Tensor(x - step * change)).item()) / (2 * step)
             np.testing.assert_allclose((got * change).sum(), slope, rtol=1e-5, atol=1e-5, err_msg=name)
-    for f in (lambda t: linalg.eigh(t).eigenvectors, lambda t: linalg.svd(t)[0], lambda t: linalg.svd(t)[2], lambda t: linalg.svd(t[:, :3], full_matrices=False)[0], lambda t: linalg.svd(t[:2], full_matrices=False)[2]):
+    for f in (
+        lambda t: linalg.eigh(t).eigenvectors,
+        lambda t: linalg.svd(t)[0],
+        lambda t: linalg.svd(t)[2],
+        lambda t: linalg.svd(t[:, :3], full_matrices=False)[0],
+        lambda t: linalg.svd(t[:2], full_matrices=False)[2],
+    ):
         assert np.isfinite(strata.grad(lambda t: (f(t)[..., :2, :2] * weights[:2, :2]).sum())(Tensor(x)).numpy()).all()
 
 
 @pytest.mark.parametrize("rank", [0, 1, 2, 3])
 def test_a_determinant_has_the_gradient_of_its_cofactors_whatever_the_rank(rank, rng):
     x = np.stack([rng.standard_normal((3, rank)) @ rng.standard_normal((rank, 3)), np.diag([2.0, 0, 0][:3])])
-    want = np.array([[[np.linalg.det(np.delete(np.delete(m, i, 0), j, 1)) * (-1) ** (i + j) for j in range(3)] for i in range(3)] for m in x])
-    np.testing.assert_allclose(strata.grad(lambda t: linalg.det(t).sum())(Tensor(x)).numpy(), want, rtol=1e-10, atol=1e-12)
+    want = np.array(
+        [
+            [[np.linalg.det(np.delete(np.delete(m, i, 0), j, 1)) * (-1) ** (i + j) for j in range(3)] for i in range(3)]
+            for m in x
+        ]
+    )
+    np.testing.assert_allclose(
+        strata.grad(lambda t: linalg.det(t).sum())(Tensor(x)).numpy(), want, rtol=1e-10, atol=1e-12
+    )

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-
 import strata
 from strata import Tensor
 
@@ -20,7 +19,15 @@ PAIRS = {
     "logsumexp": (lambda x, axis: x.logsumexp(axis), lse),
 }
 FEW_COLUMNS = (1 << 15, 4)  # whose blocks have few threads: what they leave is a kernel of its own
-SHAPES = [((1 << 17,), 0), ((100_003,), 0), ((3, 1 << 16), 1), ((5, 40_009), 1), (FEW_COLUMNS, 0), ((33_333, 3), 0), ((8200, 40), 0)]
+SHAPES = [
+    ((1 << 17,), 0),
+    ((100_003,), 0),
+    ((3, 1 << 16), 1),
+    ((5, 40_009), 1),
+    (FEW_COLUMNS, 0),
+    ((33_333, 3), 0),
+    ((8200, 40), 0),
+]
 
 
 @pytest.mark.parametrize("device", ["emu:gfx1100", "emu:gfx942"])
@@ -46,7 +53,12 @@ def test_softmax_and_normalised_rows_are_two(target, rng):
         soft, norm = t.softmax(-1), (t - t.mean(-1, keepdims=True)) / (t.var(-1, keepdims=True) + 1e-5).sqrt()
         assert len(strata.compile(soft).kernels) == len(strata.compile(norm).kernels) == 2
         np.testing.assert_allclose(soft.numpy(), e / e.sum(-1, keepdims=True), rtol=1e-5)
-        np.testing.assert_allclose(norm.numpy(), (wide - wide.mean(-1, keepdims=True)) / np.sqrt(wide.var(-1, keepdims=True) + 1e-5), rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(
+            norm.numpy(),
+            (wide - wide.mean(-1, keepdims=True)) / np.sqrt(wide.var(-1, keepdims=True) + 1e-5),
+            rtol=1e-4,
+            atol=1e-5,
+        )
 
 
 def test_x_is_read_once():

@@ -2,10 +2,8 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-
 import strata
+from hypothesis import given, strategies as st
 from strata import Tensor
 
 rng = np.random.default_rng(2)
@@ -37,11 +35,23 @@ def test_masks_stand_beside_other_indices():
         Tensor(X)[Tensor(columns)]
 
 
-@pytest.mark.parametrize("shape, key, kind", [((), [True], strata.UsageError), ((2,), [True, False, True], strata.ShapeError), ((2,), [[True, False], [True, True]], strata.UsageError),
-                                              ((2, 3), [True, False, True], strata.ShapeError), ((2, 3), (0, [True, False]), strata.ShapeError), ((2,), 2, strata.UsageError), ((2,), (0, 0), strata.UsageError)])
+@pytest.mark.parametrize(
+    "shape, key, kind",
+    [
+        ((), [True], strata.UsageError),
+        ((2,), [True, False, True], strata.ShapeError),
+        ((2,), [[True, False], [True, True]], strata.UsageError),
+        ((2, 3), [True, False, True], strata.ShapeError),
+        ((2, 3), (0, [True, False]), strata.ShapeError),
+        ((2,), 2, strata.UsageError),
+        ((2,), (0, 0), strata.UsageError),
+    ],
+)
 def test_what_has_no_place_is_an_index_error_as_in_numpy(shape, key, kind):
     x = np.ones(shape, np.float32)
-    of = lambda array: tuple(array(k) if isinstance(k, list) else k for k in (key if isinstance(key, tuple) else (key,)))
+    of = lambda array: tuple(
+        array(k) if isinstance(k, list) else k for k in (key if isinstance(key, tuple) else (key,))
+    )
     with pytest.raises(IndexError):
         x[of(np.array)]
     t = Tensor(x)
@@ -70,7 +80,11 @@ def test_repeat_takes_a_count_an_element():
     same(Tensor(X).repeat(Tensor(counts), 0), np.repeat(X, counts, 0))
     same(strata.repeat(Tensor([5, 6, 7, 8]), Tensor(counts)), np.repeat([5, 6, 7, 8], counts))
     same(Tensor(X).repeat(Tensor([2]), 1), np.repeat(X, 2, 1))
-    for wrong, error in ((Tensor([1, 2]), strata.ShapeError), (Tensor([1, -1, 1, 1]), strata.UsageError), (Tensor([1.0]), strata.DTypeError)):
+    for wrong, error in (
+        (Tensor([1, 2]), strata.ShapeError),
+        (Tensor([1, -1, 1, 1]), strata.UsageError),
+        (Tensor([1.0]), strata.DTypeError),
+    ):
         with pytest.raises(error, match="repeat"):
             Tensor(X).repeat(wrong, 0)
 

@@ -2,16 +2,31 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
 import strata
 from formats import FLOATS, INTEGERS, array, dtype_of, native, rounded, tensor, ulps
+from hypothesis import given, settings, strategies as st
 from strata import Tensor
 
-SHAPES = [((3,), (3,)), ((1, 1), (1, 1)), ((5, 7), (7, 3)), ((13, 17), (17, 11)), ((4,), (4, 3)), ((3, 4), (4,)), ((2, 5, 4), (4, 3)), ((5, 4), (2, 4, 3)),
-          ((2, 1, 3, 4), (5, 4, 2)), ((0, 4), (4, 3)), ((3, 0), (0, 4)), ((3, 4), (4, 0)), ((2, 1, 3, 2, 5), (1, 4, 1, 5, 3)), ((33, 65), (65, 31)), ((64, 64), (64, 64)),
-          ((1, 300), (300, 1)), ((4,), (2, 4, 3)), ((2, 3, 4), (4,))]
+SHAPES = [
+    ((3,), (3,)),
+    ((1, 1), (1, 1)),
+    ((5, 7), (7, 3)),
+    ((13, 17), (17, 11)),
+    ((4,), (4, 3)),
+    ((3, 4), (4,)),
+    ((2, 5, 4), (4, 3)),
+    ((5, 4), (2, 4, 3)),
+    ((2, 1, 3, 4), (5, 4, 2)),
+    ((0, 4), (4, 3)),
+    ((3, 0), (0, 4)),
+    ((3, 4), (4, 0)),
+    ((2, 1, 3, 2, 5), (1, 4, 1, 5, 3)),
+    ((33, 65), (65, 31)),
+    ((64, 64), (64, 64)),
+    ((1, 300), (300, 1)),
+    ((4,), (2, 4, 3)),
+    ((2, 3, 4), (4,)),
+]
 
 
 @pytest.mark.parametrize("a, b", SHAPES, ids=str)
@@ -42,7 +57,9 @@ def test_products_of_bytes_wrap_as_bytes(name, rows, inner, columns, rng):
     np.testing.assert_array_equal((Tensor(x) @ Tensor(y)).numpy(), x @ y)
 
 
-@pytest.mark.parametrize("name, eps", [("float16", 2.0**-11), ("bfloat16", 2.0**-8), ("float32", 2.0**-24), ("float64", 2.0**-53)])
+@pytest.mark.parametrize(
+    "name, eps", [("float16", 2.0**-11), ("bfloat16", 2.0**-8), ("float32", 2.0**-24), ("float64", 2.0**-53)]
+)
 def test_random_values(name, eps, rng):
     x, y = rounded(name, rng.standard_normal((45, 70))), rounded(name, rng.standard_normal((70, 37)))
     got = array(tensor(name, x) @ tensor(name, y)).astype(np.float64)
@@ -54,7 +71,7 @@ def test_random_values(name, eps, rng):
 
 def test_narrow_floats_accumulate_as_float32():
     x = np.full((2, 3000), 0.1, np.float16)
-    expected = np.float16((x.astype(np.float64) @ x.T.astype(np.float64)))
+    expected = np.float16(x.astype(np.float64) @ x.T.astype(np.float64))
     assert (ulps("float16", (Tensor(x) @ Tensor(x.T)).numpy(), expected) <= 1).all()
 
 
@@ -63,7 +80,9 @@ def test_mixed_types_and_views(rng):
     got = Tensor(x) @ Tensor(y).T
     assert got.dtype.name == "float32"
     np.testing.assert_array_equal(got.numpy(), (x @ y.T).astype(np.float32))
-    np.testing.assert_array_equal((Tensor(x)[::2, ::-1] @ Tensor(y)[1:4].T).numpy(), (x[::2, ::-1] @ y[1:4].T).astype(np.float32))
+    np.testing.assert_array_equal(
+        (Tensor(x)[::2, ::-1] @ Tensor(y)[1:4].T).numpy(), (x[::2, ::-1] @ y[1:4].T).astype(np.float32)
+    )
     np.testing.assert_array_equal((Tensor(x).T @ x).numpy(), x.T @ x)
     np.testing.assert_array_equal((x.T @ Tensor(x)).numpy(), x.T @ x)
     np.testing.assert_array_equal(((Tensor(x) + 1) @ (Tensor(x.T) * 2) + 3).numpy(), (x + 1) @ (x.T * 2) + 3)
@@ -102,8 +121,16 @@ def test_rows_are_lanes_and_columns_are_scalars(name, rng):
 
 
 @pytest.mark.usual_schedules
-@pytest.mark.parametrize("shape, name, tflops", [((1024, 1024, 1024), "float32", 42), ((1024, 1536, 1024), "float32", 41), ((1536, 1024, 1024), "float32", 41),
-                                                 ((1536, 1536, 1024), "float32", 47), ((1024, 1024, 1024), "float16", 85)])
+@pytest.mark.parametrize(
+    "shape, name, tflops",
+    [
+        ((1024, 1024, 1024), "float32", 42),
+        ((1024, 1536, 1024), "float32", 41),
+        ((1536, 1024, 1024), "float32", 41),
+        ((1536, 1536, 1024), "float32", 47),
+        ((1024, 1024, 1024), "float16", 85),
+    ],
+)
 def test_products_are_fast_without_a_search(shape, name, tflops):
     m, n, k = shape
     with strata.config(emu_model="7900xtx", emu_sampled=True, device="emu:gfx1100"):
@@ -124,7 +151,11 @@ def test_a_long_inner_dimension_is_shared_by_blocks(dtype, times, rtol, rng):
     def product():
         left, right = Tensor(a).realize(), Tensor(b).realize()
         strata.reset_stats()
-        return (left @ right).relu().numpy(), strata.stats().kernels, sum(launch.time_ms for launch in strata.stats().launches)
+        return (
+            (left @ right).relu().numpy(),
+            strata.stats().kernels,
+            sum(launch.time_ms for launch in strata.stats().launches),
+        )
 
     with strata.config(fusion="more"):
         _, kernels, whole_ms = product()

@@ -2,10 +2,8 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-
 import strata
+from hypothesis import given, strategies as st
 from strata import Tensor
 
 SHAPES = [(), (0,), (1,), (7,), (3, 0), (5, 7), (1, 1), (13, 1), (2, 3, 5), (2, 1, 3, 1, 5)]
@@ -36,8 +34,22 @@ def test_what_every_shape_can_do(shape):
     same(t.contiguous(), x)
 
 
-@pytest.mark.parametrize("source, target", [((6,), (2, 3)), ((2, 3), (3, 2)), ((2, 3, 4), (6, -1)), ((24,), (2, 3, 4)), ((0, 3), (3, 0)), ((1,), ()), ((), (1, 1, 1)),
-                                            ((5, 7), (7, 5)), ((2, 1, 3), (3, 1, 2)), ((4, 6), (2, 2, 3, 2)), ((3, 5, 7), (105,))])
+@pytest.mark.parametrize(
+    "source, target",
+    [
+        ((6,), (2, 3)),
+        ((2, 3), (3, 2)),
+        ((2, 3, 4), (6, -1)),
+        ((24,), (2, 3, 4)),
+        ((0, 3), (3, 0)),
+        ((1,), ()),
+        ((), (1, 1, 1)),
+        ((5, 7), (7, 5)),
+        ((2, 1, 3), (3, 1, 2)),
+        ((4, 6), (2, 2, 3, 2)),
+        ((3, 5, 7), (105,)),
+    ],
+)
 def test_reshape(source, target):
     x = sample(source)
     same(Tensor(x).reshape(target), x.reshape(target))
@@ -71,9 +83,14 @@ def test_expand_pad_shrink_flip():
     same(t.shrink([(0, 2), (0, 1), (1, 4)]), x[0:2, :, 1:4])
     same(t.flip((0, -1)), x[::-1, :, ::-1])
     same(t.flip(2), x[..., ::-1])
-    same(t.pad([(2, 2), (1, 1), (0, 3)]).flip(0).permute(2, 0, 1), np.pad(x, [(2, 2), (1, 1), (0, 3)])[::-1].transpose(2, 0, 1))
-    same((t.pad([(1, 1), (0, 0), (1, 1)]) * 2).pad([(1, 1), (0, 0), (0, 0)], value=5),
-         np.pad(np.pad(x, [(1, 1), (0, 0), (1, 1)]) * 2, [(1, 1), (0, 0), (0, 0)], constant_values=5))
+    same(
+        t.pad([(2, 2), (1, 1), (0, 3)]).flip(0).permute(2, 0, 1),
+        np.pad(x, [(2, 2), (1, 1), (0, 3)])[::-1].transpose(2, 0, 1),
+    )
+    same(
+        (t.pad([(1, 1), (0, 0), (1, 1)]) * 2).pad([(1, 1), (0, 0), (0, 0)], value=5),
+        np.pad(np.pad(x, [(1, 1), (0, 0), (1, 1)]) * 2, [(1, 1), (0, 0), (0, 0)], constant_values=5),
+    )
 
 
 def test_a_pad_does_not_read_what_it_hides():
@@ -104,7 +121,11 @@ def test_joining_and_parting():
     assert mixed.dtype.name == "float32"
     same(mixed, np.concatenate([x, x / 2]).astype(np.float32))
     t, whole = Tensor(sample((7, 2))), sample((7, 2))
-    for got, expected in [(t.split(3), np.split(whole, [3, 6])), (t.split([1, 4, 2]), np.split(whole, [1, 5])), (t.chunk(3), [whole[:3], whole[3:6], whole[6:]])]:
+    for got, expected in [
+        (t.split(3), np.split(whole, [3, 6])),
+        (t.split([1, 4, 2]), np.split(whole, [1, 5])),
+        (t.chunk(3), [whole[:3], whole[3:6], whole[6:]]),
+    ]:
         assert len(got) == len(expected)
         for g, e in zip(got, expected):
             same(g, e)
@@ -123,18 +144,21 @@ def test_repeat_tile_roll():
         same(t.roll(shift, 1), np.roll(x, shift, 1))
 
 
-@pytest.mark.parametrize("call, words", [
-    (lambda t: t.reshape(5, 5), ["(3, 4)", "(5, 5)"]),
-    (lambda t: t.reshape(-1, 5), ["(3, 4)", "5"]),
-    (lambda t: t.expand(3, 5), ["(3, 4)", "(3, 5)"]),
-    (lambda t: t.permute(0, 0), ["permute"]),
-    (lambda t: t.squeeze(0), ["(3, 4)"]),
-    (lambda t: t.transpose(0, 2), ["2"]),
-    (lambda t: t.shrink([(0, 9), (0, 4)]), ["(3, 4)"]),
-    (lambda t: t.pad([(1, 1)]), ["(3, 4)"]),
-    (lambda t: strata.cat([t, Tensor.zeros(3, 5)]), ["(3, 4)", "(3, 5)"]),
-    (lambda t: strata.stack([t, Tensor.zeros(4, 3)]), ["(3, 4)", "(4, 3)"]),
-])
+@pytest.mark.parametrize(
+    "call, words",
+    [
+        (lambda t: t.reshape(5, 5), ["(3, 4)", "(5, 5)"]),
+        (lambda t: t.reshape(-1, 5), ["(3, 4)", "5"]),
+        (lambda t: t.expand(3, 5), ["(3, 4)", "(3, 5)"]),
+        (lambda t: t.permute(0, 0), ["permute"]),
+        (lambda t: t.squeeze(0), ["(3, 4)"]),
+        (lambda t: t.transpose(0, 2), ["2"]),
+        (lambda t: t.shrink([(0, 9), (0, 4)]), ["(3, 4)"]),
+        (lambda t: t.pad([(1, 1)]), ["(3, 4)"]),
+        (lambda t: strata.cat([t, Tensor.zeros(3, 5)]), ["(3, 4)", "(3, 5)"]),
+        (lambda t: strata.stack([t, Tensor.zeros(4, 3)]), ["(3, 4)", "(4, 3)"]),
+    ],
+)
 def test_errors_name_shapes(call, words):
     with pytest.raises(strata.Error) as e:
         call(Tensor.zeros(3, 4))

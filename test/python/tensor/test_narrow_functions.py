@@ -8,16 +8,30 @@ import math
 
 import numpy as np
 import pytest
-import test_gradients_every as every
-
 import strata
+import test_gradients_every as every
 from strata import Tensor, nn
 from strata.nn import activations, losses
 from tested import QUICK_TARGET
 
-FORMATS = {"float16": (10, -14, 65504.0), "bfloat16": (7, -126, 3.3895313892515355e38)}  # bits of a fraction, least exponent, largest
+FORMATS = {
+    "float16": (10, -14, 65504.0),
+    "bfloat16": (7, -126, 3.3895313892515355e38),
+}  # bits of a fraction, least exponent, largest
 MAGNITUDES = [1.0, 300.0, 2.0**-12]  # squares of the second have no half, those of the third vanish in it
-REFUSE = {"det", "inv", "slogdet", "solve", "cholesky", "eigh", "eigvalsh", "svd", "svdvals", "pinv", "qr"}  # LAPACK has no halves
+REFUSE = {
+    "det",
+    "inv",
+    "slogdet",
+    "solve",
+    "cholesky",
+    "eigh",
+    "eigvalsh",
+    "svd",
+    "svdvals",
+    "pinv",
+    "qr",
+}  # LAPACK has no halves
 X, Y, ROW = every.X, every.X[::-1].copy(), every.apart(3, 8)
 PART = every.apart(3, 8, low=0.05, high=0.95)
 LABELS = Tensor([2, 0, 7])
@@ -25,7 +39,9 @@ LABELS = Tensor([2, 0, 7])
 
 def functions():
     """label -> (function of tensors, arrays)."""
-    found = {label: (function, arrays) for label, (name, function, arrays, _) in every.ROWS.items() if name not in REFUSE}
+    found = {
+        label: (function, arrays) for label, (name, function, arrays, _) in every.ROWS.items() if name not in REFUSE
+    }
     found |= {f"nn.{name}": (getattr(nn, name)(), [X]) for name in activations.__all__}
     found |= {f"losses.{name}": of_loss(name, getattr(losses, name)) for name in LOSSES}
     found |= {f"nn.{type(layer).__name__}": (layer, arrays) for layer, arrays in layers()}
@@ -42,7 +58,11 @@ def of_loss(name, function):
     return given.get(name) or (function, [X, Y])
 
 
-LOSSES = [name for name, f in vars(losses).items() if inspect.isfunction(f) and f.__module__ == losses.__name__ and not name.startswith("_")]
+LOSSES = [
+    name
+    for name, f in vars(losses).items()
+    if inspect.isfunction(f) and f.__module__ == losses.__name__ and not name.startswith("_")
+]
 
 
 def layers():
@@ -83,7 +103,12 @@ def test_narrow_types_are_rounded_once(label):
             continue
         assert got.dtype.name == dtype
         off = units_off(wide(got), wide(want), dtype, 2.0**-20 * max(largest, 2.0**-12))
-        assert off.max(initial=0) <= 0.75, (dtype, magnitude, wide(got).ravel()[off.argmax()], wide(want).ravel()[off.argmax()])
+        assert off.max(initial=0) <= 0.75, (
+            dtype,
+            magnitude,
+            wide(got).ravel()[off.argmax()],
+            wide(want).ravel()[off.argmax()],
+        )
 
 
 @pytest.mark.parametrize("dtype", FORMATS)

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-
 import strata
 from strata import Tensor, _numpy
 
@@ -65,13 +64,23 @@ def test_triangles_of_vectors_are_computed_by_numpy():
     np.testing.assert_array_equal(np.triu(Tensor(I), 1), np.triu(I, 1))
 
 
-UFUNCS = [f for f in vars(np).values() if isinstance(f, np.ufunc) and f.nout == 1 and not f.signature and f.__name__ in {*dir(strata), *_numpy.UNIVERSAL}]
+UFUNCS = [
+    f
+    for f in vars(np).values()
+    if isinstance(f, np.ufunc) and f.nout == 1 and not f.signature and f.__name__ in {*dir(strata), *_numpy.UNIVERSAL}
+]
 
 
 @pytest.mark.parametrize("f", UFUNCS, ids=lambda f: f.__name__)
 def test_universal_functions_give_tensors_of_numpys_values(f):
     name = f.__name__
-    x, y = (I, I[::-1].copy()) if "bit" in name or "shift" in name or name == "invert" else (Y + 1, Y) if name == "arccosh" else (Y / 2, Y)
+    x, y = (
+        (I, I[::-1].copy())
+        if "bit" in name or "shift" in name or name == "invert"
+        else (Y + 1, Y)
+        if name == "arccosh"
+        else (Y / 2, Y)
+    )
     want = f(x, y) if f.nin == 2 else f(x)
     same(f(Tensor(x), Tensor(y)) if f.nin == 2 else f(Tensor(x)), want)
     if f.nin == 2:
@@ -88,7 +97,17 @@ def test_products_of_arrays_and_tensors_are_tensors():
 
 def test_what_strata_has_not_is_numpys_of_the_values():
     t = Tensor(X)
-    for f in (np.ptp, np.fft.fft2, lambda x: np.round(x, 1), lambda x: np.sum(x, where=B), lambda x: np.quantile(x, 0.5, method="lower"), np.add.reduce, lambda x: np.add(x, x, dtype=np.float64), lambda x: np.isclose(x, X), np.unique):
+    for f in (
+        np.ptp,
+        np.fft.fft2,
+        lambda x: np.round(x, 1),
+        lambda x: np.sum(x, where=B),
+        lambda x: np.quantile(x, 0.5, method="lower"),
+        np.add.reduce,
+        lambda x: np.add(x, x, dtype=np.float64),
+        lambda x: np.isclose(x, X),
+        np.unique,
+    ):
         got, want = f(t), f(X)
         assert not isinstance(got, Tensor)
         np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-6)
@@ -142,4 +161,7 @@ def test_a_notebook_shows_other_shapes_as_text_and_computes_nothing_when_debuggi
         assert t._repr_html_() == f"<pre>{repr(t).replace('<', '&lt;').replace('>', '&gt;')}</pre>"
     x = Tensor([1.0, 2.0]) * 3
     with strata.config(debug=1):
-        assert x._repr_html_() == f"<pre>&lt;Tensor (2,) float32 on {strata.default_device()}, lazy&gt;</pre>" and not x.is_realized
+        assert (
+            x._repr_html_() == f"<pre>&lt;Tensor (2,) float32 on {strata.default_device()}, lazy&gt;</pre>"
+            and not x.is_realized
+        )

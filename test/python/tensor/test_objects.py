@@ -4,7 +4,6 @@ import inspect
 
 import numpy as np
 import pytest
-
 import strata
 from strata import Tensor, _strata
 
@@ -22,7 +21,9 @@ CLASSES = list(classes(_strata, set()))
 
 
 def test_all_classes_are_found():
-    assert {"Tensor", "UOp", "DType", "config", "CustomKernel", "WaveState", "Launch", "Stats", "_Assembler"} <= {c.__name__ for c in CLASSES}
+    assert {"Tensor", "UOp", "DType", "config", "CustomKernel", "WaveState", "Launch", "Stats", "_Assembler"} <= {
+        c.__name__ for c in CLASSES
+    }
 
 
 @pytest.mark.parametrize("cls", CLASSES, ids=lambda c: c.__name__)
@@ -49,7 +50,14 @@ def test_an_object_made_without_init_is_a_type_error_wherever_it_is_used(cls):
     if cls.__repr__ is not object.__repr__:
         with pytest.raises(TypeError, match="made without __init__"):
             repr(made)
-    for function in (strata.realize, strata.promote, strata.where, Tensor([1.0]).custom_kernel, Tensor, strata.dtypes.float32.__eq__):
+    for function in (
+        strata.realize,
+        strata.promote,
+        strata.where,
+        Tensor([1.0]).custom_kernel,
+        Tensor,
+        strata.dtypes.float32.__eq__,
+    ):
         for arguments in ((made,), (made, made), (made, made, made)):
             try:
                 function(*arguments)

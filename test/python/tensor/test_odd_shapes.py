@@ -4,13 +4,13 @@ import math
 
 import numpy as np
 import pytest
-
 import strata
 from strata import Tensor
-from strata_tools.bench.shapes import GB_PER_S, TFLOP_PER_S
 from strata.nn import functional as F
+from strata_tools.bench.shapes import GB_PER_S, TFLOP_PER_S
 
 pytestmark = pytest.mark.amd  # times are modelled
+
 
 def gradient_by_weights(x, g):
     weights = Tensor.empty(g.shape[1], x.shape[1], 3)  # none is read
@@ -28,7 +28,11 @@ def windows_of_one(x, w):
 
 def windows_of_arrays(x, w):
     padded, n = np.pad(x, ((0, 0), (0, 0), (2, 2), (2, 2))), x.shape[2]
-    return sum(np.einsum("bchw,kc->bkhw", padded[:, :, i : i + n : 2, j : j + n : 2], w[:, :, i, j]) for i in range(5) for j in range(5))
+    return sum(
+        np.einsum("bchw,kc->bkhw", padded[:, :, i : i + n : 2, j : j + n : 2], w[:, :, i, j])
+        for i in range(5)
+        for j in range(5)
+    )
 
 
 # name: (tensors to tensor, arrays to array, shapes whose values are checked, shapes whose time is modelled, times the least time at most, operations)
@@ -36,18 +40,88 @@ CASES = {
     "narrow results of a transpose": (lambda x: x.T.contiguous(), lambda x: x.T, [(1009, 3)], [(2490855, 3)], 1.2, 0),
     "15 columns transposed": (lambda x: x.T.contiguous(), lambda x: x.T, [(1201, 15)], [(144701, 15)], 1.2, 0),
     "15 rows transposed": (lambda x: x.T.contiguous(), lambda x: x.T, [(15, 1201)], [(15, 144701)], 1.2, 0),
-    "narrow on both sides": (lambda x: x.permute(0, 3, 2, 1).contiguous(), lambda x: x.transpose(0, 3, 2, 1), [(3, 2, 403, 7)], [(19, 2, 8002, 7)], 1.3, 0),
-    "narrow in the middle": (lambda x: x.permute(0, 2, 1).contiguous(), lambda x: x.transpose(0, 2, 1), [(5, 403, 4)], [(124, 5435, 4)], 1.3, 0),
-    "rows of 6 from far apart": (lambda x: x.permute(2, 1, 0).contiguous(), lambda x: x.transpose(2, 1, 0), [(6, 203, 41)], [(6, 3877, 239)], 1.4, 0),
-    "runs of 23 that stay": (lambda x: x.permute(2, 0, 1, 3).contiguous(), lambda x: x.transpose(2, 0, 1, 3), [(8, 31, 8, 23)], [(64, 998, 8, 23)], 1.4, 0),
+    "narrow on both sides": (
+        lambda x: x.permute(0, 3, 2, 1).contiguous(),
+        lambda x: x.transpose(0, 3, 2, 1),
+        [(3, 2, 403, 7)],
+        [(19, 2, 8002, 7)],
+        1.3,
+        0,
+    ),
+    "narrow in the middle": (
+        lambda x: x.permute(0, 2, 1).contiguous(),
+        lambda x: x.transpose(0, 2, 1),
+        [(5, 403, 4)],
+        [(124, 5435, 4)],
+        1.3,
+        0,
+    ),
+    "rows of 6 from far apart": (
+        lambda x: x.permute(2, 1, 0).contiguous(),
+        lambda x: x.transpose(2, 1, 0),
+        [(6, 203, 41)],
+        [(6, 3877, 239)],
+        1.4,
+        0,
+    ),
+    "runs of 23 that stay": (
+        lambda x: x.permute(2, 0, 1, 3).contiguous(),
+        lambda x: x.transpose(2, 0, 1, 3),
+        [(8, 31, 8, 23)],
+        [(64, 998, 8, 23)],
+        1.4,
+        0,
+    ),
     "variance down 41 columns": (lambda x: x.var(0), lambda x: x.var(0), [(28002, 41)], [(28002, 41)], 1.3, 0),
     "argmax down 41 columns": (lambda x: x.argmax(0), lambda x: x.argmax(0), [(28002, 41)], [(28002, 41)], 1.3, 0),
-    "pixels of four channels added up": (lambda x: x.sum((0, 2)), lambda x: x.sum((0, 2)), [(403, 35, 4)], [(5595, 356, 4)], 1.3, 0),
-    "few rows by an odd matrix": (lambda a, b: a @ b.T, lambda a, b: a @ b.T, [(10, 1000), (301, 1000)], [(10, 18872), (1103, 18872)], 1.3, 2 * 10 * 18872 * 1103),
-    "few rows and columns, long": (lambda a, b: a @ b, np.matmul, [(25, 1 << 15), (1 << 15, 30)], [(95, 1 << 17), (1 << 17, 30)], 1.3, 2 * 95 * 30 << 17),
-    "windows of ten channels into one": (windows_of_one, windows_of_arrays, [(9, 10, 86, 86), (1, 10, 5, 5)], [(9, 10, 256, 256), (1, 10, 5, 5)], 1.7, 2 * 9 * 128**2 * 250),
-    "few weights of many products": (gradient_by_weights, gradient_of_arrays, [(8, 13, 4096), (8, 17, 4096)], [(8, 13, 1 << 16), (8, 17, 1 << 16)], 9, 2 * 8 * 13 * 17 * 3 << 16),
-    "weights of a row and a half of threads": (gradient_by_weights, gradient_of_arrays, [(9, 24, 1943), (9, 16, 1943)], [(9, 24, 19431), (9, 16, 19431)], 6, 2 * 9 * 24 * 16 * 3 * 19431),
+    "pixels of four channels added up": (
+        lambda x: x.sum((0, 2)),
+        lambda x: x.sum((0, 2)),
+        [(403, 35, 4)],
+        [(5595, 356, 4)],
+        1.3,
+        0,
+    ),
+    "few rows by an odd matrix": (
+        lambda a, b: a @ b.T,
+        lambda a, b: a @ b.T,
+        [(10, 1000), (301, 1000)],
+        [(10, 18872), (1103, 18872)],
+        1.3,
+        2 * 10 * 18872 * 1103,
+    ),
+    "few rows and columns, long": (
+        lambda a, b: a @ b,
+        np.matmul,
+        [(25, 1 << 15), (1 << 15, 30)],
+        [(95, 1 << 17), (1 << 17, 30)],
+        1.3,
+        2 * 95 * 30 << 17,
+    ),
+    "windows of ten channels into one": (
+        windows_of_one,
+        windows_of_arrays,
+        [(9, 10, 86, 86), (1, 10, 5, 5)],
+        [(9, 10, 256, 256), (1, 10, 5, 5)],
+        1.7,
+        2 * 9 * 128**2 * 250,
+    ),
+    "few weights of many products": (
+        gradient_by_weights,
+        gradient_of_arrays,
+        [(8, 13, 4096), (8, 17, 4096)],
+        [(8, 13, 1 << 16), (8, 17, 1 << 16)],
+        9,
+        2 * 8 * 13 * 17 * 3 << 16,
+    ),
+    "weights of a row and a half of threads": (
+        gradient_by_weights,
+        gradient_of_arrays,
+        [(9, 24, 1943), (9, 16, 1943)],
+        [(9, 24, 19431), (9, 16, 19431)],
+        6,
+        2 * 9 * 24 * 16 * 3 * 19431,
+    ),
 }
 
 

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-
 import strata
 from formats import ALL, FLOATS, SIGNED, UNSIGNED, dtype_of, native
 from strata import Tensor
@@ -31,7 +30,9 @@ def test_every_pair_of_types_promotes_as_the_standard_says():
                     strata.promote(dtype_of(a), dtype_of(b))
                 continue
             assert strata.promote(dtype_of(a), dtype_of(b)).name == expected_promotion(a, b), (a, b)
-            assert strata.result_type(Tensor.zeros(1, dtype=a), Tensor.ones(2, dtype=b)).name == expected_promotion(a, b)
+            assert strata.result_type(Tensor.zeros(1, dtype=a), Tensor.ones(2, dtype=b)).name == expected_promotion(
+                a, b
+            )
 
 
 def test_python_numbers_are_weak():
@@ -52,8 +53,18 @@ def test_python_numbers_are_weak():
         Tensor([1], dtype="int8") + 300
 
 
-SHAPES = [((), ()), ((0,), ()), ((0, 3), (1, 3)), ((1,), (7,)), ((13,), (13,)), ((3, 1), (1, 5)), ((2, 3, 1, 5), (4, 1)), ((2, 1, 3, 1, 2), (1, 5, 1, 7, 2)),
-          ((4, 1), (4, 6)), ((11, 17), ())]
+SHAPES = [
+    ((), ()),
+    ((0,), ()),
+    ((0, 3), (1, 3)),
+    ((1,), (7,)),
+    ((13,), (13,)),
+    ((3, 1), (1, 5)),
+    ((2, 3, 1, 5), (4, 1)),
+    ((2, 1, 3, 1, 2), (1, 5, 1, 7, 2)),
+    ((4, 1), (4, 6)),
+    ((11, 17), ()),
+]
 
 
 @pytest.mark.parametrize("a, b", SHAPES)

@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 import pytest
-
 import strata
 from formats import array
 from strata import Tensor
@@ -20,7 +19,12 @@ def philox(counters, seed):
     key = [seed & 0xFFFFFFFF, seed >> 32]
     for _ in range(10):
         a, b = c[0] * np.uint64(0xD2511F53), c[2] * np.uint64(0xCD9E8D57)
-        c = [b >> np.uint64(32) ^ c[1] ^ np.uint64(key[0]), b & WORD, a >> np.uint64(32) ^ c[3] ^ np.uint64(key[1]), a & WORD]
+        c = [
+            b >> np.uint64(32) ^ c[1] ^ np.uint64(key[0]),
+            b & WORD,
+            a >> np.uint64(32) ^ c[3] ^ np.uint64(key[1]),
+            a & WORD,
+        ]
         key = [(key[0] + 0x9E3779B9) & 0xFFFFFFFF, (key[1] + 0xBB67AE85) & 0xFFFFFFFF]
     return np.stack(c, -1).astype(np.uint32)
 
@@ -123,12 +127,19 @@ def test_numbers_are_words_of_consecutive_counters(seed):
     np.testing.assert_array_equal(words(10_001), model(10_001, seed))
     np.testing.assert_array_equal(words(7), model(7, seed, 2501))
     w = model(1000, seed, 2503)
-    np.testing.assert_array_equal(Tensor.rand(10, 100).numpy(), (w >> 8).astype(np.float32).reshape(10, 100) * np.float32(2**-24))
+    np.testing.assert_array_equal(
+        Tensor.rand(10, 100).numpy(), (w >> 8).astype(np.float32).reshape(10, 100) * np.float32(2**-24)
+    )
     high, low = model(202, seed, 2753).reshape(-1, 2).T.astype(np.uint64)
-    np.testing.assert_array_equal(Tensor.rand(101, dtype="float64").numpy(), ((high >> np.uint64(5) << np.uint64(26)) + (low >> np.uint64(6))) * 2.0**-53)
+    np.testing.assert_array_equal(
+        Tensor.rand(101, dtype="float64").numpy(),
+        ((high >> np.uint64(5) << np.uint64(26)) + (low >> np.uint64(6))) * 2.0**-53,
+    )
     high, low = model(14, seed, 2804).reshape(-1, 2).T.astype(np.uint64)
     many = (1 << 40) + 5
-    np.testing.assert_array_equal(Tensor.randint(0, many, (7,)).numpy(), ((high << np.uint64(32)) + low) % np.uint64(many))
+    np.testing.assert_array_equal(
+        Tensor.randint(0, many, (7,)).numpy(), ((high << np.uint64(32)) + low) % np.uint64(many)
+    )
     np.testing.assert_array_equal(words(3), model(3, seed, 2808))
 
 
@@ -159,7 +170,13 @@ def test_draws_share_no_block():
 
 def drawn():
     strata.manual_seed(5)
-    kinds = [Tensor.rand(999), Tensor.rand(8, 64), Tensor.rand(65, dtype="float64"), Tensor.randint(-9, 9, (130,)), Tensor.randint(0, 1 << 50, (33,))]
+    kinds = [
+        Tensor.rand(999),
+        Tensor.rand(8, 64),
+        Tensor.rand(65, dtype="float64"),
+        Tensor.randint(-9, 9, (130,)),
+        Tensor.randint(0, 1 << 50, (33,)),
+    ]
     return [t.numpy().tobytes() for t in kinds]
 
 

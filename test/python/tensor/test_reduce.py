@@ -6,11 +6,9 @@ the depth of the summation (log2 n for a tree, n of one thread's part) times the
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-
 import strata
 from formats import ALL, FLOATS, INTEGERS, UNSIGNED, array, dtype_of, native, rounded, tensor, ulps
+from hypothesis import given, strategies as st
 from strata import Tensor
 
 EPS = 2.0**-24  # half an ulp of 1 in float32
@@ -30,7 +28,9 @@ def test_every_reduction_of_every_axis(shape, rng):
     for axis in axes_of(shape):
         for name in ("sum", "max", "min", "any", "all"):
             for keep in (False, True):
-                cases.append((getattr(t, name)(axis=axis, keepdims=keep), getattr(np, name)(x, axis=axis, keepdims=keep), 0))
+                cases.append(
+                    (getattr(t, name)(axis=axis, keepdims=keep), getattr(np, name)(x, axis=axis, keepdims=keep), 0)
+                )
         count = x.size if axis is None else np.prod([x.shape[a] for a in np.atleast_1d(axis)])
         for name in ("mean", "var", "std"):
             cases.append((getattr(t, name)(axis=axis), getattr(np, name)(x.astype(np.float64), axis=axis), 2e-6))
@@ -52,9 +52,18 @@ def test_types_of_reductions(name, rng):
     t = tensor(name, x).realize()
     total = name if name in FLOATS else "uint64" if name in UNSIGNED else "int64"
     mean = name if name in FLOATS else "float32"
-    cases = [(t.sum(0), total, v.astype(np.float64).sum(0)), (t.max(1), name, v.max(1)), (t.min(1), name, v.min(1)), (t.mean(0), mean, v.astype(np.float64).mean(0)),
-             (t.any(1), "boolean", v.any(1)), (t.all(1), "boolean", v.all(1)), (t.argmax(1), "int64", v.argmax(1)), (t.argmin(0), "int64", v.argmin(0)),
-             (t.prod(1), total, v.astype(np.float64).prod(1)), (t.cumsum(1), total, v.astype(np.float64).cumsum(1))]
+    cases = [
+        (t.sum(0), total, v.astype(np.float64).sum(0)),
+        (t.max(1), name, v.max(1)),
+        (t.min(1), name, v.min(1)),
+        (t.mean(0), mean, v.astype(np.float64).mean(0)),
+        (t.any(1), "boolean", v.any(1)),
+        (t.all(1), "boolean", v.all(1)),
+        (t.argmax(1), "int64", v.argmax(1)),
+        (t.argmin(0), "int64", v.argmin(0)),
+        (t.prod(1), total, v.astype(np.float64).prod(1)),
+        (t.cumsum(1), total, v.astype(np.float64).cumsum(1)),
+    ]
     strata.realize([c[0] for c in cases])
     for got, kind, expected in cases:
         assert got.dtype == dtype_of(kind)
@@ -105,7 +114,9 @@ def test_nan_wins_and_infinities(rng):
     x[0, 5], x[1, 7], x[2, 3] = np.nan, np.inf, -np.inf
     t = Tensor(x)
     for name in ("max", "min", "sum", "argmax", "argmin"):
-        np.testing.assert_allclose(getattr(t, name)(1).numpy(), getattr(np, name)(x.astype(np.float64), axis=1), rtol=3e-6)
+        np.testing.assert_allclose(
+            getattr(t, name)(1).numpy(), getattr(np, name)(x.astype(np.float64), axis=1), rtol=3e-6
+        )
     for name in ("float16", "float64", "bfloat16", "fp8e5m2"):
         got = array(tensor(name, x).max(1))
         assert np.isnan(got[0]) and got[1] == np.inf
@@ -137,7 +148,12 @@ def test_large_reductions_in_two_stages(size, rng):
 def test_large_reductions_of_one_axis(rng):
     x = rng.standard_normal((3, 40009)).astype(np.float32)
     for axis in (0, 1):
-        np.testing.assert_allclose(Tensor(x).sum(axis).numpy(), x.astype(np.float64).sum(axis), rtol=1e-5, atol=64 * EPS * np.abs(x).sum(axis).max())
+        np.testing.assert_allclose(
+            Tensor(x).sum(axis).numpy(),
+            x.astype(np.float64).sum(axis),
+            rtol=1e-5,
+            atol=64 * EPS * np.abs(x).sum(axis).max(),
+        )
     np.testing.assert_array_equal(Tensor(x).max(1).numpy(), x.max(1))
     np.testing.assert_array_equal(Tensor(x.T).argmin(0).numpy(), x.T.argmin(0))
 
@@ -147,14 +163,18 @@ def test_reductions_of_views(rng):
     t = Tensor(x)
     assert t[::2, ::-3].sum().item() == x[::2, ::-3].sum()
     np.testing.assert_array_equal(t.T.sum(0).numpy(), x.T.sum(0))
-    np.testing.assert_array_equal(t.pad([(1, 1), (2, 0)], value=3).sum(1).numpy(), np.pad(x, [(1, 1), (2, 0)], constant_values=3).sum(1))
+    np.testing.assert_array_equal(
+        t.pad([(1, 1), (2, 0)], value=3).sum(1).numpy(), np.pad(x, [(1, 1), (2, 0)], constant_values=3).sum(1)
+    )
     np.testing.assert_array_equal(t.expand(4, 6, 10).sum((0, 2)).numpy(), np.broadcast_to(x, (4, 6, 10)).sum((0, 2)))
     np.testing.assert_array_equal((t - t.max(1, keepdims=True)).sum(0).numpy(), (x - x.max(1, keepdims=True)).sum(0))
     np.testing.assert_array_equal(t.sum(0).sum().numpy(), x.sum())
     np.testing.assert_array_equal((t.sum(1).max() + t.min(0)).numpy(), x.sum(1).max() + x.min(0))
 
 
-@pytest.mark.parametrize("shape, axis", [((1,), 0), ((7,), 0), ((3, 5), 0), ((3, 5), 1), ((2, 3, 4), 1), ((1000,), 0), ((2, 2500), -1)])
+@pytest.mark.parametrize(
+    "shape, axis", [((1,), 0), ((7,), 0), ((3, 5), 0), ((3, 5), 1), ((2, 3, 4), 1), ((1000,), 0), ((2, 2500), -1)]
+)
 def test_scans(shape, axis, rng):
     x = rng.integers(-5, 6, shape)
     np.testing.assert_array_equal(Tensor(x).cumsum(axis).numpy(), x.cumsum(axis))
@@ -187,10 +207,16 @@ def test_any_shape_and_axes(shape, seed):
     np.testing.assert_array_equal(Tensor(x).max(axes, keepdims=True).numpy(), x.max(axis=axes, keepdims=True))
 
 
-ODD = {"mean of an odd count": ((1237, 233), lambda x: x.mean(), lambda x: x.mean()), "argmax of narrow rows": ((10007, 3), lambda x: x.argmax(1), lambda x: x.argmax(1)),
-       "var of narrow rows": ((5003, 9), lambda x: x.var(1), lambda x: x.var(1)), "cumsum of narrow rows": ((9001, 4), lambda x: x.cumsum(1), lambda x: x.cumsum(1)),
-       "rows of 196": ((500, 196), lambda x: x.sum(1), lambda x: x.sum(1)), "columns of 266 rows": ((266, 1565), lambda x: x.sum(0), lambda x: x.sum(0)),
-       "few long columns": ((20000, 52), lambda x: x.sum(0), lambda x: x.sum(0)), "argmax of few long columns": ((16384, 40), lambda x: x.argmax(0), lambda x: x.argmax(0))}
+ODD = {
+    "mean of an odd count": ((1237, 233), lambda x: x.mean(), lambda x: x.mean()),
+    "argmax of narrow rows": ((10007, 3), lambda x: x.argmax(1), lambda x: x.argmax(1)),
+    "var of narrow rows": ((5003, 9), lambda x: x.var(1), lambda x: x.var(1)),
+    "cumsum of narrow rows": ((9001, 4), lambda x: x.cumsum(1), lambda x: x.cumsum(1)),
+    "rows of 196": ((500, 196), lambda x: x.sum(1), lambda x: x.sum(1)),
+    "columns of 266 rows": ((266, 1565), lambda x: x.sum(0), lambda x: x.sum(0)),
+    "few long columns": ((20000, 52), lambda x: x.sum(0), lambda x: x.sum(0)),
+    "argmax of few long columns": ((16384, 40), lambda x: x.argmax(0), lambda x: x.argmax(0)),
+}
 
 
 @pytest.mark.parametrize("name", ODD)
@@ -201,10 +227,21 @@ def test_reductions_of_sizes_that_no_block_divides(name, rng):
 
 
 @pytest.mark.usual_schedules
-@pytest.mark.parametrize("shape, reduction, kernels", [((22724, 233), lambda x: x.mean(), 1), ((436715, 3), lambda x: x.argmax(1), 1), ((722309, 9), lambda x: x.var(1), 1),
-                                                       ((436409, 25), lambda x: x.softmax(1), 1), ((8192, 196), lambda x: x.sum(1), 1), ((15652, 266), lambda x: x.sum(0), 1),
-                                                       ((16384, 256), lambda x: x.argmax(0), 2), ((16384, 4096), lambda x: x.argmax(0), 2),
-                                                       ((10000, 2000), lambda x: x.logsumexp(0), 2), ((20000, 100), lambda x: x.var(0), 2)])
+@pytest.mark.parametrize(
+    "shape, reduction, kernels",
+    [
+        ((22724, 233), lambda x: x.mean(), 1),
+        ((436715, 3), lambda x: x.argmax(1), 1),
+        ((722309, 9), lambda x: x.var(1), 1),
+        ((436409, 25), lambda x: x.softmax(1), 1),
+        ((8192, 196), lambda x: x.sum(1), 1),
+        ((15652, 266), lambda x: x.sum(0), 1),
+        ((16384, 256), lambda x: x.argmax(0), 2),
+        ((16384, 4096), lambda x: x.argmax(0), 2),
+        ((10000, 2000), lambda x: x.logsumexp(0), 2),
+        ((20000, 100), lambda x: x.var(0), 2),
+    ],
+)
 def test_reductions_of_any_size_take_little_more_than_reading(shape, reduction, kernels):
     with strata.config(emu_model="7900xtx", emu_sampled=True, device="emu:gfx1100", target="asm"):
         x = Tensor.empty(*shape).realize()

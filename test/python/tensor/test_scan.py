@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-
 import strata
 from strata import Tensor
 
@@ -20,9 +19,13 @@ def test_running_sums_of_every_length(n, target, rng):
     x = rng.integers(-4, 5, (3, n)).astype(np.float32)
     with strata.config(target=target):
         t = Tensor(x)
-        assert kernels(t.cumsum(-1) * 2) == (1 if n < 1 << 15 else 4)  # of long rows a kernel for their blocks' totals, and theirs
+        assert kernels(t.cumsum(-1) * 2) == (
+            1 if n < 1 << 15 else 4
+        )  # of long rows a kernel for their blocks' totals, and theirs
         np.testing.assert_array_equal(t.cumsum(-1).numpy(), x.cumsum(-1))
-        np.testing.assert_array_equal((Tensor(x.astype(np.int32)) * 3 - 1).cumsum(-1).numpy(), (x.astype(np.int64) * 3 - 1).cumsum(-1))
+        np.testing.assert_array_equal(
+            (Tensor(x.astype(np.int32)) * 3 - 1).cumsum(-1).numpy(), (x.astype(np.int64) * 3 - 1).cumsum(-1)
+        )
         odd = np.where(x > 0, 1, -1)
         np.testing.assert_array_equal(Tensor(odd).cumprod(-1).numpy(), odd.cumprod(-1))
 
@@ -42,7 +45,11 @@ def test_running_sums_on_every_arch(arch, target, dtype, rng):
 @pytest.mark.parametrize("target", ["hip", "asm"])
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int8", "uint8", "int32", "int64", "bool"])
 def test_running_extremes_on_every_arch(arch, target, dtype, rng):
-    x = rng.integers(0, 2, (5, 1300)).astype(dtype) if dtype == "bool" else rng.integers(0 if dtype == "uint8" else -99, 99, (5, 1300)).astype(dtype)
+    x = (
+        rng.integers(0, 2, (5, 1300)).astype(dtype)
+        if dtype == "bool"
+        else rng.integers(0 if dtype == "uint8" else -99, 99, (5, 1300)).astype(dtype)
+    )
     with strata.config(device=f"emu:{arch}", target=target, check="raise"):
         for axis in (0, 1):
             np.testing.assert_array_equal(Tensor(x).cummax(axis).numpy(), np.maximum.accumulate(x, axis))
@@ -58,7 +65,7 @@ def test_running_extremes_of_every_length(n, target, rng):
         assert kernels(Tensor(x).cummax(-1) * 2) == (1 if n < 1 << 15 else 4)
         np.testing.assert_array_equal(Tensor(x).cummax(-1).numpy(), np.maximum.accumulate(x, -1))
         np.testing.assert_array_equal((-Tensor(x)).cummin(-1).numpy(), np.minimum.accumulate(-x, -1))
-        x[1, n // 2:] = np.nan
+        x[1, n // 2 :] = np.nan
         np.testing.assert_array_equal(Tensor(x).cummax(-1).numpy(), np.maximum.accumulate(x, -1))
 
 
@@ -80,7 +87,9 @@ def test_errors_stay_those_of_the_sums_of_a_tree(target, rng):
     assert np.max(np.abs(got - exact) / np.abs(x).cumsum(-1)) < 24 * 2.0**-24
 
 
-@pytest.mark.parametrize("shape, axis", [((64, 4096), -1), ((4096, 64), 0), ((3, 700, 33), 1), ((100, 100), 1)], ids=str)
+@pytest.mark.parametrize(
+    "shape, axis", [((64, 4096), -1), ((4096, 64), 0), ((3, 700, 33), 1), ((100, 100), 1)], ids=str
+)
 def test_a_running_sum_reads_and_writes_once(shape, axis, rng):
     x = rng.integers(-4, 5, shape).astype(np.float32)
     t = Tensor(x).realize()

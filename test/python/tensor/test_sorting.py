@@ -2,13 +2,24 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-
 import strata
+from hypothesis import given, strategies as st
 from strata import Tensor
 
-TYPES = ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64"]
+TYPES = [
+    "bool",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "float16",
+    "float32",
+    "float64",
+]
 rng = np.random.default_rng(0)
 
 
@@ -17,7 +28,11 @@ def values(dtype, shape):
     if dtype == "bool":
         return rng.random(shape) < 0.5
     x = rng.integers(-9 if np.dtype(dtype).kind != "u" else 0, 9, shape).astype(dtype)
-    ends = [np.nan, -0.0, 0.0, np.inf, -np.inf] if np.dtype(dtype).kind == "f" else [np.iinfo(dtype).max, np.iinfo(dtype).min]
+    ends = (
+        [np.nan, -0.0, 0.0, np.inf, -np.inf]
+        if np.dtype(dtype).kind == "f"
+        else [np.iinfo(dtype).max, np.iinfo(dtype).min]
+    )
     flat = x.reshape(-1)
     for i, end in enumerate(ends * 2):
         if flat.size:
@@ -78,7 +93,12 @@ def test_topk_gives_the_best_and_where_they_are():
 def test_searchsorted_is_numpys(dtype, side):
     ordered, wanted = np.sort(values(dtype, 37)), values(dtype, (5, 3))
     same(strata.searchsorted(Tensor(ordered), Tensor(wanted), side=side), np.searchsorted(ordered, wanted, side))
-    same(strata.searchsorted(Tensor(ordered[::-1].copy()), Tensor(wanted), side=side, sorter=Tensor(np.arange(37)[::-1].copy())), np.searchsorted(ordered, wanted, side))
+    same(
+        strata.searchsorted(
+            Tensor(ordered[::-1].copy()), Tensor(wanted), side=side, sorter=Tensor(np.arange(37)[::-1].copy())
+        ),
+        np.searchsorted(ordered, wanted, side),
+    )
     assert strata.searchsorted(Tensor(ordered[:0]), Tensor(wanted)).tolist() == np.zeros((5, 3)).tolist()
 
 
@@ -104,7 +124,10 @@ def test_a_gradient_goes_back_to_where_the_values_were():
 
 
 def test_a_search_is_one_kernel_and_a_merge_a_few():
-    ordered, wanted = Tensor(np.arange(0, 3000, 3, dtype=np.int32)).realize(), Tensor(np.arange(50, dtype=np.int32)).realize()
+    ordered, wanted = (
+        Tensor(np.arange(0, 3000, 3, dtype=np.int32)).realize(),
+        Tensor(np.arange(50, dtype=np.int32)).realize(),
+    )
     strata.reset_stats()
     ordered.searchsorted(wanted).realize()
     assert strata.stats().kernels == 1

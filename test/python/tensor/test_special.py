@@ -4,7 +4,6 @@ import itertools
 
 import numpy as np
 import pytest
-
 import strata
 from strata import Tensor
 
@@ -12,7 +11,13 @@ ONE = {
     "expm1": np.expm1, "log1p": np.log1p, "sinh": np.sinh, "cosh": np.cosh, "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan,
     "asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh,
 }  # fmt: skip
-TWO = {"atan2": np.arctan2, "hypot": np.hypot, "logaddexp": np.logaddexp, "copysign": np.copysign, "nextafter": np.nextafter}
+TWO = {
+    "atan2": np.arctan2,
+    "hypot": np.hypot,
+    "logaddexp": np.logaddexp,
+    "copysign": np.copysign,
+    "nextafter": np.nextafter,
+}
 SPECIAL = [0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 2.0, 1e-30, -1e-30, 20.0, 89.0, -89.0]
 
 
@@ -47,7 +52,11 @@ def test_functions_of_two_tensors(name, dtype, rng):
     y = rng.permutation(x)
     if name == "logaddexp":  # near its zeros no float holds what the exact one would be made of
         x, y = np.abs(x), np.abs(y)
-    want = np.nextafter(x, y).astype(np.longdouble) if name == "nextafter" else TWO[name](x.astype(np.longdouble), y.astype(np.longdouble))
+    want = (
+        np.nextafter(x, y).astype(np.longdouble)
+        if name == "nextafter"
+        else TWO[name](x.astype(np.longdouble), y.astype(np.longdouble))
+    )
     assert_near(getattr(Tensor(x), name)(Tensor(y)).numpy(), want, 4)
 
 
@@ -65,14 +74,18 @@ def test_narrow_floats_keep_their_type_and_round_once(dtype, rng):
         if name != "acosh":
             got = getattr(x, name)()
             assert got.dtype.name == dtype
-            np.testing.assert_array_equal(got.cast("float32").numpy(), getattr(Tensor(wide), name)().cast(dtype).cast("float32").numpy())
+            np.testing.assert_array_equal(
+                got.cast("float32").numpy(), getattr(Tensor(wide), name)().cast(dtype).cast("float32").numpy()
+            )
     assert x.atan2(x).dtype.name == dtype
 
 
 def test_neighbours_and_signs_of_half_floats():
     x = np.array([0, -0.0, 1, -1, 65504, np.inf, -np.inf, 6e-8, -6e-8], np.float16)
     for toward in (np.float16(np.inf), np.float16(-2)):
-        np.testing.assert_array_equal(Tensor(x).nextafter(Tensor(np.full_like(x, toward))).numpy(), np.nextafter(x, toward))
+        np.testing.assert_array_equal(
+            Tensor(x).nextafter(Tensor(np.full_like(x, toward))).numpy(), np.nextafter(x, toward)
+        )
     np.testing.assert_array_equal(Tensor(x).signbit().numpy(), np.signbit(x))
 
 
@@ -87,10 +100,19 @@ def test_gradients_are_finite_and_right(name, rng):
     got = strata.grad(lambda x: getattr(x, name)().sum())(Tensor(x)).numpy()
     wide = x.astype(np.longdouble)
     step = np.longdouble(1e-6)
-    np.testing.assert_allclose(got, ((ONE[name](wide + step) - ONE[name](wide - step)) / (2 * step)).astype(float), rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(
+        got, ((ONE[name](wide + step) - ONE[name](wide - step)) / (2 * step)).astype(float), rtol=1e-6, atol=1e-9
+    )
 
 
 def test_gradients_of_functions_of_two(rng):
     a, b = rng.uniform(0.5, 2, (2, 8))
-    for name, by_a in {"atan2": b / (a * a + b * b), "hypot": a / np.hypot(a, b), "logaddexp": 1 / (1 + np.exp(b - a)), "copysign": np.ones(8)}.items():
-        np.testing.assert_allclose(strata.grad(lambda a: getattr(a, name)(Tensor(b)).sum())(Tensor(a)).numpy(), by_a, rtol=1e-9)
+    for name, by_a in {
+        "atan2": b / (a * a + b * b),
+        "hypot": a / np.hypot(a, b),
+        "logaddexp": 1 / (1 + np.exp(b - a)),
+        "copysign": np.ones(8),
+    }.items():
+        np.testing.assert_allclose(
+            strata.grad(lambda a: getattr(a, name)(Tensor(b)).sum())(Tensor(a)).numpy(), by_a, rtol=1e-9
+        )

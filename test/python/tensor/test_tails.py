@@ -2,15 +2,17 @@
 
 import numpy as np
 import pytest
-from rows_of_tails import ROWS, softplus
-
 import strata
+from rows_of_tails import ROWS, softplus
 from strata import Tensor
 from tested import QUICK_TARGET
 
+
 def points(row, dtype):
     """From the smallest numbers on, on both sides of 0, and evenly over where something happens."""
-    sizes = np.concatenate([10.0 ** np.linspace(-30, np.log10(max(abs(row.low), abs(row.high))), 400), np.linspace(0, 40, 401)[1:]])
+    sizes = np.concatenate(
+        [10.0 ** np.linspace(-30, np.log10(max(abs(row.low), abs(row.high))), 400), np.linspace(0, 40, 401)[1:]]
+    )
     x = np.concatenate([-sizes[::-1], sizes])
     return np.unique(x[(x >= row.low) & (x <= row.high)].astype(dtype))
 
@@ -20,12 +22,16 @@ def assert_within(what, got, want, x, epsilons):
     info = np.finfo(got.dtype)
     bound = epsilons(x) if callable(epsilons) else epsilons
     size = np.abs(want) + np.where((np.abs(x) > 0.3) & (np.abs(x) < 3), 0.25, 0)
-    allowed = bound * info.eps * size + 4 * info.smallest_subnormal.astype(np.longdouble) * np.maximum(np.abs(x), 1) ** 3
+    allowed = (
+        bound * info.eps * size + 4 * info.smallest_subnormal.astype(np.longdouble) * np.maximum(np.abs(x), 1) ** 3
+    )
     rounded = want.astype(got.dtype)
     fine = (np.abs(got.astype(np.longdouble) - want) <= allowed) | (got == rounded)
     worst = np.argmax(np.where(fine, 0, np.abs(got - want) / np.maximum(np.abs(want), info.smallest_subnormal)))
     off = np.abs(got[worst] - want[worst]) / (np.abs(want[worst]) * info.eps)
-    assert fine.all(), f"{what} at {x[worst]}: {got[worst]} for {want[worst]}, {off:.1f} epsilons, {np.count_nonzero(~fine)} are off"
+    assert fine.all(), (
+        f"{what} at {x[worst]}: {got[worst]} for {want[worst]}, {off:.1f} epsilons, {np.count_nonzero(~fine)} are off"
+    )
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
@@ -51,7 +57,11 @@ def test_logarithms_of_probabilities_are_right_beside_1(dtype):
     want = np.stack([-softplus(-wide), -softplus(wide)], -1)
     places = Tensor(np.zeros(len(apart), np.int32))
     with strata.config(target=QUICK_TARGET):
-        found = {"log_softmax": (rows.log_softmax(-1), want), "cross_entropy": (strata.nn.cross_entropy(rows, places, "none"), -want[:, 0]), "logsumexp": (rows.logsumexp(-1), softplus(wide))}
+        found = {
+            "log_softmax": (rows.log_softmax(-1), want),
+            "cross_entropy": (strata.nn.cross_entropy(rows, places, "none"), -want[:, 0]),
+            "logsumexp": (rows.logsumexp(-1), softplus(wide)),
+        }
         strata.realize([value for value, _ in found.values()])
     for name, (value, right) in found.items():
         off = np.abs(value.numpy() - right) / (np.finfo(dtype).eps * np.maximum(np.abs(right), 1))

@@ -5,7 +5,6 @@ import pickle
 
 import numpy as np
 import pytest
-
 import strata
 from formats import ALL, dtype_of
 from strata import Tensor, dtypes, uop
@@ -43,9 +42,17 @@ def test_printing_never_fails():
 
 
 @pytest.mark.parametrize("name", ALL)
-@pytest.mark.parametrize("again", [copy.deepcopy, lambda t: pickle.loads(pickle.dumps(t)), lambda t: pickle.loads(pickle.dumps(t, protocol=2))])
+@pytest.mark.parametrize(
+    "again",
+    [copy.deepcopy, lambda t: pickle.loads(pickle.dumps(t)), lambda t: pickle.loads(pickle.dumps(t, protocol=2))],
+)
 def test_copies_have_values_type_and_device(name, again):
-    for x in (Tensor([[0, 1, 1], [1, 0, 1]]).cast(dtype_of(name)), Tensor.ones(2, 2, dtype=dtype_of(name)), Tensor.zeros(0, 3, dtype=dtype_of(name)), Tensor(1).cast(dtype_of(name))):
+    for x in (
+        Tensor([[0, 1, 1], [1, 0, 1]]).cast(dtype_of(name)),
+        Tensor.ones(2, 2, dtype=dtype_of(name)),
+        Tensor.zeros(0, 3, dtype=dtype_of(name)),
+        Tensor(1).cast(dtype_of(name)),
+    ):
         y = again(x)
         assert y.shape == x.shape and y.dtype == x.dtype and y.device == x.device and y.tolist() == x.tolist()
 
@@ -57,7 +64,9 @@ def test_copies_of_parameters_are_parameters(again):
     assert again(Tensor([1.0]).requires_grad_()).requires_grad and not again(Tensor([1.0])).requires_grad
     net = nn.Sequential(nn.Linear(4, 3), nn.BatchNorm(3))
     other = again(net)
-    assert [p.tolist() for p in other.parameters()] == [p.tolist() for p in net.parameters()] and len(list(other.parameters())) == 4
+    assert [p.tolist() for p in other.parameters()] == [p.tolist() for p in net.parameters()] and len(
+        list(other.parameters())
+    ) == 4
     other(Tensor.ones(2, 4)).square().sum().backward()
     assert all(p.grad is not None for p in other.parameters())
 
@@ -67,7 +76,13 @@ def test_bytes_that_are_no_bools_are_true():
     x = np.array([0, 1, 2, 255], np.uint8).view(bool)
     for t in (Tensor(x), strata.from_dlpack(x), strata.from_dlpack(x[::2])):
         want = x[:: 4 // t.shape[0]]
-        for mine, theirs in ((t.cast("int32"), want.astype(np.int32)), (t.sum(), np.int64(np.count_nonzero(want))), (~t, want == False), (t == True, want == True), (t.logical_xor(True), want == False)):  # noqa: E712
+        for mine, theirs in (
+            (t.cast("int32"), want.astype(np.int32)),
+            (t.sum(), np.int64(np.count_nonzero(want))),
+            (~t, want == False),
+            (t == True, want == True),
+            (t.logical_xor(True), want == False),
+        ):  # noqa: E712
             assert mine.tolist() == theirs.tolist()
 
 
@@ -92,7 +107,9 @@ def test_copies_require_gradients_as_the_tensor_does():
     assert deep.grad.tolist() == [3, 3] and x.grad is None and pickled.grad is None
     again = copy.deepcopy(deep)
     (again * 4).sum().backward()
-    assert again.grad.tolist() == [7, 7] and deep.grad.tolist() == [3, 3] and pickle.loads(pickle.dumps(deep)).grad is None
+    assert (
+        again.grad.tolist() == [7, 7] and deep.grad.tolist() == [3, 3] and pickle.loads(pickle.dumps(deep)).grad is None
+    )
     restore, state = x.__reduce__()
     assert not restore(*state[:4]).requires_grad  # of a pickle that says nothing of gradients
 
@@ -138,7 +155,12 @@ def test_dlpack_says_what_it_gives():
     for device in ((2, 0), (1, 1), (10, 0)):
         with pytest.raises(BufferError, match="dl_device"):
             x.__dlpack__(dl_device=device)
-    for version, name in ((None, "dltensor"), ((0, 8), "dltensor"), ((1, 0), "dltensor_versioned"), ((1, 3), "dltensor_versioned")):
+    for version, name in (
+        (None, "dltensor"),
+        ((0, 8), "dltensor"),
+        ((1, 0), "dltensor_versioned"),
+        ((1, 3), "dltensor_versioned"),
+    ):
         assert f'"{name}"' in repr(x.__dlpack__(max_version=version))
     for version in ([], (), 1, "x", (1,), (1, 2, 3)):
         with pytest.raises(strata.UsageError, match="max_version is a pair"):

@@ -27,8 +27,21 @@ ok(hiprtc.hiprtcCompileProgram(program, 1, [b"--offload-arch=gfx942"]))
 code = bytearray(ok(hiprtc.hiprtcGetCodeSize(program)))
 ok(hiprtc.hiprtcGetCode(program, code))
 kernel = ok(hip.hipModuleGetFunction(ok(hip.hipModuleLoadData(code)), b"twice"))
-ok(hip.hipModuleLaunchKernel(kernel, gridDimX=10, gridDimY=1, gridDimZ=1, blockDimX=100, blockDimY=1, blockDimZ=1, sharedMemBytes=0, stream=None,
-                             kernelParams=None, extra=(memory,)))
+ok(
+    hip.hipModuleLaunchKernel(
+        kernel,
+        gridDimX=10,
+        gridDimY=1,
+        gridDimZ=1,
+        blockDimX=100,
+        blockDimY=1,
+        blockDimZ=1,
+        sharedMemBytes=0,
+        stream=None,
+        kernelParams=None,
+        extra=(memory,),
+    )
+)
 ok(hip.hipDeviceSynchronize())
 ok(hip.hipMemcpy(got, memory, 4000, TO_HOST))
 print("twice as much" if list(got) == [2 * value for value in given] else "something else")
