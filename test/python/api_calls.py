@@ -10,31 +10,85 @@ import collections
 import faulthandler
 import inspect
 import json
-import operator
 import resource
 import sys
 import time
-import warnings
 from pathlib import Path
 
 import layer_calls
 import numpy as np
 import random_values as st
-
 import strata
+from api_references import differs, expected
 from strata import Tensor, _words, dtypes, uop
 
-FOREIGN = ("incompatible function", "incompatible constructor", "Unable to cast", "pybind", "C++", "std::", "::at", "vector::", "basic_string", "_M_", "stoi", "bad_alloc", "bad_")
+FOREIGN = (
+    "incompatible function",
+    "incompatible constructor",
+    "Unable to cast",
+    "pybind",
+    "C++",
+    "std::",
+    "::at",
+    "vector::",
+    "basic_string",
+    "_M_",
+    "stoi",
+    "bad_alloc",
+    "bad_",
+)
 ALLOWED = (strata.Error, TypeError, ValueError, OverflowError, AttributeError, BufferError)
-LEFT_OUT = {"asm_kernel": "its text goes to LLVM's assembler", "config": "settings of the process", "compile": "a compiler run a call", "manual_seed": "state of the process"}
+LEFT_OUT = {
+    "asm_kernel": "its text goes to LLVM's assembler",
+    "config": "settings of the process",
+    "compile": "a compiler run a call",
+    "manual_seed": "state of the process",
+}
 
 ARRAYS = [np.array(v, t) for v, t in [([1, -2, 3], "int32"), ([[1, 2, 3], [4, 5, 6]], "int64"), ([1.5, -2.5, 0.0, np.nan], "float32"), ([[0.5], [2.0]], "float64"), ([True, False, True], "bool"), ([250, 3, 255], "uint8"), (7, "int64"), (2.5, "float32"),
                                       ([], "float32"), ([[0, 1], [1, 0]], "uint64"), ([127, -128, 5], "int8"), (np.arange(24).reshape(2, 3, 4), "float32"), ([[2**62, -(2**63)]], "int64"), ([-0.0, np.inf, -np.inf], "float16"), ([0, 2, 1], "int16"), ([2**31, 1], "uint32")]]  # fmt: skip
-EDGES = [0, 1, -1, 2, 3, 5, 31, 32, 63, 64, 127, 128, 255, 256, 2**31 - 1, 2**31, 2**32, 2**32 + 1, 2**53 + 1, 2**62, 2**63 - 1, 2**63, 2**64 - 1, 2**64, 2**70, -2, -3, -128, -(2**31), -(2**31) - 1, -(2**63), -(2**63) - 1, -(2**70)]
+EDGES = [
+    0,
+    1,
+    -1,
+    2,
+    3,
+    5,
+    31,
+    32,
+    63,
+    64,
+    127,
+    128,
+    255,
+    256,
+    2**31 - 1,
+    2**31,
+    2**32,
+    2**32 + 1,
+    2**53 + 1,
+    2**62,
+    2**63 - 1,
+    2**63,
+    2**64 - 1,
+    2**64,
+    2**70,
+    -2,
+    -3,
+    -128,
+    -(2**31),
+    -(2**31) - 1,
+    -(2**63),
+    -(2**63) - 1,
+    -(2**70),
+]
 
 
 CALLS_A_ROUND = 12
-COMPARED_A_ROUND, COMPARED_ROUNDS = 2, 20  # results of each function, once in so many rounds: most of them are a kernel to compile
+COMPARED_A_ROUND, COMPARED_ROUNDS = (
+    2,
+    20,
+)  # results of each function, once in so many rounds: most of them are a kernel to compile
 
 
 class Opaque:
@@ -43,15 +97,66 @@ class Opaque:
 
 small = st.integers(-3, 6)
 ints = st.one_of(small, small, small, st.sampled_from(EDGES))
-floats = st.one_of(st.sampled_from([0.0, -0.0, 1.0, 0.5, -1.5, 1e30, -1e300, 1e-320, float("nan"), float("inf"), -float("inf"), 16777217.0]), st.floats(-10, 10))
-numbers = st.one_of(small, ints, floats, st.booleans(), ints.filter(lambda i: -128 <= i < 128).map(np.int8), st.floats(-10, 10).map(np.float32))
+floats = st.one_of(
+    st.sampled_from(
+        [0.0, -0.0, 1.0, 0.5, -1.5, 1e30, -1e300, 1e-320, float("nan"), float("inf"), -float("inf"), 16777217.0]
+    ),
+    st.floats(-10, 10),
+)
+numbers = st.one_of(
+    small,
+    ints,
+    floats,
+    st.booleans(),
+    ints.filter(lambda i: -128 <= i < 128).map(np.int8),
+    st.floats(-10, 10).map(np.float32),
+)
 arrays = st.sampled_from(ARRAYS)
 tensors = arrays.map(Tensor)
 shapes = st.one_of(ints, st.lists(st.one_of(small, small, ints), max_size=4), st.lists(small, max_size=3).map(tuple))
-types = st.one_of(st.sampled_from([*dtypes.all, *(t.name for t in dtypes.all), bool, int, float, np.float32, np.dtype("int16")]), st.sampled_from(["float31", "", "index", object, "complex64"]))
-words = st.sampled_from(["", "x", "mean", "sum", "none", "float32", "emu:gfx1100", "emu:gfx942", "cuda", "global", "local", "loop", "reg", "reduce", "add", "max", "gidx0", "lidx2", "k", "double", "é", "\0", "a" * 300])
+types = st.one_of(
+    st.sampled_from([*dtypes.all, *(t.name for t in dtypes.all), bool, int, float, np.float32, np.dtype("int16")]),
+    st.sampled_from(["float31", "", "index", object, "complex64"]),
+)
+words = st.sampled_from(
+    [
+        "",
+        "x",
+        "mean",
+        "sum",
+        "none",
+        "float32",
+        "emu:gfx1100",
+        "emu:gfx942",
+        "cuda",
+        "global",
+        "local",
+        "loop",
+        "reg",
+        "reduce",
+        "add",
+        "max",
+        "gidx0",
+        "lidx2",
+        "k",
+        "double",
+        "é",
+        "\0",
+        "a" * 300,
+    ]
+)
 lists = st.nested(st.one_of(ints, floats, st.booleans()), max_size=3)
-parts = st.one_of(ints, st.none(), st.just(...), st.builds(slice, *[st.one_of(st.none(), ints)] * 3), tensors, arrays, lists.filter(lambda v: isinstance(v, list)), st.just(np.True_), st.just(np.array(1)))
+parts = st.one_of(
+    ints,
+    st.none(),
+    st.just(...),
+    st.builds(slice, *[st.one_of(st.none(), ints)] * 3),
+    tensors,
+    arrays,
+    lists.filter(lambda v: isinstance(v, list)),
+    st.just(np.True_),
+    st.just(np.array(1)),
+)
 
 
 def nodes():
@@ -62,7 +167,23 @@ def nodes():
 
 
 NODES = nodes()
-junk = st.one_of(numbers, tensors, arrays, shapes, types, words, lists, parts, NODES, st.none(), st.builds(Opaque), st.just({}), st.just(b"bytes"), st.just(lambda *a: None), st.just(1j))
+junk = st.one_of(
+    numbers,
+    tensors,
+    arrays,
+    shapes,
+    types,
+    words,
+    lists,
+    parts,
+    NODES,
+    st.none(),
+    st.builds(Opaque),
+    st.just({}),
+    st.just(b"bytes"),
+    st.just(lambda *a: None),
+    st.just(1j),
+)
 BY_TYPE = {
     "int": ints, "float": floats, "bool": st.booleans(), "str": words, "Scalar": numbers, "Operand": st.one_of(tensors, numbers, numbers, numbers, arrays, lists), "Tensor": tensors, "ArrayLike": st.one_of(tensors, arrays, lists), "Shape": shapes, "Axes": shapes, "DTypeLike": types,
     "IndexPart": st.one_of(parts, st.lists(parts, max_size=3).map(tuple)), "UOp": NODES, "Sequence[ArrayLike]": st.lists(tensors, max_size=3), "Sequence[tuple[int, int]]": st.lists(st.tuples(small, st.one_of(small, ints)), max_size=3), "Sequence[int]": st.lists(ints, max_size=3),
@@ -114,69 +235,17 @@ def described(f):
     return out
 
 
-# What NumPy says: of functions that both have, over the arrays behind the tensors.
-ONE_TO_ONE = {"neg": np.negative, "abs": np.abs, "square": np.square, "floor": np.floor, "ceil": np.ceil, "trunc": np.trunc, "round": np.rint, "isnan": np.isnan, "isinf": np.isinf, "isfinite": np.isfinite, "logical_not": np.logical_not, "bitwise_invert": np.invert, "maximum": np.maximum,
-              "minimum": np.minimum, "sum": np.sum, "prod": np.prod, "max": np.max, "min": np.min, "mean": np.mean, "any": np.any, "all": np.all, "argmax": np.argmax, "argmin": np.argmin, "tril": np.tril, "triu": np.triu, "roll": np.roll, "flip": np.flip, "transpose": np.swapaxes, "take": np.take,
-              "repeat": np.repeat, "logical_and": np.logical_and, "logical_or": np.logical_or, "logical_xor": np.logical_xor, "unsqueeze": np.expand_dims, "movedim": np.moveaxis, "clamp": np.clip, "clip": np.clip, "remainder": np.remainder, "floor_divide": np.floor_divide}  # fmt: skip
-for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "and", "or", "xor", "lshift", "rshift", "eq", "ne", "lt", "le", "gt", "ge", "getitem"):
-    ONE_TO_ONE[f"__{_name}__"] = getattr(operator, f"__{_name}__")
-REDUCES = {"sum", "prod", "max", "min", "mean", "any", "all", "argmax", "argmin"}  # (axis, keepdims); other parameters follow NumPy's axis
-DIVIDES = {"remainder", "floor_divide", "__floordiv__", "__mod__", "__truediv__"}
-
-def plain(value):
-    if isinstance(value, Tensor):
-        return value.numpy()
-    if isinstance(value, list) and value and all(isinstance(v, (int, float)) for v in value) and any(isinstance(v, float) for v in value):
-        return np.asarray(value, np.float32)  # as Strata takes Python's floats
-    return type(value)(map(plain, value)) if isinstance(value, (list, tuple)) else value
-
-
-def is_floating(value):
-    return isinstance(value, (float, np.floating)) or (isinstance(value, np.ndarray) and value.dtype.kind == "f")
-
-
-def expected(name, given, named, dtype):
-    """NumPy's result, or None where it has none or another meaning; integers that meet floats count in `dtype`, Strata's floating type of the result."""
-    if name not in ONE_TO_ONE or named.keys() & {"dtype"} or any(v is None for v in named.values()):
-        return None
-    values, named = [plain(v) for v in given], {k: plain(v) for k, v in named.items()}
-    if not any(isinstance(v, np.ndarray) for v in values):  # numbers alone are of the default types
-        with np.errstate(over="ignore"):
-            values = [np.float32(v) if isinstance(v, float) else v for v in values]
-    if np.dtype(dtype).kind == "f" and any(map(is_floating, [*values, *named.values()])):
-        values = [v.astype(dtype) if isinstance(v, np.ndarray) and v.dtype.kind in "iu" else v for v in values]
-    if name in REDUCES - {"any", "all"} and values[0].dtype == bool:
-        return None
-    if name in REDUCES and len(values) == 3:
-        named["keepdims"] = bool(values.pop())
-    if name == "transpose" and len(values) + len(named) < 3:
-        return None
-    if name in DIVIDES and len(values) > 1 and (np.asarray(values[1]) == 0).any():
-        return None
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return np.asarray(ONE_TO_ONE[name](*values, **named))
-    except Exception:
-        return None
-
-
-def differs(got, want):
-    """'' or how Strata's result is not NumPy's. Types may be narrower: numbers take the type of the tensor they meet."""
-    if got.shape != want.shape:
-        return f"shape {got.shape}, NumPy {want.shape}"
-    if got.dtype.kind == "f" or want.dtype.kind == "f":
-        with np.errstate(all="ignore"):
-            close = np.isclose(got.astype(np.float64), want.astype(got.dtype if got.dtype.kind == "f" else np.float64).astype(np.float64), rtol=1e-2 if got.dtype == np.float16 else 1e-5, atol=1e-6, equal_nan=True)
-        return "" if close.all() else f"{got}, NumPy {want}"
-    return "" if (got == want.astype(got.dtype)).all() and (want.dtype.kind == "b") == (got.dtype.kind == "b") else f"{got}, NumPy {want}"
-
-
 class Fuzzer:
     """Makes the calls and counts."""
 
     def __init__(self, file, seed):
-        self.file, self.seed, self.counts, self.compared, self.armed = open(file, "w"), seed, collections.Counter(), collections.Counter(), 0
+        self.file, self.seed, self.counts, self.compared, self.armed = (
+            open(file, "w"),
+            seed,
+            collections.Counter(),
+            collections.Counter(),
+            0,
+        )
         self.targets = [*(Target(*f) for f in functions()), *layer_calls.targets()]
 
     def guard(self):
@@ -208,7 +277,9 @@ class Fuzzer:
             self.counts["errors"] += 1
 
     def compare(self, text, name, given, named, result):
-        assert result.shape == tuple(result.shape) and all(n >= 0 for n in result.shape) and result.size < 2**63, f"{text}: shape {result.shape}"
+        assert result.shape == tuple(result.shape) and all(n >= 0 for n in result.shape) and result.size < 2**63, (
+            f"{text}: shape {result.shape}"
+        )
         if result.size > 1000 or not result.dtype.numpy_name or self.compared[name] >= COMPARED_A_ROUND:
             return
         want = expected(name, given, named, result.dtype.numpy_name)
@@ -235,9 +306,17 @@ class Target:
 
     def __init__(self, label, function, owner, parameters):
         self.label, self.function, self.owner = label, function, owner
-        self.fixed = [(name, strategy_of(name, annotation), "=" not in annotation) for name, annotation in parameters if not name.startswith("*")]
+        self.fixed = [
+            (name, strategy_of(name, annotation), "=" not in annotation)
+            for name, annotation in parameters
+            if not name.startswith("*")
+        ]
         variadic = any(name.startswith("*") and not name.startswith("**") for name, _ in parameters)
-        self.more = st.lists(st.one_of(small, shapes, NODES if "UOp" in label or "uop" in label else tensors, junk), max_size=3) if variadic else None
+        self.more = (
+            st.lists(st.one_of(small, shapes, NODES if "UOp" in label or "uop" in label else tensors, junk), max_size=3)
+            if variadic
+            else None
+        )
 
     def arguments(self, r):
         given = [self.owner.draw(r)] if self.owner is not None else []
@@ -247,7 +326,11 @@ class Target:
         if self.more is not None:
             given += self.more.draw(r)
         else:
-            named = {name: values.draw(r) for name, values, required in self.fixed[positional:] if required or r.random() < 1 / 3}
+            named = {
+                name: values.draw(r)
+                for name, values, required in self.fixed[positional:]
+                if required or r.random() < 1 / 3
+            }
         if r.random() < 1 / 31:
             given.append(junk.draw(r))
         return given, named
@@ -267,7 +350,18 @@ def main(file, seconds="0", seed="0"):
         if not early and time.monotonic() - start > float(seconds) / 3:
             early = resident()
     faulthandler.cancel_dump_traceback_later()
-    print(json.dumps({**fuzzer.counts, "functions": len(fuzzer.targets), "rounds": rounds, "seconds": round(time.monotonic() - start, 1), "early_mib": early, "end_mib": resident()}))
+    print(
+        json.dumps(
+            {
+                **fuzzer.counts,
+                "functions": len(fuzzer.targets),
+                "rounds": rounds,
+                "seconds": round(time.monotonic() - start, 1),
+                "early_mib": early,
+                "end_mib": resident(),
+            }
+        )
+    )
 
 
 if __name__ == "__main__":

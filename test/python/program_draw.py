@@ -2,129 +2,15 @@
 
 import re
 
-import numpy as np
-
 import bounded
+import numpy as np
 from bounded_functions import REFERENCE
+from program_lines import CASTS, CORNERS, FLOATS, PLACES, TRUTH, VIEWS, WHOLE
 from program_text import INTEGERS, NAME, NUMBERS, Input, Program, fit, made
 
 SIZES = [1, 2, 3, 4, 5, 6, 7, 9, 11, 13, 17, 23, 33, 50, 65, 67, 100, 129, 200, 257]
 LIKELY = np.array([5, 6, 9, 4, 9, 5, 9, 6, 6, 6, 6, 5, 6, 4, 6, 4, 5, 3, 2, 2], float)
 LIMIT = 17000  # elements of a value
-
-# (how often, a line). a: any value of the row's kind; b: another that broadcasts with it; x, y: axes of a, other ones where there are two; keep: keepdims;
-# c: a number; k: a number of the call's; w: a new matrix of a's last size; others are methods of Draw.
-FLOATS = [
-    (4, "{a} - {a}.mean({x}, True)"),
-    (3, "{a} - {a}.mean({xs}, True)"),
-    (2, "{a} / (abs({a}).max({x}, True) + 1)"),
-    (3, "{a}.softmax({x})"),
-    (2, "{p} / {p}.sum({px}, True)"),
-    (2, "({a} - {a}.mean({xs}, True)) / ({a}.var({xs}, 0, True) + {c}).sqrt()"),
-    (2, "{a} * ({a}.square().sum({x}, True) + {c}).rsqrt()"),
-    (1, "{a}.log_softmax({x})"),
-    (1, "{a} - {a}.logsumexp({x}, True)"),
-    (1, "strata.functional.layernorm({a}, weight={row}, bias={row})"),
-    (1, "strata.functional.rmsnorm({a})"),
-    (3, "{a}.sum({xs}, {keep})"),
-    (3, "{a}.mean({xs}, {keep})"),
-    (2, "{a}.max({xs}, {keep})"),
-    (1, "{a}.min({x}, {keep})"),
-    (1, "{a}.var({xs}, 0, {keep})"),
-    (1, "({a} + {c}).square().mean({x}, {keep})"),
-    (4, "{a} + {b}"),
-    (3, "{a} * {b}"),
-    (3, "{a} - {b}"),
-    (2, "{a} / ({b}.square() + {c})"),
-    (1, "{a}.maximum({b})"),
-    (1, "{a}.minimum({b})"),
-    (2, "{a} * {k}"),
-    (2, "{a} + {k} * {b}"),
-    (1, "{k} - {a}"),
-    (1, "{a} / {c} + {c}"),
-    (1, "{a}.tanh()"),
-    (1, "({a} * {c}).sigmoid() * {b}"),
-    (1, "{a}.exp() + {c}"),
-    (1, "{a}.sin()"),
-    (1, "{a}.relu()"),
-    (1, "{a}.gelu()"),
-    (1, "{a}.silu()"),
-    (1, "abs({a})"),
-    (1, "({a}.square() + {c}).sqrt()"),
-    (1, "(abs({a}) + {c}).log()"),
-    (2, "{a} @ {w}"),
-    (1, "({a} @ {w}).relu() + {c}"),
-    (1, "{a} + ({a} @ {w}).tanh() @ {wt}"),
-    (1, "{m} @ {m}.mT"),
-    (1, "({m} @ {m}.mT * {c}).softmax(-1) @ {m}"),
-    (1, "strata.where(({m} @ {m}.mT).tril() > {c}, {m} @ {m}.mT, -1.0)"),
-    (1, "strata.functional.scaled_dot_product_attention({m}, {m}, {m}, causal={keep})"),
-    (1, "{a}.cumsum({x})"),
-    (1, "{a}.sort({x})"),
-    (1, "strata.where({a} < {b}, {a}, {b} * {c})"),
-    (1, "strata.where({a} > {c}, {a}, {k})"),
-    (1, "{image}"),
-]
-WHOLE = [
-    (3, "{a} + {b}"),
-    (2, "{a} * {b}"),
-    (2, "{a} - {b}"),
-    (1, "{a} // {n}"),
-    (1, "{a} % {n} - 1"),
-    (1, "({a} ^ {b}) & ({a} | {n})"),
-    (1, "({a} << {n}) + ({a} >> {n})"),
-    (1, "{a}.maximum({b})"),
-    (2, "{a}.sum({xs}, {keep})"),
-    (1, "{a}.max({xs}, {keep})"),
-    (1, "{a}.min({x}, {keep})"),
-    (1, "{a} - {a}.max({x}, True)"),
-    (1, "{a} - {a}.min({x}, True) + {a}.max({y}, True)"),
-    (1, "{a}.cumsum({x})"),
-    (1, "{a}.cummax({x})"),
-    (1, "{a}.sort({x})"),
-    (1, "{m} @ {m}.mT"),
-    (1, "strata.where({a} < {b}, {a}, {b} - 1)"),
-    (1, "{a}.argmax({x})"),
-    (1, "{a}.mean({xs}, {keep})"),
-    (1, '{a}.cast("{float}") * {c}'),
-    (1, "{a} > {n}"),
-]
-TRUTH = [
-    (2, "{a} & {b}"),
-    (1, "{a} | ~{b}"),
-    (1, "{a} ^ {b}"),
-    (2, "{a}.sum({xs}, {keep})"),
-    (1, "{a}.any({xs}, {keep})"),
-    (1, "{a}.all({x}, {keep})"),
-    (1, "{a}.argmax({x})"),
-    (1, "strata.where({a}, {numbers}, {c})"),
-    (1, '{a}.cast("{int}").cumsum({x})'),
-]
-VIEWS = [
-    (3, "{a}.permute{order}"),
-    (3, "{a}.reshape{shape}"),
-    (3, "{a}[{cut}]"),
-    (1, "{a}[{cut}] + {n}"),
-    (2, "{a}.flip({x})"),
-    (1, "{a} * 2 - {a}.flip({x})"),
-    (2, "{a}.pad({widths}, {n})"),
-    (1, "{a}.unsqueeze({x})"),
-    (1, "{r}.unsqueeze(0) + {r}.unsqueeze(1) * {n}"),
-    (1, "{a}.roll({n}, {x})"),
-    (1, "{a}.tile{counts}"),
-    (1, "{m}.tril()"),
-    (1, "{m}.triu(1)"),
-    (2, "strata.cat([{a}, {a} * 2], {x})"),
-    (1, "strata.cat([{a}, {a}.flip({x}), {a}], {x})"),
-    (1, "strata.stack([{a}, {a} + {n}], {x})"),
-    (1, "{a}.chunk(2, {x})[0]"),
-    (1, "{a}.contiguous()"),
-    (1, "{a}.take({index}, {x})"),
-    (1, "{a}.gather({x}, {a}.argsort({x}))"),
-]
-CASTS = [(2, '{a}.cast("{float}")'), (1, '({a} * 4).cast("{int}")'), (1, '{a}.argmax({x})')]
-CORNERS = re.compile(r"\b(max|min|maximum|minimum|relu|abs|sort|argmax|argsort|where|cummax|int)\b")  # slopes there depend on rounding, often
-PLACES = [(1, "{v}[{cut}] = {c}"), (1, "{v} += {b}"), (1, "{v} *= {b}"), (1, "{v}[{cut}] = {v}[{cut}] * 2"), (1, "{v}.assign({v} + {b})"), (1, "{v}.realize()")]
 
 
 class Refused(Exception):
@@ -136,7 +22,9 @@ class Draw:
 
     def __init__(self, seed):
         self.rng = np.random.default_rng([38, seed])
-        self.float = str(self.rng.choice(["float32", "float32", "float32", "float32", "float16", "bfloat16", "float64"]))
+        self.float = str(
+            self.rng.choice(["float32", "float32", "float32", "float32", "float16", "bfloat16", "float64"])
+        )
         few = [n for n, often in zip("nmhd", (1, 1, 0.6, 0.4)) if self.rng.random() < often]
         self.sizes = {n: int(self.rng.choice(SIZES, p=LIKELY / LIKELY.sum())) for n in few}
         if self.rng.random() < 0.03:
@@ -184,7 +72,9 @@ class Draw:
         if not names:
             raise Refused
         used = " ".join(self.lines)
-        weights = np.array([(i + 1) * (1 if re.search(rf"\b{n}\b", used) else 4) for i, n in enumerate(names)], float)  # late and unused ones: long chains
+        weights = np.array(
+            [(i + 1) * (1 if re.search(rf"\b{n}\b", used) else 4) for i, n in enumerate(names)], float
+        )  # late and unused ones: long chains
         return str(self.rng.choice(names, p=weights / weights.sum()))
 
     def of_a(self):
@@ -202,7 +92,9 @@ class Draw:
                 return False
 
         if "v" in self.filled:
-            return self.pick(lambda v: v.dtype == a.dtype and meets(v) and np.broadcast_shapes(v.shape, a.shape) == a.shape)
+            return self.pick(
+                lambda v: v.dtype == a.dtype and meets(v) and np.broadcast_shapes(v.shape, a.shape) == a.shape
+            )
         try:
             return self.pick(lambda v: v is not a and meets(v))
         except Refused:
@@ -232,7 +124,11 @@ class Draw:
         return None if self.rng.random() < 0.1 else some[0] if len(some) == 1 else some
 
     def of_m(self):
-        return self.pick(lambda v: kind_of(v) == self.row_kind and v.ndim >= 2 and v.shape[-2] <= 130 and v.size * v.shape[-2] < 300_000)
+        return self.pick(
+            lambda v: (
+                kind_of(v) == self.row_kind and v.ndim >= 2 and v.shape[-2] <= 130 and v.size * v.shape[-2] < 300_000
+            )
+        )
 
     def of_r(self):
         return self.pick(lambda v: kind_of(v) == self.row_kind and v.ndim == 1 and v.size < 130)
@@ -245,7 +141,9 @@ class Draw:
         return int(self.rng.integers(self.of("p").ndim))
 
     def matrix(self, rows, columns):
-        return self.add_input((self.size_named(rows), self.size_named(columns)), self.of("a").dtype, round(float(max(rows, 1) ** -0.5), 3))
+        return self.add_input(
+            (self.size_named(rows), self.size_named(columns)), self.of("a").dtype, round(float(max(rows, 1) ** -0.5), 3)
+        )
 
     def of_w(self):
         a = self.of("a")
@@ -279,8 +177,19 @@ class Draw:
         x, window = self.values[name], int(self.rng.integers(1, 4))
         if min(x.shape[2:]) < window or not x.size:
             raise Refused
-        w = self.add_input((self.size_named(int(self.rng.integers(1, 6))), self.size_named(x.shape[1]), self.size_named(window), self.size_named(window)), x.dtype, 0.3)
-        return f"strata.functional.conv({name}, {w}, stride={self.rng.integers(1, 3)}, padding={self.rng.integers(0, 2)})"
+        w = self.add_input(
+            (
+                self.size_named(int(self.rng.integers(1, 6))),
+                self.size_named(x.shape[1]),
+                self.size_named(window),
+                self.size_named(window),
+            ),
+            x.dtype,
+            0.3,
+        )
+        return (
+            f"strata.functional.conv({name}, {w}, stride={self.rng.integers(1, 3)}, padding={self.rng.integers(0, 2)})"
+        )
 
     def of_keep(self):
         return bool(self.rng.integers(2))
@@ -327,7 +236,21 @@ class Draw:
         parts = [":"] * a.ndim
         i = int(self.rng.integers(a.ndim))
         n = a.shape[i]
-        parts[i] = str(self.rng.choice(["1:", ":-1", "::2", "1::2", "::-1", f"{n // 2}:", f":{n // 2 + 1}", f"{n // 3}:{n - n // 4}", *(["0", "-1", "None, 0"] if n else [])]))
+        parts[i] = str(
+            self.rng.choice(
+                [
+                    "1:",
+                    ":-1",
+                    "::2",
+                    "1::2",
+                    "::-1",
+                    f"{n // 2}:",
+                    f":{n // 2 + 1}",
+                    f"{n // 3}:{n - n // 4}",
+                    *(["0", "-1", "None, 0"] if n else []),
+                ]
+            )
+        )
         return ", ".join(parts[: i + 1] if self.rng.random() < 0.5 else parts)
 
     def of_widths(self):
@@ -345,7 +268,15 @@ class Draw:
         part = self.rng.random()
         newest = self.values[self.lines and made(self.lines[-1]) or list(self.values)[-1]]
         self.row_kind = kind_of(newest) if self.rng.random() < 0.8 else str(self.rng.choice(list("fib")))
-        rows = {"f": FLOATS, "i": WHOLE, "b": TRUTH}[self.row_kind] if part < 0.68 else VIEWS if part < 0.9 else PLACES if part < 0.95 and not self.smooth else CASTS
+        rows = (
+            {"f": FLOATS, "i": WHOLE, "b": TRUTH}[self.row_kind]
+            if part < 0.68
+            else VIEWS
+            if part < 0.9
+            else PLACES
+            if part < 0.95 and not self.smooth
+            else CASTS
+        )
         often = np.array([row[0] if not self.smooth or not CORNERS.search(row[1]) else 0.05 * row[0] for row in rows])
         row = rows[self.rng.choice(len(rows), p=often / often.sum())][1]
         before = dict(self.inputs), dict(self.values), dict(self.sizes)
@@ -366,10 +297,21 @@ class Draw:
             return None
         text = "\n".join(self.lines)
         unused = [n for n in named if len(re.findall(rf"\b{n}\b", text)) == 1]
-        results = {named[-1], *(n for n in unused if self.rng.random() < 0.5), *(str(n) for n in self.rng.choice(named, self.rng.integers(0, 3)))}
+        results = {
+            named[-1],
+            *(n for n in unused if self.rng.random() < 0.5),
+            *(str(n) for n in self.rng.choice(named, self.rng.integers(0, 3))),
+        }
         results |= {NAME.search(line)[0] for line in self.lines if not made(line) and ".realize" not in line}
         number = float(self.rng.choice(NUMBERS))
-        return Program(dict(self.sizes), dict(self.inputs), tuple(self.lines), tuple(n for n in self.values if n in results), seed=self.seed, number=number)
+        return Program(
+            dict(self.sizes),
+            dict(self.inputs),
+            tuple(self.lines),
+            tuple(n for n in self.values if n in results),
+            seed=self.seed,
+            number=number,
+        )
 
     def run(self, text):
         scope = {**self.values, "strata": REFERENCE, "k": 1.5}

@@ -3,22 +3,25 @@
 import json
 import os
 import re
-import socket
 import subprocess
 import sys
-import tomllib
-from pathlib import Path
 
 import numpy as np
 import pytest
-
 from strata import default_device, emulator
-
 from test_custom_kernel import ADD_ONE
 
 
 def strata(*arguments, cwd=None, stdin=None):
-    return subprocess.run([sys.executable, "-m", "strata", *map(str, arguments)], capture_output=True, text=True, cwd=cwd, input=stdin, env=os.environ, timeout=120)
+    return subprocess.run(
+        [sys.executable, "-m", "strata", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        input=stdin,
+        env=os.environ,
+        timeout=120,
+    )
 
 
 def ok(done):
@@ -51,22 +54,46 @@ def test_asm_and_disasm(tmp_path):
     listing = ok(strata("disasm", "add.co", cwd=tmp_path))
     assert "add_one" in listing and "v_add_f32" in listing
     ok(strata("asm", "-", "-o", tmp_path / "b.co", stdin=ADD_ONE))
-    assert ok(strata("disasm", tmp_path / "b.co")) == listing  # the files differ in the name that faults give the source
+    assert (
+        ok(strata("disasm", tmp_path / "b.co")) == listing
+    )  # the files differ in the name that faults give the source
     (tmp_path / "raw").write_bytes(bytes.fromhex("0000b0bf"))
     assert ok(strata("disasm", "--arch", "gfx1100", tmp_path / "raw")).strip() == "s_endpgm"
 
 
 @pytest.mark.amd
 def test_run_of_each_kind_of_file(tmp_path):
-    (tmp_path / "twice.hip").write_text('extern "C" __global__ void twice(float* o, const float* x) { int i = blockIdx.x * blockDim.x + threadIdx.x; o[i] = 2 * x[i]; }')
+    (tmp_path / "twice.hip").write_text(
+        'extern "C" __global__ void twice(float* o, const float* x) { int i = blockIdx.x * blockDim.x + threadIdx.x; o[i] = 2 * x[i]; }'
+    )
     (tmp_path / "add.s").write_text(ADD_ONE)
-    out = ok(strata("run", "twice.hip", "--grid", 4, "--block", 64, "--arg", "f32[256]", "--arg", "f32[256]=arange", "--save", "0=out.npy", cwd=tmp_path))
+    out = ok(
+        strata(
+            "run",
+            "twice.hip",
+            "--grid",
+            4,
+            "--block",
+            64,
+            "--arg",
+            "f32[256]",
+            "--arg",
+            "f32[256]=arange",
+            "--save",
+            "0=out.npy",
+            cwd=tmp_path,
+        )
+    )
     assert "twice: grid (4, 1, 1) block (64, 1, 1)" in out and "modelled" in out
     np.testing.assert_array_equal(np.load(tmp_path / "out.npy"), 2 * np.arange(256))
     np.save(tmp_path / "x.npy", np.full(256, 5, np.float32))
-    assert "6., 6." in ok(strata("run", "add.s", "--grid", 4, "--block", 64, "--arg", "f32[256]", "--arg", "x.npy", cwd=tmp_path))
+    assert "6., 6." in ok(
+        strata("run", "add.s", "--grid", 4, "--block", 64, "--arg", "f32[256]", "--arg", "x.npy", cwd=tmp_path)
+    )
     ok(strata("asm", "add.s", cwd=tmp_path))
-    assert "8., 8." in ok(strata("run", "add.co", "--grid", 4, "--block", 64, "--arg", "f32[256]", "--arg", "f32[256]=7", cwd=tmp_path))
+    assert "8., 8." in ok(
+        strata("run", "add.co", "--grid", 4, "--block", 64, "--arg", "f32[256]", "--arg", "f32[256]=7", cwd=tmp_path)
+    )
 
 
 @pytest.mark.amd
@@ -110,11 +137,32 @@ def test_coverage_of_the_emulator():
 
 @pytest.mark.amd
 def test_fidelity_of_a_kernel(tmp_path):
-    (tmp_path / "e.hip").write_text('extern "C" __global__ void e(float* o, const float* x) { int i = threadIdx.x; o[i] = __builtin_amdgcn_rsq((double)x[i]) + 1; }')
-    out = ok(strata("run", "e.hip", "--block", 32, "--arg", "f32[32]", "--arg", "f32[32]=arange", "--fidelity", cwd=tmp_path))
-    assert "silicon's exact bits:" in out and "  1 x v_rsq_f64: within the documented 5" in out and "v_add_f64" not in out
+    (tmp_path / "e.hip").write_text(
+        'extern "C" __global__ void e(float* o, const float* x) { int i = threadIdx.x; o[i] = __builtin_amdgcn_rsq((double)x[i]) + 1; }'
+    )
+    out = ok(
+        strata("run", "e.hip", "--block", 32, "--arg", "f32[32]", "--arg", "f32[32]=arange", "--fidelity", cwd=tmp_path)
+    )
+    assert (
+        "silicon's exact bits:" in out and "  1 x v_rsq_f64: within the documented 5" in out and "v_add_f64" not in out
+    )
     (tmp_path / "add.s").write_text(ADD_ONE)
-    out = ok(strata("run", "add.s", "--grid", 4, "--block", 64, "--arg", "f32[256]", "--arg", "f32[256]=1", "--fidelity", cwd=tmp_path))
+    out = ok(
+        strata(
+            "run",
+            "add.s",
+            "--grid",
+            4,
+            "--block",
+            64,
+            "--arg",
+            "f32[256]",
+            "--arg",
+            "f32[256]=1",
+            "--fidelity",
+            cwd=tmp_path,
+        )
+    )
     counts = [int(n) for n in out.partition("fidelity: ")[2].replace("of the", "").split()[:2]]
     ran = int(re.search(r"(\d+) wave instructions", out)[1])
     assert counts[0] == counts[1] == ran > 3 * 4 * 2
@@ -136,7 +184,11 @@ def test_run_takes_numbers_structs_and_no_memory(tmp_path):
     out = ok(strata("run", "axpy.cc", "--kernel", "axpy", "--block", 8, *arguments, "--save", "3=y.npy", cwd=tmp_path))
     assert "axpy: grid (1, 1, 1) block (8, 1, 1)" in out and "3: f32[8]=1: [ 3.5,  6.5" in out
     np.testing.assert_array_equal(np.load(tmp_path / "y.npy"), np.where(np.arange(8) < 6, 3 * np.arange(8) + 3.5, 1))
-    assert "[2, 2, 2, 2]" in ok(strata("run", "axpy.cc", "--kernel", "scaled<int>", "--block", 4, "--arg", "i32[4]=1", "--arg", "0x2", cwd=tmp_path))
+    assert "[2, 2, 2, 2]" in ok(
+        strata(
+            "run", "axpy.cc", "--kernel", "scaled<int>", "--block", 4, "--arg", "i32[4]=1", "--arg", "0x2", cwd=tmp_path
+        )
+    )
 
 
 @pytest.mark.amd
@@ -147,9 +199,17 @@ def test_what_run_is_given_is_checked_before_the_launch(tmp_path):
     (tmp_path / "bare.s").write_text("s_endpgm\n")
     np.savez(tmp_path / "many.npy", a=np.zeros(3))
     (tmp_path / "text.npy").write_text("no array")
-    run = lambda *a: strata("run", "axpy.hip", "--kernel", "axpy", *[x for spec in a for x in ("--arg", spec)], cwd=tmp_path)  # noqa: E731
-    fails(run("1.5", "1", "f32[8]", "f32[8]", "bytes:0011223344556677", "none"), "parameter 0 (int n, 4 bytes): the number 1.5 is no integer")
-    fails(run("1", "1", "7", "f32[8]", "bytes:0011223344556677", "none"), "parameter 2 (float* x, 8 bytes): a pointer takes a tensor")
+    run = lambda *a: strata(
+        "run", "axpy.hip", "--kernel", "axpy", *[x for spec in a for x in ("--arg", spec)], cwd=tmp_path
+    )  # noqa: E731
+    fails(
+        run("1.5", "1", "f32[8]", "f32[8]", "bytes:0011223344556677", "none"),
+        "parameter 0 (int n, 4 bytes): the number 1.5 is no integer",
+    )
+    fails(
+        run("1", "1", "7", "f32[8]", "bytes:0011223344556677", "none"),
+        "parameter 2 (float* x, 8 bytes): a pointer takes a tensor",
+    )
     fails(run("1", "1", "f32[8]", "f32[8]", "bytes:0011", "none"), "parameter 4 (Pair p, 8 bytes): 2 bytes were given")
     fails(run("i8:300"), "--arg i8:300: 300 is no int8")
     fails(run("bytes:0"), "--arg bytes:0: expected hexadecimal digits")
@@ -159,10 +219,19 @@ def test_what_run_is_given_is_checked_before_the_launch(tmp_path):
     fails(run("many.npy"), "many.npy")
     fails(run("text.npy"), "--arg text.npy: no array of numbers")
     fails(strata("run", "axpy.hip", "--arg", "f32[8]", cwd=tmp_path), "axpy")
-    fails(strata("run", "axpy.hip", "--kernel", "axpy", "--arg", "1", "--save", "0=x.npy", cwd=tmp_path), "--save 0=x.npy: expected N=FILE.npy, where --arg number N")
-    fails(strata("run", "axpy.hip", "--kernel", "axpy", "--arg", "f32[8]", "--save", "0=no/x.npy", cwd=tmp_path), "there is no folder")
+    fails(
+        strata("run", "axpy.hip", "--kernel", "axpy", "--arg", "1", "--save", "0=x.npy", cwd=tmp_path),
+        "--save 0=x.npy: expected N=FILE.npy, where --arg number N",
+    )
+    fails(
+        strata("run", "axpy.hip", "--kernel", "axpy", "--arg", "f32[8]", "--save", "0=no/x.npy", cwd=tmp_path),
+        "there is no folder",
+    )
     fails(strata("run", "bare.s", cwd=tmp_path), "has no kernel: a whole file has .amdhsa_kernel directives")
-    for name, text in (("broken.hip", "broken.hip:2:31: error: use of undeclared identifier 'nonsense'"), ("latin.s", "latin.s:1:")):
+    for name, text in (
+        ("broken.hip", "broken.hip:2:31: error: use of undeclared identifier 'nonsense'"),
+        ("latin.s", "latin.s:1:"),
+    ):
         done = strata("run", name, "--arg", "f32[8]", cwd=tmp_path)
         assert done.returncode == 1 and text in done.stderr and "Traceback" not in done.stderr, done.stderr
     done = strata("run", "axpy.hip", "--lds", "-1", cwd=tmp_path)
@@ -175,13 +244,36 @@ def test_names_need_not_be_text(tmp_path):
     (tmp_path / odd(b".hip")).write_text('extern "C" __global__ void f(float* x) { x[threadIdx.x] += VALUE; }')
     (tmp_path / odd(b".s")).write_text(ADD_ONE)
     assert "bytes" in ok(strata("asm", odd(b".s"), "-o", odd(b".co"), cwd=tmp_path))
-    out = ok(strata("run", odd(b".hip"), "--block", 4, "--option=-DVALUE=2", "--arg", "f32[4]=1", "--save", odd(b".npy").join(["0=", ""]), cwd=tmp_path))
+    out = ok(
+        strata(
+            "run",
+            odd(b".hip"),
+            "--block",
+            4,
+            "--option=-DVALUE=2",
+            "--arg",
+            "f32[4]=1",
+            "--save",
+            odd(b".npy").join(["0=", ""]),
+            cwd=tmp_path,
+        )
+    )
     assert "[3., 3., 3., 3.]" in out
-    assert "[4., 4., 4., 4.]" in ok(strata("run", odd(b".hip"), "--block", 4, "--option=-DVALUE=1", "--arg", odd(b".npy"), cwd=tmp_path))
+    assert "[4., 4., 4., 4.]" in ok(
+        strata("run", odd(b".hip"), "--block", 4, "--option=-DVALUE=1", "--arg", odd(b".npy"), cwd=tmp_path)
+    )
     for ending in (b".s", b".co"):
-        assert "[2., 2." in ok(strata("run", odd(ending), "--block", 64, "--arg", "f32[64]", "--arg", "f32[64]=1", cwd=tmp_path))
-        fails(strata("run", odd(ending), "--kernel", odd(b""), "--arg", "f32[64]", "--arg", "f32[64]=1", cwd=tmp_path), "has no kernel 'k\\xff'")
-    fails(strata("run", odd(b".hip"), "--kernel", odd(b""), "--option=-DVALUE=1", "--arg", "f32[4]", cwd=tmp_path), "k\\xff")
+        assert "[2., 2." in ok(
+            strata("run", odd(ending), "--block", 64, "--arg", "f32[64]", "--arg", "f32[64]=1", cwd=tmp_path)
+        )
+        fails(
+            strata("run", odd(ending), "--kernel", odd(b""), "--arg", "f32[64]", "--arg", "f32[64]=1", cwd=tmp_path),
+            "has no kernel 'k\\xff'",
+        )
+    fails(
+        strata("run", odd(b".hip"), "--kernel", odd(b""), "--option=-DVALUE=1", "--arg", "f32[4]", cwd=tmp_path),
+        "k\\xff",
+    )
     done = strata("run", odd(b".hip"), f"--option=-DVALUE={odd(b'')}", "--arg", "f32[4]", cwd=tmp_path)
     assert done.returncode == 1 and done.stderr.startswith("strata: CompileError: k\\xff.hip:1:"), done.stderr
     image = (tmp_path / odd(b".co")).read_bytes()
@@ -194,104 +286,11 @@ def test_the_version_and_terminals_that_know_ascii_alone(tmp_path):
 
     assert ok(strata("--version")).strip() == f"strata {package.__version__}"
     (tmp_path / "größe.hip").write_text('extern "C" __global__ void k(float* ö) { ö[0] = nonsense; }')
-    done = subprocess.run([sys.executable, "-m", "strata", "run", "größe.hip", "--arg", "f32[1]"], capture_output=True, cwd=tmp_path, env={**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}, timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-m", "strata", "run", "größe.hip", "--arg", "f32[1]"],
+        capture_output=True,
+        cwd=tmp_path,
+        env={**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+        timeout=120,
+    )
     assert done.returncode == 1 and b"nonsense" in done.stderr and b"Traceback" not in done.stderr, done.stderr
-
-
-ODD = ["", " ", "(", "1", "-1", "\u00b2", "1e5", "nan", "inf", "9" * 30, "9" * 5000, "0x10", "1.5", "a", "=", ",", "\udcff", "None", "no/such/file", "/"]
-SPECS = [f"f32[{size}]" for size in ("1x" * 100 + "1", "9" * 5000, "x", ",", "1,", "0", "-1", "\u00b2", " ")] + ["f32[2]=nan=", "i8[2]=1e300", "u8[2]=-1", "i64:", "f32:x", "bytes:\u00b2", ".npy", "2**64"]
-SAVES = ["\u00b2=x.npy", "=x.npy", "0=", "0", "-1=x.npy", "9" * 30 + "=x.npy", "0=/"]
-COMMANDS = {"asm": ["missing.s"], "disasm": ["missing.co"], "lint": ["missing.s"], "mutate": ["missing.s"], "run": ["missing.s", "--arg", "f32[4]"], "hip-run": ["./missing"],
-            "explain": ["Tensor.empty(2).exp()"], "tune": ["missing.py"]}
-
-
-def ends(*arguments):
-    """The exit of the command in this process; any other exception than that is the test's."""
-    from strata.cli import main
-
-    with pytest.raises(SystemExit) as exit:
-        main([*arguments])
-        sys.exit(0)
-    return exit.value.code
-
-
-def options(command):
-    from strata.cli.parser import parser
-
-    actions = parser()._subparsers._group_actions[0].choices[command]._actions
-    return [action.option_strings[0] for action in actions if action.option_strings and action.nargs != 0]
-
-
-@pytest.mark.parametrize("command", COMMANDS)
-def test_no_value_of_an_option_ends_in_a_traceback(command, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    for name in {**os.environ, **dict.fromkeys(("STRATA_BEAM", "STRATA_SEARCH_SECONDS", "STRATA_SEARCH_CANDIDATES"), "0")}:
-        if name.startswith("STRATA_"):
-            monkeypatch.setenv(name, os.environ.get(name, "0"))  # what tune sets goes when the test ends
-    for option in options(command):
-        for value in ODD + (SPECS if option == "--arg" else SAVES if option == "--save" else []):
-            ends(command, f"{option}={value}", *COMMANDS[command])
-    capsys.readouterr()
-
-
-def test_what_is_explained_may_be_anything(capsys):
-    for text in ["(", "1", "None", "undefined", "Tensor", "[]", "[1]", "1/0", "Tensor.empty(-1)", "Tensor.empty(2) + Tensor.empty(3)", "\0", "x = 1", "(" * 300, "\u00b2", "raise"]:
-        assert str(ends("explain", text)).startswith("strata: "), text
-    assert ends("explain", "Tensor.empty(4).exp()") == 0
-
-
-@pytest.mark.parametrize("kind", ["fifo", "folder", "device", "socket"])
-def test_only_regular_files_are_read(kind, tmp_path, monkeypatch):
-    """A FIFO has no end until somebody writes to it: nobody does here, and no command waits for that."""
-    monkeypatch.chdir(tmp_path)
-    listener = socket.socket(socket.AF_UNIX)
-    make = {"fifo": os.mkfifo, "folder": os.mkdir, "device": lambda name: os.symlink("/dev/zero", name), "socket": listener.bind}[kind]
-    for name in ("x.s", "x.co", "x.hip", "x.npy", "x.py", "x.json"):
-        make(name) if kind != "socket" else socket.socket(socket.AF_UNIX).bind(name)
-    (tmp_path / "k.s").write_text(ADD_ONE)
-    calls = [("asm", "x.s"), ("disasm", "x.co"), ("lint", "x.co"), ("lint", "x.s"), ("lint", "x.hip"), ("mutate", "x.s"), ("run", "x.s", "--arg", "f32[2]"), ("run", "x.hip"),
-             ("run", "k.s", "--arg", "x.npy"), ("tune", "x.py"), ("tune", "--import", "x.json")]
-    for call in calls:
-        code = ends(*call)
-        assert code == 2 or str(code).startswith("strata: UsageError: "), (call, code)
-    os.chmod("x.co", 0o755) if kind in ("fifo", "folder") else None
-    assert str(ends("hip-run", "./x.co")).startswith("strata: ")
-
-
-def test_a_file_of_tensors_that_becomes_a_fifo_holds_nobody_up(tmp_path):
-    import strata as package
-
-    for name in ("a.safetensors", "a.npz", "a.npy", "a.gguf", "a.pt"):
-        os.mkfifo(tmp_path / name)
-        with pytest.raises(package.UsageError):
-            package.load(tmp_path / name)
-        os.unlink(tmp_path / name)
-    package.save(tmp_path / "a.safetensors", {"x": package.Tensor([1.0])})
-    package.save(tmp_path / "a.npz", {"x": package.Tensor([1.0])})
-    for name in ("a.safetensors", "a.npz"):
-        file = package.load(tmp_path / name)
-        os.unlink(tmp_path / name)
-        os.mkfifo(tmp_path / name)
-        with pytest.raises(package.UsageError, match="is a FIFO: only regular files are read"):
-            file["x"]
-
-
-def test_numbers_beyond_their_range_are_told_it(capsys):
-    for command, option, value, least, most in [("hip-run", "--devices", 0, 1, 16), ("hip-run", "--devices", 100000, 1, 16), ("hip-run", "--seed", 2**64, 0, 2**64 - 1),
-                                                ("run", "--seeds", 10**9, 0, 4096), ("run", "--lds", 2**32, 0, 2**32 - 1), ("mutate", "--seed", -1, 0, 2**64 - 1)]:
-        assert ends(command, f"{option}={value}", *COMMANDS[command]) == 2
-        assert f"'{value}': expected a number from {least} to {most}" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("command", [["bench", "graph"], ["bench", "model", "--truth", "."], ["mutate"]])
-def test_a_tool_that_a_wheel_has_not_says_where_it_is(command, monkeypatch):
-    for name in [name for name in sys.modules if name.startswith("strata_tools.")]:
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, "strata_tools", None)
-    said = ends(*command)
-    assert f"tools/{command[0]}" in said and f".venv/bin/strata {command[0]}" in said
-
-
-def test_a_wheel_has_the_package_and_nothing_of_the_tools():
-    packed = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text())["tool"]["scikit-build"]["wheel"]["packages"]
-    assert packed == ["python/strata"]

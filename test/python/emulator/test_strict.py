@@ -8,7 +8,6 @@ import threading
 
 import numpy as np
 import pytest
-
 import strata
 from strata import Tensor, emulator
 
@@ -50,14 +49,30 @@ def numbers(count=64):
 
 
 def run(code, **environment):
-    return subprocess.run([sys.executable, "-c", code], env={**os.environ, **environment}, capture_output=True, text=True, timeout=120)
+    return subprocess.run(
+        [sys.executable, "-c", code], env={**os.environ, **environment}, capture_output=True, text=True, timeout=120
+    )
 
 
 def cli(*arguments, cwd):
-    return subprocess.run([sys.executable, "-m", "strata", *map(str, arguments)], capture_output=True, text=True, cwd=cwd, timeout=120)
+    return subprocess.run(
+        [sys.executable, "-m", "strata", *map(str, arguments)], capture_output=True, text=True, cwd=cwd, timeout=120
+    )
 
 
-@pytest.mark.parametrize("given, means", [(True, "report"), (False, "off"), (1, "report"), (0, "off"), (np.True_, "report"), ("off", "off"), ("report", "report"), ("raise", "raise")])
+@pytest.mark.parametrize(
+    "given, means",
+    [
+        (True, "report"),
+        (False, "off"),
+        (1, "report"),
+        (0, "off"),
+        (np.True_, "report"),
+        ("off", "off"),
+        ("report", "report"),
+        ("raise", "raise"),
+    ],
+)
 def test_the_setting_takes_words_and_bools(given, means):
     assert strata.settings()["check"] == "off"
     with strata.config(check=given):
@@ -88,7 +103,10 @@ def test_a_finding_says_what_where_and_what_would_mend_it():
     assert (finding.kind, finding.kernel, finding.count) == ("uninitialised", "no_address", 2)
     assert finding.instruction == "global_store_b32 v1, v2, s[4:5]"
     assert finding.disassembly[2] == finding.instruction and len(finding.disassembly) == 5
-    assert finding.disassembly[:2] == ["v_mov_b32_e32 v2, 7", "s_waitcnt lgkmcnt(0)"] and finding.disassembly[3] == "s_nop 0"
+    assert (
+        finding.disassembly[:2] == ["v_mov_b32_e32 v2, 7", "s_waitcnt lgkmcnt(0)"]
+        and finding.disassembly[3] == "s_nop 0"
+    )
     assert finding.pc == 8 + 4 + 4 and finding.source == "<asm>:5"
     assert "v1" in finding.what and finding.fix
     assert finding.wave == 0 and finding.workgroup in ([0, 0, 0], [1, 0, 0])
@@ -119,7 +137,12 @@ def test_a_kernel_without_faults_has_no_findings():
     with emulator.check() as report:
         race("s_barrier")(numbers())
         assert (Tensor.arange(1000).sum() * 2).item() == 999000
-    assert not report and len(report) == 0 and str(report) == "strict mode found nothing" and json.loads(report.to_json()) == []
+    assert (
+        not report
+        and len(report) == 0
+        and str(report) == "strict mode found nothing"
+        and json.loads(report.to_json()) == []
+    )
 
 
 def test_a_launch_in_strict_mode_has_its_findings_in_stats():
@@ -221,7 +244,9 @@ def test_json_has_an_object_a_finding():
         uninitialised()(numbers())
         race()(numbers())
     found = json.loads(report.to_json())
-    assert [(f["kind"], f["kernel"], f["pc"], f["count"]) for f in found] == [(f.kind, f.kernel, f.pc, f.count) for f in report]
+    assert [(f["kind"], f["kernel"], f["pc"], f["count"]) for f in found] == [
+        (f.kind, f.kernel, f.pc, f.count) for f in report
+    ]
     assert [(f["what"], f["fix"]) for f in found] == [(f.what, f.fix) for f in report]
 
 
@@ -261,9 +286,18 @@ def test_strict_mode_changes_neither_results_nor_modelled_time(rng):
         strata.reset_stats()
         with strata.config(check=check):
             (out,) = kernel(Tensor.empty(64 * 256), x)
-            total, product = (Tensor(x) * 2).sum().numpy(), (Tensor(x[:4096].reshape(64, 64)) @ Tensor(x[:4096].reshape(64, 64))).numpy()
+            total, product = (
+                (Tensor(x) * 2).sum().numpy(),
+                (Tensor(x[:4096].reshape(64, 64)) @ Tensor(x[:4096].reshape(64, 64))).numpy(),
+            )
         stats = strata.stats()
-        seen[check] = (out.numpy().tobytes(), total.tobytes(), product.tobytes(), stats.time_ms, [(launch.name, launch.time_ms, launch.wave_instructions) for launch in stats.launches])
+        seen[check] = (
+            out.numpy().tobytes(),
+            total.tobytes(),
+            product.tobytes(),
+            stats.time_ms,
+            [(launch.name, launch.time_ms, launch.wave_instructions) for launch in stats.launches],
+        )
     assert seen["off"] == seen["report"] == seen["raise"] and seen["off"][3] > 0
 
 
@@ -278,7 +312,9 @@ print(strata.stats().time_ms)
 
 def test_a_search_is_made_and_kept_whatever_strict_mode_says(tmp_path):
     def kept():
-        return {p.relative_to(tmp_path): p.read_bytes() for p in tmp_path.rglob("*") if p.is_file() and "schedule" in str(p)}
+        return {
+            p.relative_to(tmp_path): p.read_bytes() for p in tmp_path.rglob("*") if p.is_file() and "schedule" in str(p)
+        }
 
     strict = run(SEARCH, STRATA_CACHE_DIR=str(tmp_path), STRATA_CHECK="report", STRATA_DEBUG="1")
     assert strict.returncode == 0 and "search " in strict.stderr and "strict mode" not in strict.stderr, strict.stderr
@@ -295,120 +331,3 @@ def test_a_launch_that_nobody_times_has_no_modelled_time():
         kernel(numbers())
     kernel(numbers())
     assert [launch.time_ms > 0 for launch in strata.stats().launches] == [False, True]
-
-
-def test_orders_of_waves_show_a_race_and_leave_stable_kernels_alone():
-    report = emulator.stable(race(), numbers(), seeds=8)
-    (finding,) = report
-    assert (finding.kind, finding.kernel, finding.instruction, finding.wave) == ("unstable", "race", "", None)
-    assert finding.what.startswith("argument 0[") and "emu_seed=0" in finding.what and "of 64 elements differ" in finding.what and finding.fix
-    assert finding.what in str(report) and json.loads(report.to_json())[0]["what"] == finding.what
-    assert not emulator.stable(race("s_barrier"), numbers(), seeds=8)
-
-
-TICKETS = """
-__device__ unsigned next_one, {global_name};
-extern "C" __global__ void tickets(unsigned* out, unsigned* count) {{
-    unsigned mine = atomicAdd({counter}, 1);
-    {use}
-}}
-"""
-
-
-@pytest.mark.parametrize("grid, block", [(1, 256), (16, 32), (2, 32)])
-@pytest.mark.parametrize("counter", ["count", "&next_one"])
-def test_orders_show_who_came_first(grid, block, counter):
-    header = "#include <hip/hip_runtime.h>\n"
-    told = header + TICKETS.format(global_name="other", counter=counter, use="out[blockIdx.x * blockDim.x + threadIdx.x] = mine;")
-    report = emulator.stable(strata.hip_kernel(told), numbers(512), numbers(1), grid=grid, block=block, seeds=6)
-    assert [f.what.split("[")[0] for f in report] == ["argument 0"]
-    counted = header + TICKETS.format(global_name="other", counter=counter, use="if (mine > 1000) out[0] = 1;")
-    assert not emulator.stable(strata.hip_kernel(counted), numbers(512), numbers(1), grid=grid, block=block, seeds=6)
-
-
-def test_variables_of_the_module_are_compared_and_start_alike():
-    source = '#include <hip/hip_runtime.h>\n__device__ unsigned last, runs = 5; extern "C" __global__ void f() { if (threadIdx.x % 32 == 0) last = threadIdx.x; if (threadIdx.x == 0) runs += 1; }'
-    kernel = strata.hip_kernel(source, grid=1, block=256)
-    report = emulator.stable(kernel, seeds=6)
-    assert [f.what.split("[")[0] for f in report] == ["last"]
-    assert kernel.globals["runs"].numpy("uint32").tolist() == [5] and kernel.globals["last"].numpy("uint32").tolist() == [0]
-
-
-def test_functions_of_tensors_are_compared_by_their_results():
-    def twice(x):
-        return x * 2, x.sum()
-
-    x = Tensor.arange(100).cast("float32")
-    assert not emulator.stable(twice, x, seeds=3)
-    report = emulator.stable(lambda out: race()(out)[0] + 1, numbers(), seeds=8)
-    assert {f.what.split("[")[0] for f in report} == {"argument 0", "the result"}
-    with pytest.raises(ZeroDivisionError):
-        emulator.stable(lambda x: 1 // 0, x)
-    assert strata.settings()["emu_timed"] is True and strata.settings()["emu_seed"] == 0
-    with pytest.raises(strata.UsageError, match="at least 2"):
-        emulator.stable(twice, x, seeds=1)
-    with pytest.raises(strata.UsageError, match="a kernel or a function was expected, got 3"):
-        emulator.stable(3)
-
-
-def test_the_arguments_of_a_stable_run_stay_as_they_are():
-    out = numbers()
-    emulator.stable(race("s_barrier"), out, seeds=3)
-    assert out.tolist() == [0] * 64
-
-
-BROKEN = """
-#include <hip/hip_runtime.h>
-extern "C" __global__ void reversed(int* out) {
-    __shared__ int part[64];
-    part[threadIdx.x] = threadIdx.x;
-    BARRIER
-    out[threadIdx.x] = part[63 - threadIdx.x];
-}
-"""
-
-
-@pytest.fixture
-def files(tmp_path):
-    (tmp_path / "broken.hip").write_text(BROKEN)
-    return tmp_path
-
-
-LAUNCH = ("run", "broken.hip", "--block", 64, "--arg", "i32[64]=0")
-GOOD = "--option=-DBARRIER=__syncthreads();"
-BAD = "--option=-DBARRIER="
-
-
-def test_the_command_line_prints_findings_and_fails(files):
-    done = cli(*LAUNCH, BAD, "--check", cwd=files)
-    assert done.returncode == 1 and "strict mode: kernel 'reversed'" in done.stderr and "ds_" in done.stderr and "0: i32[64]=0: [" in done.stdout
-    done = cli(*LAUNCH, GOOD, "--check", "--seeds", 4, cwd=files)
-    assert (done.returncode, done.stderr) == (0, "") and "[63, 62, 61" in done.stdout
-    done = cli(*LAUNCH, BAD, "--check=raise", cwd=files)
-    assert done.returncode == 1 and "strata: CheckError: kernel 'reversed'" in done.stderr and done.stdout == ""
-    assert cli(*LAUNCH, BAD, cwd=files).returncode == 0
-    assert cli(*LAUNCH, BAD, "--check=maybe", cwd=files).returncode == 2
-
-
-def test_the_command_line_heeds_the_environment(files, monkeypatch):
-    monkeypatch.setenv("STRATA_CHECK", "report")
-    done = cli(*LAUNCH, BAD, "--json", cwd=files)
-    assert done.returncode == 1 and "lds-race" in {f["kind"] for f in json.loads(done.stdout)}
-    assert cli(*LAUNCH, GOOD, cwd=files).returncode == 0
-
-
-def test_the_command_line_writes_json(files):
-    done = cli(*LAUNCH, BAD, "--check", "--json", cwd=files)
-    found = json.loads(done.stdout)
-    assert done.returncode == 1 and "lds-race" in {f["kind"] for f in found}
-    done = cli(*LAUNCH, GOOD, "--check", "--json", cwd=files)
-    assert done.returncode == 0 and json.loads(done.stdout) == []
-    done = cli(*LAUNCH, BAD, "--check=raise", "--json", cwd=files)
-    assert done.returncode == 1 and len(json.loads(done.stdout)) >= 1 and "CheckError" in done.stderr
-
-
-def test_the_command_line_compares_orders(files):
-    done = cli(*LAUNCH, BAD, "--seeds", 8, cwd=files)
-    assert done.returncode == 1 and "strict mode: kernel 'reversed': unstable" in done.stderr and "argument 0[" in done.stderr
-    done = cli(*LAUNCH, BAD, "--seeds", 8, "--json", cwd=files)
-    assert done.returncode == 1 and [f["kind"] for f in json.loads(done.stdout)] == ["unstable"]

@@ -6,7 +6,6 @@ import pickle
 
 import numpy as np
 import pytest
-
 import strata
 from strata import Tensor, dtypes
 
@@ -31,7 +30,9 @@ def numbers(rng, shape, dtype):
 def spread(rng, dtype):
     """Of all angles and of sizes from 1e-6 to 1e6."""
     far = 10.0 ** rng.uniform(-6, 6, 1000) * np.exp(2j * np.pi * rng.uniform(size=1000))
-    return np.concatenate([numbers(rng, 1000, dtype), far, rng.uniform(-8, 8, 1000) + 1j * rng.uniform(-8, 8, 1000)]).astype(dtype)
+    return np.concatenate(
+        [numbers(rng, 1000, dtype), far, rng.uniform(-8, 8, 1000) + 1j * rng.uniform(-8, 8, 1000)]
+    ).astype(dtype)
 
 
 def log1p(z):
@@ -63,7 +64,23 @@ def test_functions_of_one_number(name, dtype, rng):
 
 
 # The standard leaves these signs open.
-OPEN_SIGNS = {"sinh", "cosh", "tanh", "sin", "cos", "tan", "exp", "expm1", "acosh", "asinh", "atanh", "asin", "acos", "atan", "sqrt"}
+OPEN_SIGNS = {
+    "sinh",
+    "cosh",
+    "tanh",
+    "sin",
+    "cos",
+    "tan",
+    "exp",
+    "expm1",
+    "acosh",
+    "asinh",
+    "atanh",
+    "asin",
+    "acos",
+    "atan",
+    "sqrt",
+}
 
 
 @pytest.mark.parametrize("name", sorted(set(UNARY) - {"square", "reciprocal", "sign", "angle", "log1p", "expm1"}))
@@ -82,8 +99,30 @@ def test_special_values_are_those_of_the_standard(name):
 def test_special_values_of_expm1_and_log1p():
     """As the standard lists them, which NumPy's do not all follow."""
     inf, nan = math.inf, math.nan
-    expm1 = {(0, 0): (0, 0), (1, inf): (nan, nan), (inf, 0): (inf, 0), (-inf, 2.0): (-1, 0), (inf, inf): (inf, nan), (-inf, inf): (-1, 0), (-inf, nan): (-1, 0), (inf, nan): (inf, nan), (nan, 0): (nan, 0), (nan, 1): (nan, nan)}
-    log1p = {(-1, 0): (-inf, 0), (1, inf): (inf, math.pi / 2), (1, nan): (nan, nan), (-inf, 1): (inf, math.pi), (inf, 1): (inf, 0), (-inf, inf): (inf, 3 * math.pi / 4), (inf, inf): (inf, math.pi / 4), (inf, nan): (inf, nan), (nan, 1): (nan, nan), (nan, inf): (inf, nan)}
+    expm1 = {
+        (0, 0): (0, 0),
+        (1, inf): (nan, nan),
+        (inf, 0): (inf, 0),
+        (-inf, 2.0): (-1, 0),
+        (inf, inf): (inf, nan),
+        (-inf, inf): (-1, 0),
+        (-inf, nan): (-1, 0),
+        (inf, nan): (inf, nan),
+        (nan, 0): (nan, 0),
+        (nan, 1): (nan, nan),
+    }
+    log1p = {
+        (-1, 0): (-inf, 0),
+        (1, inf): (inf, math.pi / 2),
+        (1, nan): (nan, nan),
+        (-inf, 1): (inf, math.pi),
+        (inf, 1): (inf, 0),
+        (-inf, inf): (inf, 3 * math.pi / 4),
+        (inf, inf): (inf, math.pi / 4),
+        (inf, nan): (inf, nan),
+        (nan, 1): (nan, nan),
+        (nan, inf): (inf, nan),
+    }
     for name, table in (("expm1", expm1), ("log1p", log1p)):
         got = getattr(Tensor(np.array([complex(*z) for z in table])), name)().numpy()
         for z, value, want in zip(table, got, table.values()):
@@ -95,7 +134,10 @@ def test_special_values_of_expm1_and_log1p():
 def test_functions_of_two_numbers(name, dtype, rng):
     x, y = numbers(rng, (40, 30), dtype), numbers(rng, (30,), dtype)
     x[3] = y
-    got, want = getattr(Tensor(x), name)(Tensor(y)).numpy(), BINARY[name](x.astype(np.complex128), y.astype(np.complex128))
+    got, want = (
+        getattr(Tensor(x), name)(Tensor(y)).numpy(),
+        BINARY[name](x.astype(np.complex128), y.astype(np.complex128)),
+    )
     assert got.dtype == (want.dtype if want.dtype == bool else dtype)
     assert_near(got, want, 30)
 
@@ -155,7 +197,13 @@ def test_numbers_take_the_type_of_the_tensor_they_meet():
 def test_types_know_themselves():
     for name, part, size in (("complex64", "float32", 8), ("complex128", "float64", 16)):
         type_ = getattr(dtypes, name)
-        assert (type_.name, type_.numpy_name, type_.part, type_.itemsize, type_.bits) == (name, name, part, size, 8 * size)
+        assert (type_.name, type_.numpy_name, type_.part, type_.itemsize, type_.bits) == (
+            name,
+            name,
+            part,
+            size,
+            8 * size,
+        )
         assert type_.is_complex and not (type_.is_float or type_.is_integer or type_.is_bool or type_.is_unsigned)
         assert type_ == np.dtype(name) and type_ not in dtypes.all and pickle.loads(pickle.dumps(type_)) == type_
         assert Tensor.zeros(3, dtype=name).nbytes == 3 * size
@@ -214,10 +262,22 @@ def test_movement_of_other_names(rng):
 
 def test_elements_are_given_other_values(rng):
     x = numbers(rng, (3, 4), np.complex64)
-    for key, value in (((1, 2), 5j), (slice(0, 2), 1.5), ((Tensor([2, 0]), 1), Tensor([1j, 2.0])), (Tensor(x.real > 0), -1j), (slice(None, None, 2), Tensor(x[:2] * 2))):
+    for key, value in (
+        ((1, 2), 5j),
+        (slice(0, 2), 1.5),
+        ((Tensor([2, 0]), 1), Tensor([1j, 2.0])),
+        (Tensor(x.real > 0), -1j),
+        (slice(None, None, 2), Tensor(x[:2] * 2)),
+    ):
         got, want = Tensor(x), x.copy()
         got[key] = value
-        at = tuple(k.numpy() if isinstance(k, Tensor) else k for k in key) if isinstance(key, tuple) else key.numpy() if isinstance(key, Tensor) else key
+        at = (
+            tuple(k.numpy() if isinstance(k, Tensor) else k for k in key)
+            if isinstance(key, tuple)
+            else key.numpy()
+            if isinstance(key, Tensor)
+            else key
+        )
         want[at] = value.numpy() if isinstance(value, Tensor) else value
         np.testing.assert_array_equal(got.numpy(), want)
     real = Tensor([1.0, 2.0])
@@ -237,16 +297,30 @@ def test_elements_that_are_looked_for():
     z = Tensor(x)
     np.testing.assert_array_equal(z[z.real > 0].numpy(), x[x.real > 0])
     assert strata.nonzero(z)[0].tolist() == [0, 2, 3, 5] and strata.count_nonzero(z).item() == 4
-    for got, want in zip(strata.unique_all(z), np.unique(x, return_index=True, return_inverse=True, return_counts=True)):
+    for got, want in zip(
+        strata.unique_all(z), np.unique(x, return_index=True, return_inverse=True, return_counts=True)
+    ):
         np.testing.assert_array_equal(got.numpy(), want)
 
 
 def test_functions_of_the_namespace():
     z = Tensor([1 + 2j, 3])
-    assert strata.real(z).tolist() == [1, 3] and strata.imag(z).tolist() == [2, 0] and strata.imag(Tensor([5])).tolist() == [0]
+    assert (
+        strata.real(z).tolist() == [1, 3]
+        and strata.imag(z).tolist() == [2, 0]
+        and strata.imag(Tensor([5])).tolist() == [0]
+    )
     assert strata.conj(z).tolist() == [1 - 2j, 3] and strata.abs(z * 1j).tolist() == z.abs().tolist()
-    assert strata.isdtype(strata.complex64, "complex floating") and strata.isdtype("complex128", "numeric") and not strata.isdtype("float32", "complex floating")
-    assert strata.finfo("complex128").dtype == "float64" and strata.can_cast("float64", "complex128") and not strata.can_cast("complex64", "float64")
+    assert (
+        strata.isdtype(strata.complex64, "complex floating")
+        and strata.isdtype("complex128", "numeric")
+        and not strata.isdtype("float32", "complex floating")
+    )
+    assert (
+        strata.finfo("complex128").dtype == "float64"
+        and strata.can_cast("float64", "complex128")
+        and not strata.can_cast("complex64", "float64")
+    )
     assert strata.result_type(z, 1.5, 2j) == "complex64" == strata.result_type(Tensor([1.0]), 1j)
     np.testing.assert_allclose(strata.linspace(0, 1 + 2j, 5, dtype="complex128").numpy(), np.linspace(0, 1 + 2j, 5))
     np.testing.assert_array_equal(strata.asarray([1j, 2]).numpy(), np.array([1j, 2], np.complex64))
@@ -269,8 +343,13 @@ def test_reductions_of_many_none_and_other_types(rng):
     np.testing.assert_allclose(Tensor(x).prod().numpy(), x.prod(), rtol=1e-10)
     np.testing.assert_allclose(Tensor(x)[:37].prod().numpy(), x[:37].prod(), rtol=1e-12)
     empty = Tensor.zeros(0, 3, dtype="complex64")
-    assert empty.sum(0).tolist() == [0j] * 3 and empty.prod(0).tolist() == [1 + 0j] * 3 and empty.numpy().shape == (0, 3)
-    assert Tensor([1, 2]).sum(dtype="complex64").tolist() == 3 + 0j and Tensor([2, 3]).prod(dtype="complex128").item() == 6 + 0j
+    assert (
+        empty.sum(0).tolist() == [0j] * 3 and empty.prod(0).tolist() == [1 + 0j] * 3 and empty.numpy().shape == (0, 3)
+    )
+    assert (
+        Tensor([1, 2]).sum(dtype="complex64").tolist() == 3 + 0j
+        and Tensor([2, 3]).prod(dtype="complex128").item() == 6 + 0j
+    )
     assert Tensor([0j, 1j]).any().item() is True and Tensor([0j, 1j]).all().item() is False
 
 
@@ -281,19 +360,35 @@ def test_running_sums_and_products(axis, rng):
     np.testing.assert_allclose(Tensor(x).cumprod(axis).numpy(), x.cumprod(axis), rtol=1e-11)
 
 
-@pytest.mark.parametrize(("a", "b"), [((5, 7), (7, 3)), ((2, 5, 7), (7, 3)), ((7,), (7, 3)), ((5, 7), (7,)), ((2, 1, 4, 3), (3, 3, 2)), ((4, 0), (0, 3))])
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ((5, 7), (7, 3)),
+        ((2, 5, 7), (7, 3)),
+        ((7,), (7, 3)),
+        ((5, 7), (7,)),
+        ((2, 1, 4, 3), (3, 3, 2)),
+        ((4, 0), (0, 3)),
+    ],
+)
 @pytest.mark.parametrize("dtype", TYPES)
 def test_products_of_matrices(a, b, dtype, rng):
     x, y = numbers(rng, a, dtype), numbers(rng, b, dtype)
     for left, right in ((x, y), (x.real, y), (x, y.real.astype(np.float32))):
         got, want = (Tensor(left) @ Tensor(right)).numpy(), left @ right
         assert got.dtype == want.dtype and got.shape == want.shape
-        np.testing.assert_allclose(got, want, rtol=1e-4 if dtype == np.complex64 else 1e-12, atol=1e-5 if dtype == np.complex64 else 1e-12)
+        np.testing.assert_allclose(
+            got, want, rtol=1e-4 if dtype == np.complex64 else 1e-12, atol=1e-5 if dtype == np.complex64 else 1e-12
+        )
 
 
 def test_values_of_python_and_numpy(rng):
     assert Tensor(1 + 2j).item() == 1 + 2j and complex(Tensor([3j])) == 3j and complex(Tensor(2)) == 2
-    assert Tensor([[1j, 2]]).tolist() == [[1j, 2]] and Tensor([1j]).dtype == "complex64" and Tensor(np.complex64(1j)).dtype == "complex64"
+    assert (
+        Tensor([[1j, 2]]).tolist() == [[1j, 2]]
+        and Tensor([1j]).dtype == "complex64"
+        and Tensor(np.complex64(1j)).dtype == "complex64"
+    )
     assert bool(Tensor(1e-3j)) and not bool(Tensor(0j)) and 2j in Tensor([1, 2j])
     assert "1.+2.j" in str(Tensor([1 + 2j])) and "complex64" in repr(Tensor([1j]))
     x = numbers(rng, (3, 4), np.complex128)
@@ -303,7 +398,9 @@ def test_values_of_python_and_numpy(rng):
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(z.T)).numpy(), x.T)
     np.testing.assert_array_equal(Tensor(x.T[::-1]).numpy(), x.T[::-1])
     np.testing.assert_array_equal((z * 2).to("emu:gfx942").numpy(), x * 2)
-    assert not (z * 2).is_realized and (z * 2).realize().is_realized and Tensor.empty(2, dtype="complex64").shape == (2,)
+    assert (
+        not (z * 2).is_realized and (z * 2).realize().is_realized and Tensor.empty(2, dtype="complex64").shape == (2,)
+    )
     with pytest.raises(strata.DTypeError, match="complex128"):
         Tensor(np.array([1j], np.clongdouble))
     with pytest.raises(TypeError):
@@ -332,57 +429,6 @@ ERRORS = [
 def test_what_has_no_complex_form_says_so(wrong, said):
     with pytest.raises(strata.DTypeError, match=said):
         wrong(Tensor([1 + 2j, 3j]))
-
-
-def central(f, z):
-    """d/d real + i d/d imag of f, a real number, by each element."""
-    out, step = np.zeros_like(z), 1e-6
-    for i in np.ndindex(z.shape):
-        for unit in (1, 1j):
-            up, down = z.copy(), z.copy()
-            up[i] += unit * step
-            down[i] -= unit * step
-            out[i] += unit * (f(Tensor(up)).item() - f(Tensor(down)).item()) / (2 * step)
-    return out
-
-
-LOSSES = {
-    "product": lambda z: (z * z * (2 - 1j)).real.sum(), "abs": lambda z: z.abs().sum(), "quotient": lambda z: (1 / (z + 3j)).imag.sum(), "exp": lambda z: z.exp().real.sum(),
-    "log": lambda z: z.log().imag.sum(), "sqrt": lambda z: z.sqrt().real.sum(), "tanh": lambda z: (z * 0.3).tanh().imag.sum(), "matmul": lambda z: (z @ z.mT.conj()).abs().sum(),
-    "power": lambda z: (z**2.5).real.sum(), "prod": lambda z: z.prod().real, "cumprod": lambda z: z.flatten().cumprod().imag.sum(), "angle": lambda z: z.angle().sum(),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", LOSSES)
-def test_gradients_of_a_real_loss(name, rng):
-    z = numbers(rng, (2, 3), np.complex128) + 0.1
-    got = strata.grad(LOSSES[name])(Tensor(z))
-    assert got.dtype == "complex128"
-    np.testing.assert_allclose(got.numpy(), central(LOSSES[name], z), rtol=1e-6, atol=1e-7)
-
-
-def test_gradients_left_at_complex_tensors():
-    z, w = Tensor([1 + 2j, -1j]).requires_grad_(), Tensor([2.0, 3.0]).requires_grad_()
-    assert z.requires_grad and z.grad is None
-    (z * w).abs().square().sum().backward()  # |z|^2 w^2: 2 z w^2 and 2 |z|^2 w
-    np.testing.assert_allclose(z.grad.numpy(), [8 + 16j, -18j], rtol=1e-6)
-    np.testing.assert_allclose(w.grad.numpy(), [20, 6], rtol=1e-6)
-    z.assign(z - 0.5 * z.grad)
-    z.grad = None
-    assert z.requires_grad and z.grad is None
-    z.imag.sum().backward()
-    np.testing.assert_allclose(z.grad.numpy(), [1j, 1j])
-    np.testing.assert_allclose(z.detach().numpy(), [-3 - 6j, 8j], rtol=1e-6)
-
-
-def test_gradients_of_a_complex_result_need_a_seed():
-    z = Tensor([1 + 2j])
-    with pytest.raises(strata.UsageError, match="complex result"):
-        strata.gradients(z * z, [z])
-    y, back = strata.vjp(lambda z: z * (1 + 1j), z)
-    np.testing.assert_allclose(back(Tensor([1j]))[0].numpy(), [np.conj(1 + 1j) * 1j])
-    y, along = strata.jvp(lambda z: z * z, [z], [Tensor([1j])])
-    np.testing.assert_allclose(along.numpy(), [2 * (1 + 2j) * 1j])
 
 
 def test_expm1_of_nothing_is_nothing_with_a_plus():

@@ -1,6 +1,7 @@
 """Every function of float16 and bfloat16 is that of float64, rounded once: at ordinary, large and small magnitudes.
 
-The functions are those of test_gradients_every.py, which names all there are, and every activation, loss, norm and statistic.
+The functions are the rows of rows_of_gradients.py, and every activation, loss, norm and statistic.
+That no function lacks a row is a test of test_gradients_every.py.
 """
 
 import inspect
@@ -8,8 +9,8 @@ import math
 
 import numpy as np
 import pytest
+import rows_of_gradients as every
 import strata
-import test_gradients_every as every
 from strata import Tensor, nn
 from strata.nn import activations, losses
 from tested import QUICK_TARGET

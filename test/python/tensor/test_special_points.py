@@ -5,8 +5,8 @@ import math
 
 import numpy as np
 import pytest
+import rows_of_gradients as every
 import strata
-import test_gradients_every as every
 from strata import Tensor, linalg, nn
 from strata.nn import activations, losses
 from strata.nn.functional import _activations
