@@ -13,44 +13,32 @@ import strata
 from strata import Tensor
 
 HEADER = "#include <hip/hip_runtime.h>\n"
-KERNELS = [
-    (
-        "one element too far",
-        strata.MemoryFault,
-        """\
+OFF_BY_ONE = """\
 extern "C" __global__ void off_by_one(float* out, const float* x) {
     int i = threadIdx.x;
     out[i] = x[i + 1] - x[i];
-}""",
-    ),
-    (
-        "beyond a block's local memory",
-        strata.MemoryFault,
-        """\
+}"""
+BEYOND = """\
 extern "C" __global__ void beyond(float* out, const float* x) {
     __shared__ float tile[32];
     tile[threadIdx.x * 700] = x[threadIdx.x];
     __syncthreads();
     out[threadIdx.x] = tile[31 - threadIdx.x];
-}""",
-    ),
-    (
-        "a loop that never ends",
-        strata.Error,
-        """\
+}"""
+ENDLESS = """\
 extern "C" __global__ void endless(float* out, volatile const float* x) {
     while (x[0] >= 0) {}
     out[threadIdx.x] = 1;
-}""",
-    ),
-    (
-        "a mistake in the source",
-        strata.CompileError,
-        """\
+}"""
+MISTAKE = """\
 extern "C" __global__ void mistake(float* out, const float* x) {
     out[threadIdx.x] = y[threadIdx.x];
-}""",
-    ),
+}"""
+KERNELS = [
+    ("one element too far", strata.MemoryFault, OFF_BY_ONE),
+    ("beyond a block's local memory", strata.MemoryFault, BEYOND),
+    ("a loop that never ends", strata.Error, ENDLESS),
+    ("a mistake in the source", strata.CompileError, MISTAKE),
 ]
 
 
@@ -70,10 +58,8 @@ def main():
         name = re.search(r"void (\w+)", text)[1]
         try:
             with strata.config(emu_budget=100_000):
-                out, _ = Tensor.empty(32).custom_kernel(
-                    x, kernel=strata.hip_kernel(HEADER + text, name=name, grid=1, block=32)
-                )
-                out.numpy()
+                kernel = strata.hip_kernel(HEADER + text, name=name, grid=1, block=32)
+                Tensor.empty(32).custom_kernel(x, kernel=kernel)[0].numpy()
             raise SystemExit(f"{name} was not caught")
         except expected as e:
             show(HEADER + text, e)
