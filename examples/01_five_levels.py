@@ -240,7 +240,7 @@ def measure(level, x, expected):
     total = (time.perf_counter() - start) * 1e3
     stats = strata.stats()
     error = abs(got - expected) / abs(expected)
-    main = max(stats.launches, key=lambda l: l.bytes)
+    main = max(stats.launches, key=lambda launch: launch.bytes)
     row = [
         str(stats.kernels),
         f"{dims(main.grid)} x {dims(main.block)}",
@@ -278,7 +278,8 @@ def main():
         device = strata.device_properties(x.device)
         modelled = device["time_is_modelled"]
         print(
-            f"sum of {elements} float32 on {x.device} ({device['name']}); times on the device are {'modelled' if modelled else 'measured'}\n"
+            f"sum of {elements} float32 on {x.device} ({device['name']}); times on the device are "
+            f"{'modelled' if modelled else 'measured'}\n"
         )
         rows, wrong, elsewhere = [], [], []
         for name, level in LEVELS:

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Lazy tensors: an expression computes nothing until someone looks at its value.
 
-Look at the kernel counts: building costs none, asking for a value runs what that value needs, and what was computed once
-(total, below) is not computed again.
+Look at the kernel counts: building costs none, asking for a value runs what that value needs, and what was computed
+once (total, below) is not computed again.
 """
 
 import numpy as np

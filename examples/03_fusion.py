@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Fusion: how many kernels an expression takes, and how much memory they move.
 
-Look at the bars: the bytes that the kernels touch, and dotted what one kernel an operation would touch. The last part is
-debug=1 (or STRATA_DEBUG=1): a line a launch, for the last expression.
+Look at the bars: the bytes that the kernels touch, and dotted what one kernel an operation would touch. The last
+part is debug=1 (or STRATA_DEBUG=1): a line a launch, for the last expression.
 """
 
 import sys
@@ -36,7 +36,8 @@ def main():
         stats = strata.stats()
         touched = stats.bytes / x.nbytes
         print(
-            f"{what:<28} {stats.kernels:>7}  {bar(touched):<37}{touched:4.1f}\n{'':<38}{bar(unfused).replace('#', '.'):<37}{unfused:4.1f}"
+            f"{what:<28} {stats.kernels:>7}  {bar(touched):<37}{touched:4.1f}\n"
+            f"{'':<38}{bar(unfused).replace('#', '.'):<37}{unfused:4.1f}"
         )
         assert touched < unfused or what == "x + 1"
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """A kernel in HIP source, with shared memory and atomics, between two tensor expressions.
 
-The kernel is what any AMD GPU would run: no host code, no GPU and no ROCm are needed to compile and to check it. Look at
-the histogram: the numbers are drawn by a tensor, counted by the kernel, and normalised by a tensor again.
+The kernel is what any AMD GPU would run: no host code, no GPU and no ROCm are needed to compile and to check it.
+Look at the histogram: the numbers are drawn by a tensor, counted by the kernel, and normalised by a tensor again.
 """
 
 import numpy as np

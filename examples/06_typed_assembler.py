@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """The typed assembler: machine instructions as Python calls, checked one by one.
 
-A kernel for the emulated gfx1100 that reverses each block through local memory. Arguments and LDS are declared, the counts
-of registers follow. Look at the last lines: what an operand that an instruction cannot take says.
+A kernel for the emulated gfx1100 that reverses each block through local memory. Arguments and LDS are declared, the
+counts of registers follow. Look at the last lines: what an operand that an instruction cannot take says.
 """
 
 import numpy as np

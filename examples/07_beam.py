@@ -37,12 +37,14 @@ def main():
             times[how], seconds, values = measured(build, beam)
             np.testing.assert_allclose(values, expected, rtol=1e-4)
             print(
-                f"{what:<22} {how:<12} {times[how]:6.2f} us {'#' * round(4 * times[how]):<40} {seconds:.2f} s to the result"
+                f"{what:<22} {how:<12} {times[how]:6.2f} us {'#' * round(4 * times[how]):<40} {seconds:.2f} s "
+                "to the result"
             )
             what = ""
         assert times["beam=2"] <= times["rules"] and times["again"] == times["beam=2"]
     print(
-        "\nSTRATA_DEBUG=1 prints what the search tried and which actions won; STRATA_DEBUG=2 why candidates were rejected."
+        "\nSTRATA_DEBUG=1 prints what the search tried and which actions won; STRATA_DEBUG=2 why candidates "
+        "were rejected."
     )
 
 

@@ -16,14 +16,16 @@ def main():
     expression = (x * x).mean(axis=1).rsqrt()
 
     print(
-        f"{'arch':<9} {'kernel':<12} {'grid':>4} {'block':>5} {'vgprs':>5} {'sgprs':>5} {'bytes':>6}  most frequent instructions"
+        f"{'arch':<9} {'kernel':<12} {'grid':>4} {'block':>5} {'vgprs':>5} {'sgprs':>5} {'bytes':>6}  most "
+        "frequent instructions"
     )
     for arch in ("gfx1100", "gfx1201", "gfx942", "gfx90a"):
         for k in strata.compile(expression, arch=arch).kernels:
             names = collections.Counter(re.findall(r"^ +[0-9a-f]{6}  (\S+)", k.assembly, re.MULTILINE))
             most = ", ".join(f"{count} {name}" for name, count in names.most_common(3))
             print(
-                f"{arch:<9} {k.name:<12} {k.grid[0]:>4} {k.block[0]:>5} {k.vgprs:>5} {k.sgprs:>5} {len(k.code_object):>6}  {most}"
+                f"{arch:<9} {k.name:<12} {k.grid[0]:>4} {k.block[0]:>5} {k.vgprs:>5} {k.sgprs:>5} "
+                f"{len(k.code_object):>6}  {most}"
             )
             assert k.code_object.startswith(b"\x7fELF") and names and k.scratch == 0
 

@@ -27,7 +27,8 @@ for step in range(101):
     if step % 20 == 0:
         value = error.item()
         print(
-            f"step {step:3d}  loss {value:8.5f}  y = {weight.item():6.3f} x + {bias.item():6.3f}  {'#' * round(value * 40)}"
+            f"step {step:3d}  loss {value:8.5f}  y = {weight.item():6.3f} x + {bias.item():6.3f}  "
+            f"{'#' * round(value * 40)}"
         )
 
 # The same as a function of functions; its second derivative by the bias is that of a square's mean.

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Handwritten digits told apart by a small convolutional net, trained on the emulated GPU. Needs scikit-learn, for the digits.
+"""Handwritten digits told apart by a small convolutional net, trained on the emulated GPU.
 
+Needs scikit-learn, for the digits.
     examples/run digits [STEPS]      300 by default, about a minute on two cores
 Look at the last table: what each digit was taken for.
 """
@@ -49,6 +50,7 @@ print("     " + "".join(f"{d:4d}" for d in range(10)) + "   <- taken for")
 for d in range(10):
     print(f"{d:4d} " + "".join(f"{n:4d}" if n else "   ." for n in table[d]))
 print(
-    f"{len(net.parameters())} tensors of parameters, {count} steps: {right:.1%} of {len(kept)} digits that it never saw are right"
+    f"{len(net.parameters())} tensors of parameters, {count} steps: {right:.1%} of {len(kept)} digits that it "
+    "never saw are right"
 )
 assert right > 0.95 or count < 200

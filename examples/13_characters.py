@@ -63,6 +63,7 @@ for _ in range(min(count, 64)):
     ids = rng.choice(len(letters), (1, 1), p=weights / weights.sum())
     written += letters[ids[0, 0]]
 print(
-    f"{len(letters)} characters, loss {losses[0]:.2f} -> {np.mean(losses[-5:]):.2f} after {count} steps; it writes:\n{written}"
+    f"{len(letters)} characters, loss {losses[0]:.2f} -> {np.mean(losses[-5:]):.2f} after {count} steps; it "
+    f"writes:\n{written}"
 )
 assert np.mean(losses[-5:]) < losses[0]

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""A linear regression by hand: the gradient is written out, a captured step makes it, and the exact answer stands beside it.
+"""A linear regression by hand: its gradient is written out, its step is captured, the exact answer stands beside it.
 
-Look at the launches of a step: it is traced twice, and after that it is a list of so many kernels.
+Look at the launches of a step: it is traced twice, and after that it is a list of kernels.
 """
 
 import numpy as np

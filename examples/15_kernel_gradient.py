@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """A kernel of your own inside a model, with its gradient: an activation in HIP, whose derivative is another kernel.
 
-Look at the two kernels: the second takes what arrives at the result of the first and gives what arrives at its argument.
+Look at the two kernels: the second takes what arrives at the result of the first and gives what arrives at its
+argument.
 """
 
 import numpy as np

@@ -1,4 +1,6 @@
-"""How scripts build programs of HIP on a machine without ROCm: clang-19, Debian's headers and device libraries, Strata's libamdhip64."""
+"""How scripts build programs of HIP on a machine without ROCm: clang-19, Debian's headers and device libraries,
+Strata's libamdhip64.
+"""
 
 import os
 import re
@@ -26,7 +28,8 @@ def device_libraries(folder, arch):
     if not constant.exists():
         text = (
             f'target datalayout = "{LAYOUT}"\ntarget triple = "amdgcn-amd-amdhsa"\n'
-            f"@__oclc_ISA_version = linkonce_odr hidden local_unnamed_addr addrspace(4) constant i32 {ISA_VERSIONS[arch]}, align 4\n"
+            "@__oclc_ISA_version = linkonce_odr hidden local_unnamed_addr addrspace(4) constant i32 "
+            f"{ISA_VERSIONS[arch]}, align 4\n"
         )
         subprocess.run(
             [

@@ -51,12 +51,14 @@ def load(folder):
 def written(a):
     """Parameters as people write them."""
     initial = [None] * (len(a.posonlyargs) + len(a.args) - len(a.defaults)) + [*a.defaults]
-    named = lambda p, default: (
-        p.arg
-        + (f": {ast.unparse(p.annotation)}" if p.annotation else "")
-        + (f" = {ast.unparse(default)}" if default else "")
-    )  # noqa: E731
-    any_of = lambda p: ": " + (ast.unparse(p.annotation) if p.annotation else "Any")  # noqa: E731
+
+    def named(p, default):
+        kind = f": {ast.unparse(p.annotation)}" if p.annotation else ""
+        return p.arg + kind + (f" = {ast.unparse(default)}" if default else "")
+
+    def any_of(p):
+        return ": " + (ast.unparse(p.annotation) if p.annotation else "Any")
+
     for p, default in [*zip(a.posonlyargs + a.args, initial), *zip(a.kwonlyargs, a.kw_defaults)]:
         kind = ast.unparse(p.annotation) if p.annotation and default and ast.unparse(default) == "None" else "None"
         if not re.search(r"\b(None|Any|Axes)\b", kind):

@@ -100,7 +100,10 @@ def worst(f, low, high, c):
 
 def table():
     out = [
-        "// Near minimax polynomials by powers from 0 on, written by fit.py: POLYNOMIAL( name, coefficients ). Above each: what it is for",
+        (
+            "// Near minimax polynomials by powers from 0 on, written by fit.py: POLYNOMIAL( name, coefficients "
+            "). Above each: what it is for"
+        ),
         "// x of which range, and the most by which it is off there as it stands (in exact arithmetic).",
     ]
     for name, what, f, low, high, degree in ROWS:

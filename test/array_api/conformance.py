@@ -2,9 +2,9 @@
 
     python conformance.py CHECKOUT [--examples N] [--write] [--only TEST...]
 
-CHECKOUT is one of github.com/data-apis/array-api-tests with its submodule array-api; its requirements.txt must be installed.
-passes.txt has the tests that pass: one of them that does not is an error. --write makes it anew from this run. exceptions.txt
-has those that may fail, each with its reason. The examples are the same in each run.
+CHECKOUT is one of github.com/data-apis/array-api-tests with its submodule array-api; its requirements.txt must be
+installed. passes.txt has the tests that pass: one of them that does not is an error. --write makes it anew from this
+run. exceptions.txt has those that may fail, each with its reason. The examples are the same in each run.
 """
 
 import argparse
@@ -25,8 +25,9 @@ PASSES, EXCEPTIONS = HERE / "passes.txt", HERE / "exceptions.txt"
 
 
 def copied(checkout, folder):
-    """The suite where it can be changed: it takes it for granted that there are complex types, and that arguments are drawn fast,
-    which a busy machine does not."""
+    """The suite where it can be changed: it takes it for granted that there are complex types, and that arguments are
+    drawn fast, which a busy machine does not.
+    """
     if not (checkout / "array-api" / "spec").is_dir():
         sys.exit(
             f"{checkout}: no array-api/spec; a checkout with its submodule is needed (git clone --recurse-submodules)"
@@ -58,8 +59,9 @@ def environment():
 def run(suite, examples, more):
     """test -> 'passed', 'failed' or 'skipped'."""
     report = suite / "report.xml"
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb=short", f"--junitxml={report}", f"--max-examples={examples}",
-               "--hypothesis-disable-deadline", "--hypothesis-derandomize", *(more or ["array_api_tests"])]  # fmt: skip
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb=short", f"--junitxml={report}",
+        f"--max-examples={examples}",
+        "--hypothesis-disable-deadline", "--hypothesis-derandomize", *(more or ["array_api_tests"])]  # fmt: skip
     log = suite.parent / "log.txt"
     with open(log, "w") as file:
         done = subprocess.run(command, cwd=suite, env=environment(), stdout=file, stderr=subprocess.STDOUT)

@@ -8,7 +8,7 @@ from tree import CHECKOUT, Tree, check, make_tree
 ADVICE = "Delete the column, or let what decides this fact read it."
 DEAD_COLUMNS = {
     "hip/api/exports.def:EXPORT:area": "CMake looks for the file of that name",
-    "hip/library/attributes.def:ATTRIBUTE:name": "test/hip/library/abi_test.cpp holds the code against the header's of that name",
+    "hip/library/attributes.def:ATTRIBUTE:name": "test/hip/library/abi_test.cpp compares the code with the header's",
 }
 DEAD_FIELDS = {
     "codegen/decompose/functions.def:Decomposition.ulps": "a promise, which test/codegen/decompose measures",
@@ -20,7 +20,9 @@ def without_comments(text):
 
 
 def expansions(tree):
-    """(table, macro, parameters, body, file, text before the include) of every macro that is defined where a table is included."""
+    """(table, macro, parameters, body, file, text before the include) of every macro that is defined where a table is
+    included.
+    """
     for file in tree.product():
         text = without_comments(tree.text(file)).replace("\\\n", "\n" if file.endswith(".def") else " ")
         for include in re.finditer(r'#\s*include\s+"strata/([^"]+\.def)"', text):
@@ -59,7 +61,9 @@ def dead_columns(tree):
 
 
 def row_types(tree):
-    """(table, file, struct) of the arrays that are made of a table: `constexpr Row rows[] = {`, the macro, the include."""
+    """(table, file, struct) of the arrays that are made of a table: `constexpr Row rows[] = {`, the macro, the
+    include.
+    """
     out = set()
     for table, *_, file, before in expansions(tree):
         array = re.findall(r"(\w+)(?:<[^>]*>)?\s+\w+\[\w*\]\s*=?\s*\{(?=[^;]*\Z)", before)
@@ -83,7 +87,9 @@ def fields(struct):
 
 
 def dead_fields(tree):
-    """Fields of a table's struct that no code names behind a point or an arrow, and no function of the struct by itself."""
+    """Fields of a table's struct that no code names behind a point or an arrow, and no function of the struct by
+    itself.
+    """
     sources = {f: without_comments(tree.text(f)) for f in tree.product() if not f.endswith(".def")}
     every = "\n".join(sources.values())
     headers = "\n".join(text for f, text in sources.items() if f.endswith(".h"))

@@ -1,4 +1,6 @@
-"""What README, ARCHITECTURE, CONTRIBUTING and the pages of docs name exists: files, folders, options, settings, tests, names of code, links."""
+"""What README, ARCHITECTURE, CONTRIBUTING and the pages of docs name exists: files, folders, options, settings, tests,
+names of code, links.
+"""
 
 import fnmatch
 import posixpath

@@ -1,4 +1,6 @@
-"""A branch of the Python package asks for a dtype, not for its name: a name that no type has is never equal, and nobody is told."""
+"""A branch of the Python package asks for a dtype, not for its name: a name that no type has is never equal, and nobody
+is told.
+"""
 
 import ast
 

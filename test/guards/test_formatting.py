@@ -1,5 +1,6 @@
-"""C++ looks as clang-format-19 with .clang-format writes it. Tables are laid out by hand: .def files, and .inc files whose first
-line describes a row."""
+"""C++ looks as clang-format-19 with .clang-format writes it. Tables are laid out by hand: .def files, and .inc files
+whose first line describes a row.
+"""
 
 import re
 import subprocess

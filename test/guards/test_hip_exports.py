@@ -1,4 +1,6 @@
-"""Each function of the drop-in libamdhip64 is called by a test that has it succeed, and by a row of refusals; each of libhiprtc by a test."""
+"""Each function of the drop-in libamdhip64 is called by a test that has it succeed, and by a row of refusals; each of
+libhiprtc by a test.
+"""
 
 import re
 from pathlib import Path
@@ -122,7 +124,10 @@ def test_every_export_of_hiprtc_has_a_test():
 
 
 def test_an_export_of_hiprtc_without_a_test_is_found(tmp_path):
-    rows = "RTC( int, hiprtcGetCode, (void* program, char* code), (program, code) )\nRTC( const char*, hiprtcGetErrorString, (int result), (result) )\n"
+    rows = (
+        "RTC( int, hiprtcGetCode, (void* program, char* code), (program, code) )\nRTC( const char*, "
+        "hiprtcGetErrorString, (int result), (result) )\n"
+    )
     tree = make_tree(
         tmp_path, {RTC_TABLE: rows, RTC_TESTS + "hiprtc_test.cpp": "EXPECT_EQ(hiprtcGetCode(program, code), 0);"}
     )
@@ -167,7 +172,8 @@ def test_an_export_without_a_refusal_is_found(tmp_path):
 
 
 CANNOT_THROW = {
-    "hipGetErrorName", "hipGetErrorString", "hipGetLastError", "hipPeekAtLastError", "hipExtGetLastError", "hipCreateChannelDesc", "__gnu_h2f_ieee", "__gnu_f2h_ieee",
+    "hipGetErrorName", "hipGetErrorString", "hipGetLastError", "hipPeekAtLastError", "hipExtGetLastError",
+    "hipCreateChannelDesc", "__gnu_h2f_ieee", "__gnu_f2h_ieee",
     "hiprtcGetErrorString", "hiprtcVersion",
 }  # fmt: skip
 
@@ -191,7 +197,9 @@ def calls(body):
 
 
 def unguarded(tree):
-    """By name: the functions of C whose body runs under no guard against exceptions, neither by itself nor in what alone it calls."""
+    """By name: the functions of C whose body runs under no guard against exceptions, neither by itself nor in what
+    alone it calls.
+    """
     areas = {
         Path(file).stem: file
         for file in tree.files
@@ -224,10 +232,15 @@ def test_no_exception_leaves_a_function_of_c():
 
 
 def test_a_function_without_a_guard_is_found(tmp_path):
-    rows = "EXPORT( 4_2, memory, int, hipMalloc, (void** out) )\nEXPORT( 4_2, memory, int, hipFree, (void* memory) )\nEXPORT( 4_2, memory, int, hipHostFree, (void* memory) )\n"
+    rows = (
+        "EXPORT( 4_2, memory, int, hipMalloc, (void** out) )\nEXPORT( 4_2, memory, int, hipFree, (void* memory) "
+        ")\nEXPORT( 4_2, memory, int, hipHostFree, (void* memory) )\n"
+    )
     code = (
-        "Code give(void* memory) {\n    return entry([&] { return free(memory); });\n}\nint hipMalloc(void** out) {\n    return take(out);\n}\n"
-        "int hipFree(void* memory) {\n    return give(memory);\n}\nint hipHostFree(void* memory) { return hipFree(memory); }\n"
+        "Code give(void* memory) {\n    return entry([&] { return free(memory); });\n}\nint hipMalloc(void** "
+        "out) {\n    return take(out);\n}\n"
+        "int hipFree(void* memory) {\n    return give(memory);\n}\nint hipHostFree(void* memory) { return "
+        "hipFree(memory); }\n"
     )
     assert list(unguarded(make_tree(tmp_path, {TABLE: rows, RTC_TABLE: "", "hip/memory/memory.cpp": code}))) == [
         "hipMalloc"

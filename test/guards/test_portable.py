@@ -1,5 +1,6 @@
-"""The tree can be read and built anywhere: no path of one machine, no host of one network, no reference to a tracker or a chat,
-and nothing at its root that somebody forgot there."""
+"""The tree can be read and built anywhere: no path of one machine, no host of one network, no reference to a tracker or
+a chat, and nothing at its root that somebody forgot there.
+"""
 
 import re
 
@@ -9,8 +10,14 @@ from tree import CHECKOUT, Tree, check, make_tree
 PATTERNS = {
     "a path of one machine": r"(?<![\w.$}])/(?:home|root|work|mnt|srv|media|Users)/\w|(?<![\w.$}])/tmp/\w{1,6}/",
     "a host of one network": r"\b(?:localhost|\d+\.\d+\.\d+\.\d+):\d+|https?://[^/\s\"']*(?:internal|intranet|mirror|proxy|registry|localhost)|--(?:extra-)?index-url",
-    "a number of a tracker": r"(?i)\b(?:in|of|see|from|closes|fixes) (?:issue|ticket|pull request) #?\d+|\(#\d+\)|\b(?:issue|PR|MR) ?#\d+",
-    "talk about how it was written": r"(?i)\b(?:claude|chatgpt|copilot|language model|ai agent|as requested|per the brief)\b",
+    "a number of a tracker": (
+        r"(?i)\b(?:in|of|see|from|closes|fixes) (?:issue|ticket|pull request) #?\d+|\(#\d+\)|\b(?:issue|PR|MR) "
+        r"?#\d+"
+    ),
+    "talk about how it was written": (
+        r"(?i)\b(?:claude|chatgpt|copilot|language model|ai agent|"
+        r"as requested|per the brief)\b"
+    ),
 }
 AT_ROOT = r"\..*|[A-Z]+(\.md)?|CMake\w+\.\w+|pyproject\.toml"  # documents, what builds
 SKIP = ("test/fuzz/corpus/", "test/guards/test_portable.py", "LICENSE")

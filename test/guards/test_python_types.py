@@ -1,6 +1,8 @@
-"""py.typed promises types: the public package is annotated, and mypy finds nothing wrong with it (pyproject.toml: [tool.mypy]).
+"""py.typed promises types: the public package is annotated, and mypy finds nothing wrong with it (pyproject.toml:
+[tool.mypy]).
 
-A public function has no underscore in front of its name, nor has its class; a module of several files is public by its package.
+A public function has no underscore in front of its name, nor has its class; a module of several files is public by
+its package.
 """
 
 import ast
@@ -51,6 +53,9 @@ def test_mypy_finds_nothing(tmp_path):
 
 
 def test_a_function_without_annotations_is_found(tmp_path):
-    text = "def f(x: int, *y: int): ...\ndef _g(x): ...\nclass A:\n    def m(self, x) -> None: ...\n    def n(self) -> int: ...\n"
+    text = (
+        "def f(x: int, *y: int): ...\ndef _g(x): ...\nclass A:\n    def m(self, x) -> None: ...\n    def n(self) "
+        "-> int: ...\n"
+    )
     tree = make_tree(tmp_path, {"python/strata/nn/a.py": text, "python/strata/cli/b.py": "def f(x): ...\n"})
     assert list(unannotated(tree)) == ["python/strata/nn/a.py:f", "python/strata/nn/a.py:m"]

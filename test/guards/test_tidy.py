@@ -1,4 +1,6 @@
-"""clang-tidy finds no bug in the headers, all of them in one translation unit; `test/run --tidy` looks at the sources too."""
+"""clang-tidy finds no bug in the headers, all of them in one translation unit; `test/run --tidy` looks at the sources
+too.
+"""
 
 import json
 import re
@@ -12,7 +14,9 @@ COMMANDS = CHECKOUT / "build/release/compile_commands.json"
 
 
 def include_flags():
-    """What the product's targets include: the roots that the build made of every folder, and what is outside of the tree."""
+    """What the product's targets include: the roots that the build made of every folder, and what is outside of the
+    tree.
+    """
     flags = {f"-I{root}": None for root in sorted((COMMANDS.parent / "include_roots").iterdir())}
     for entry in json.loads(COMMANDS.read_text()):
         words = iter(shlex.split(entry["command"]))

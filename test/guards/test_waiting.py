@@ -21,7 +21,7 @@ EXCEPTIONS = {
     "asm/emu/observe/per_chunk.h": "of a program, held within a launch alone",
     "asm/emu/memory/gds.h": "of one launch",
     "asm/emu/check/launch_checks.h": "of one launch",
-    "codegen/toolchain/clang/plugin/clang_plugin.cpp": "a library of its own, which a child of a busy process does not use",
+    "codegen/toolchain/clang/plugin/clang_plugin.cpp": "no child of a busy process uses this library",
     "bindings/python/front_end.cpp": "what computing() is made of",
     "bindings/python/bench/launches.cpp": "a module of its own that measures",
 }

@@ -1,9 +1,11 @@
-"""Calls every public function of strata, Tensor, UOp, DType, and of nn and optim, with random arguments: the child of test_api_fuzz.py.
+"""Calls every public function of strata, Tensor, UOp, DType, and of nn and optim, with random arguments: the child of
+test_api_fuzz.py.
 
     python api_calls.py FILE [SECONDS [SEED]]     0 seconds: the same calls every time
 
-FILE has the call that is made, so that it is known which one took the process. A call that takes 30 s ends it. Errors are
-Strata's or Python's own of arguments; results that NumPy knows are compared. The last line gives the figures as JSON.
+FILE has the call that is made, so that it is known which one took the process. A call that takes 30 s ends it.
+Errors are Strata's or Python's own of arguments; results that NumPy knows are compared. The last line gives the
+figures as JSON.
 """
 
 import collections
@@ -45,8 +47,13 @@ LEFT_OUT = {
     "manual_seed": "state of the process",
 }
 
-ARRAYS = [np.array(v, t) for v, t in [([1, -2, 3], "int32"), ([[1, 2, 3], [4, 5, 6]], "int64"), ([1.5, -2.5, 0.0, np.nan], "float32"), ([[0.5], [2.0]], "float64"), ([True, False, True], "bool"), ([250, 3, 255], "uint8"), (7, "int64"), (2.5, "float32"),
-                                      ([], "float32"), ([[0, 1], [1, 0]], "uint64"), ([127, -128, 5], "int8"), (np.arange(24).reshape(2, 3, 4), "float32"), ([[2**62, -(2**63)]], "int64"), ([-0.0, np.inf, -np.inf], "float16"), ([0, 2, 1], "int16"), ([2**31, 1], "uint32")]]  # fmt: skip
+ARRAYS = [np.array(v, t) for v, t in [([1, -2, 3], "int32"), ([[1, 2, 3], [4, 5, 6]], "int64"),
+        ([1.5, -2.5, 0.0, np.nan], "float32"), ([[0.5], [2.0]], "float64"), ([True, False, True], "bool"),
+        ([250, 3, 255], "uint8"), (7, "int64"), (2.5, "float32"),
+        ([], "float32"), ([[0, 1], [1, 0]], "uint64"), ([127, -128, 5], "int8"),
+        (np.arange(24).reshape(2, 3, 4), "float32"), ([[2**62, -(2**63)]], "int64"),
+        ([-0.0, np.inf, -np.inf], "float16"), ([0, 2, 1], "int16"),
+        ([2**31, 1], "uint32")]]  # fmt: skip
 EDGES = [
     0,
     1,
@@ -162,8 +169,10 @@ parts = st.one_of(
 def nodes():
     place = lambda t: uop.placeholder(8, t, "global")[uop.range(8, 0, "loop")]  # noqa: E731
     of_type = st.sampled_from(["float32", "int32", "boolean", "float16", "uint64"])
-    return st.one_of(of_type.map(lambda t: place(t).load()), of_type.map(place), of_type.map(lambda t: uop.placeholder(4, t)), st.just(None).map(lambda _: uop.range(4, 1)), ints.filter(lambda i: abs(i) < 2**31).map(lambda i: uop.const(i, "int64")),
-                     st.just(None).map(lambda _: place("float32").store(1.0)))  # fmt: skip
+    return st.one_of(of_type.map(lambda t: place(t).load()), of_type.map(place),
+        of_type.map(lambda t: uop.placeholder(4, t)), st.just(None).map(lambda _: uop.range(4, 1)),
+        ints.filter(lambda i: abs(i) < 2**31).map(lambda i: uop.const(i, "int64")),
+        st.just(None).map(lambda _: place("float32").store(1.0)))  # fmt: skip
 
 
 NODES = nodes()
@@ -185,8 +194,13 @@ junk = st.one_of(
     st.just(1j),
 )
 BY_TYPE = {
-    "int": ints, "float": floats, "bool": st.booleans(), "str": words, "Scalar": numbers, "Operand": st.one_of(tensors, numbers, numbers, numbers, arrays, lists), "Tensor": tensors, "ArrayLike": st.one_of(tensors, arrays, lists), "Shape": shapes, "Axes": shapes, "DTypeLike": types,
-    "IndexPart": st.one_of(parts, st.lists(parts, max_size=3).map(tuple)), "UOp": NODES, "Sequence[ArrayLike]": st.lists(tensors, max_size=3), "Sequence[tuple[int, int]]": st.lists(st.tuples(small, st.one_of(small, ints)), max_size=3), "Sequence[int]": st.lists(ints, max_size=3),
+    "int": ints, "float": floats, "bool": st.booleans(), "str": words, "Scalar": numbers,
+    "Operand": st.one_of(tensors, numbers, numbers, numbers, arrays, lists), "Tensor": tensors,
+    "ArrayLike": st.one_of(tensors, arrays, lists), "Shape": shapes, "Axes": shapes, "DTypeLike": types,
+    "IndexPart": st.one_of(parts, st.lists(parts, max_size=3).map(tuple)), "UOp": NODES,
+    "Sequence[ArrayLike]": st.lists(tensors, max_size=3),
+    "Sequence[tuple[int, int]]": st.lists(st.tuples(small, st.one_of(small, ints)), max_size=3),
+    "Sequence[int]": st.lists(ints, max_size=3),
     "AxisKind": words, "Space": words, "list[Tensor]": st.lists(tensors, max_size=3),
 }  # fmt: skip
 
@@ -256,7 +270,8 @@ class Fuzzer:
             faulthandler.dump_traceback_later(31, exit=True)
 
     def call(self, label, function, given, named, allowed=ALLOWED):
-        text = f"{label}({', '.join([*map(_words._short.repr, given), *(f'{k}={_words._short.repr(v)}' for k, v in named.items())])})"
+        words = [*map(_words._short.repr, given), *(f"{k}={_words._short.repr(v)}" for k, v in named.items())]
+        text = f"{label}({', '.join(words)})"
         self.file.seek(0)
         self.file.write(text + "\n")
         self.file.truncate()

@@ -1,4 +1,6 @@
-"""What NumPy gives for a call of the API fuzzer (api_calls.py): functions that both have, over the arrays behind the tensors."""
+"""What NumPy gives for a call of the API fuzzer (api_calls.py): functions that both have, over the arrays behind the
+tensors.
+"""
 
 import operator
 import warnings
@@ -7,9 +9,15 @@ import numpy as np
 from strata import Tensor
 
 # What NumPy says: of functions that both have, over the arrays behind the tensors.
-ONE_TO_ONE = {"neg": np.negative, "abs": np.abs, "square": np.square, "floor": np.floor, "ceil": np.ceil, "trunc": np.trunc, "round": np.rint, "isnan": np.isnan, "isinf": np.isinf, "isfinite": np.isfinite, "logical_not": np.logical_not, "bitwise_invert": np.invert, "maximum": np.maximum,
-              "minimum": np.minimum, "sum": np.sum, "prod": np.prod, "max": np.max, "min": np.min, "mean": np.mean, "any": np.any, "all": np.all, "argmax": np.argmax, "argmin": np.argmin, "tril": np.tril, "triu": np.triu, "roll": np.roll, "flip": np.flip, "transpose": np.swapaxes, "take": np.take,
-              "repeat": np.repeat, "logical_and": np.logical_and, "logical_or": np.logical_or, "logical_xor": np.logical_xor, "unsqueeze": np.expand_dims, "movedim": np.moveaxis, "clamp": np.clip, "clip": np.clip, "remainder": np.remainder, "floor_divide": np.floor_divide}  # fmt: skip
+ONE_TO_ONE = {"neg": np.negative, "abs": np.abs, "square": np.square, "floor": np.floor, "ceil": np.ceil,
+    "trunc": np.trunc, "round": np.rint, "isnan": np.isnan, "isinf": np.isinf, "isfinite": np.isfinite,
+    "logical_not": np.logical_not, "bitwise_invert": np.invert, "maximum": np.maximum,
+    "minimum": np.minimum, "sum": np.sum, "prod": np.prod, "max": np.max, "min": np.min, "mean": np.mean,
+    "any": np.any, "all": np.all, "argmax": np.argmax, "argmin": np.argmin, "tril": np.tril, "triu": np.triu,
+    "roll": np.roll, "flip": np.flip, "transpose": np.swapaxes, "take": np.take,
+    "repeat": np.repeat, "logical_and": np.logical_and, "logical_or": np.logical_or,
+    "logical_xor": np.logical_xor, "unsqueeze": np.expand_dims, "movedim": np.moveaxis, "clamp": np.clip,
+    "clip": np.clip, "remainder": np.remainder, "floor_divide": np.floor_divide}  # fmt: skip
 for _name in (
     "add",
     "sub",
@@ -63,7 +71,9 @@ def is_floating(value):
 
 
 def expected(name, given, named, dtype):
-    """NumPy's result, or None where it has none or another meaning; integers that meet floats count in `dtype`, Strata's floating type of the result."""
+    """NumPy's result, or None where it has none or another meaning; integers that meet floats count in `dtype`,
+    Strata's floating type of the result.
+    """
     if name not in ONE_TO_ONE or named.keys() & {"dtype"} or any(v is None for v in named.values()):
         return None
     values, named = [plain(v) for v in given], {k: plain(v) for k, v in named.items()}
@@ -89,7 +99,9 @@ def expected(name, given, named, dtype):
 
 
 def differs(got, want):
-    """'' or how Strata's result is not NumPy's. Types may be narrower: numbers take the type of the tensor they meet."""
+    """'' or how Strata's result is not NumPy's. Types may be narrower: numbers take the type of the tensor they
+    meet.
+    """
     if got.shape != want.shape:
         return f"shape {got.shape}, NumPy {want.shape}"
     if got.dtype.kind == "f" or want.dtype.kind == "f":

@@ -1,9 +1,10 @@
-"""Arrays in float64, each with a bound of how far a computation of the same steps in a narrower type may be off: running error
-analysis. The names are those of Tensor, so that one program text runs on both.
+"""Arrays in float64, each with a bound of how far a computation of the same steps in a narrower type may be off:
+running error analysis. The names are those of Tensor, so that one program text runs on both.
 
-v: the values, in float64 for float types, else in the type itself. e: the bound, element by element, 0 where the value is exact.
-Each step rounds by units in the last place of its type; sums of n elements by n of them, whatever their order is. Ambiguous is
-raised where rounding decides: a comparison closer than the bounds, an integer near which a value is cut, a divisor near 0.
+v: the values, in float64 for float types, else in the type itself. e: the bound, element by element, 0 where the
+value is exact. Each step rounds by units in the last place of its type; sums of n elements by n of them, whatever
+their order is. Ambiguous is raised where rounding decides: a comparison closer than the bounds, an integer near
+which a value is cut, a divisor near 0.
 """
 
 import math
@@ -31,7 +32,9 @@ class Ambiguous(Exception):
 
 
 class Node:
-    """How a value was made, for derivatives: (parent, what takes the derivative by the value to the one by the parent)."""
+    """How a value was made, for derivatives: (parent, what takes the derivative by the value to the one by the
+    parent).
+    """
 
     made = 0
 

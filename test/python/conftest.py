@@ -1,6 +1,7 @@
-"""Every test runs on emu:gfx1100 with a cache of its own, whatever the environment says, but for TESTED_DEVICE, TESTED_TARGET,
-TESTED_CHECK, TESTED_TOOLS, TESTED_SCHEDULE and TESTED_SCHEDULE_SEED: the same tests on another arch, by direct lowering, in strict
-mode, with compilers from elsewhere or none, with schedules that are none or random."""
+"""Every test runs on emu:gfx1100 with a cache of its own, whatever the environment says, but for TESTED_DEVICE,
+TESTED_TARGET, TESTED_CHECK, TESTED_TOOLS, TESTED_SCHEDULE and TESTED_SCHEDULE_SEED: the same tests on another arch,
+by direct lowering, in strict mode, with compilers from elsewhere or none, with schedules that are none or random.
+"""
 
 import atexit
 import os
@@ -46,8 +47,9 @@ def asks_for_amd(item):
 
 
 def pytest_collection_modifyitems(items):
-    """Tests of what the usual schedules are worth hold for those alone, tests of emulated devices not for cards, and those of AMD's
-    instructions not for NVIDIA's."""
+    """Tests of what the usual schedules are worth hold for those alone, tests of emulated devices not for cards, and
+    those of AMD's instructions not for NVIDIA's.
+    """
     from tested import EMULATED, of_nvidia
 
     nvidia = of_nvidia()

@@ -1,5 +1,6 @@
-"""Random arguments for functions that NumPy has too: arrays and the tensors of the same values, by views of every kind; and how
-their results are compared."""
+"""Random arguments for functions that NumPy has too: arrays and the tensors of the same values, by views of every kind;
+and how their results are compared.
+"""
 
 import math
 
@@ -40,8 +41,10 @@ def floats(x):
 
 
 class Draw:
-    """Random arguments: an array and the tensor of the same values are drawn together. `asked`: the kinds of types that may come, and
-    "empty", "axis" and "view" where they may. kind: whatever a row asks for, it gets types of this kind."""
+    """Random arguments: an array and the tensor of the same values are drawn together. `asked`: the kinds of types that
+    may come, and "empty", "axis" and "view" where they may. kind: whatever a row asks for, it gets types of this
+    kind.
+    """
 
     def __init__(self, data, kind=None):
         self.data, self.kind, self.asked = data, kind, set()
@@ -91,7 +94,8 @@ class Draw:
         dtype = dtype or self.type(kinds)
         how = self.among("plain", "transposed", "strided", "reversed", "cut", "repeated") if shape else "plain"
         view = {
-            "plain": lambda v: v, "transposed": lambda v: v.T, "strided": lambda v: v[..., 1::2], "reversed": lambda v: v[::-1], "cut": lambda v: v[1:-2],
+            "plain": lambda v: v, "transposed": lambda v: v.T, "strided": lambda v: v[..., 1::2],
+            "reversed": lambda v: v[::-1], "cut": lambda v: v[1:-2],
             "repeated": lambda v: np.broadcast_to(v, shape) if isinstance(v, np.ndarray) else v.expand(shape),
         }[how]  # fmt: skip
         below = (

@@ -1,5 +1,6 @@
-"""Public functions and classes that Python defines (layers, losses, optimisers, gradients, captured functions, files), with random
-arguments by the names of their parameters, for api_calls.py. Errors are Strata's own, whatever is given."""
+"""Public functions and classes that Python defines (layers, losses, optimisers, gradients, captured functions, files),
+with random arguments by the names of their parameters, for api_calls.py. Errors are Strata's own, whatever is given.
+"""
 
 import functools
 import inspect
@@ -115,14 +116,27 @@ named = st.one_of(
 )
 BY_NAME = [
     ("target targets ids weight_ids indices labels", st.one_of(tensors, integers, integers)),
-    ("features_in features_out channels_in channels_out entries width width_in heads kv_heads groups channels num_classes classes blank", sizes),
+    ((
+            "features_in features_out channels_in channels_out entries width width_in heads kv_heads groups channels "
+            "num_classes classes blank"
+        ), sizes),
     ("window stride padding dilation output_padding kernel_size size normalized_shape", windows),
-    ("shape", st.lists(sizes, max_size=4).map(tuple)), ("axis dim axes argnums", axes), ("steps warmup every", st.integers(-1, 5)),
-    ("eps delta beta margin gamma momentum p alpha slope low high label_smoothing rate end factor most base gain std mean decay scale_factor growth backoff scale a min max negative_slope value start", numbers),
-    ("bias affine nesterov causal training is_causal count_padding symbolic align_corners strict", st.booleans()), ("betas", st.tuples(numbers, numbers)), ("reduction", st.sampled_from(["mean", "sum", "none", "all"])),
-    ("mode", st.sampled_from(["nearest", "linear", "constant", "reflect"])), ("dtype", st.sampled_from(["float32", "float16", "int32", "bool", "x"])), ("parameters", parameters), ("f function", functions), ("state", states),
-    ("path", files), ("tensors", named), ("metadata", st.sampled_from([None, {}, {"a": "b"}, {"a": 1}])), ("arguments tangents", st.one_of(st.lists(tensors, max_size=2), tensors)), ("device", st.sampled_from(["", "emu:gfx1100", "x"])),
-    ("input_lengths target_lengths", st.lists(sizes, max_size=3)), ("pad", st.lists(sizes, max_size=4)), ("layers", functions),
+    ("shape", st.lists(sizes, max_size=4).map(tuple)), ("axis dim axes argnums", axes),
+    ("steps warmup every", st.integers(-1, 5)),
+    ((
+            "eps delta beta margin gamma momentum p alpha slope low high label_smoothing rate end factor most base "
+            "gain std mean decay scale_factor growth backoff scale a min max negative_slope value start"
+        ), numbers),
+    ("bias affine nesterov causal training is_causal count_padding symbolic align_corners strict", st.booleans()),
+    ("betas", st.tuples(numbers, numbers)), ("reduction", st.sampled_from(["mean", "sum", "none", "all"])),
+    ("mode", st.sampled_from(["nearest", "linear", "constant", "reflect"])),
+    ("dtype", st.sampled_from(["float32", "float16", "int32", "bool", "x"])), ("parameters", parameters),
+    ("f function", functions), ("state", states),
+    ("path", files), ("tensors", named), ("metadata", st.sampled_from([None, {}, {"a": "b"}, {"a": 1}])),
+    ("arguments tangents", st.one_of(st.lists(tensors, max_size=2), tensors)),
+    ("device", st.sampled_from(["", "emu:gfx1100", "x"])),
+    ("input_lengths target_lengths", st.lists(sizes, max_size=3)), ("pad", st.lists(sizes, max_size=4)),
+    ("layers", functions),
 ]  # fmt: skip
 STRATEGIES = {name: strategy for names, strategy in BY_NAME for name in names.split()}
 DEEP = (strata.Error, OSError)  # OSError: of a file that cannot be written

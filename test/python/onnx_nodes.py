@@ -1,7 +1,9 @@
-"""The node tests of the package onnx, computed by Strata: right, wrong, or refused in words. Run as a script it prints them.
+"""The node tests of the package onnx, computed by Strata: right, wrong, or refused in words. Run as a script it prints
+them.
 
 .venv/bin/python test/python/onnx_nodes.py                  counts by operator, and whatever is not right
-.venv/bin/python test/python/onnx_nodes.py resize           of tests whose names have it, with the words of what is refused
+.venv/bin/python test/python/onnx_nodes.py resize           of tests whose names have it, with the words of what is
+refused
 """
 
 import collections
@@ -40,7 +42,9 @@ def _snake(kind):
 
 @functools.cache
 def cases():
-    """(operator, test, base) of each. A test of a function's body is one of the node that it is the body of, whose test is the base."""
+    """(operator, test, base) of each. A test of a function's body is one of the node that it is the body of, whose test
+    is the base.
+    """
     from onnx.backend.test.loader import load_model_tests
 
     with warnings.catch_warnings():

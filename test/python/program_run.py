@@ -14,7 +14,9 @@ from tested import EMULATED, QUICK_TARGET
 
 @dataclass(frozen=True)
 class Way:
-    """settings: of strata.config; SEED stands for the program's. often: how likely beside the usual one, in proportion."""
+    """settings: of strata.config; SEED stands for the program's. often: how likely beside the usual one, in
+    proportion.
+    """
 
     name: str
     often: float
@@ -69,7 +71,10 @@ def wrong(got, want):
             worst = np.unravel_index(
                 np.argmax(np.nan_to_num(abs(a.astype(float) - x.v) / (x.e + 1e-300), nan=np.inf)), x.shape
             )
-            return f"result {i}: {off.sum()} of {x.size} elements differ, as at {tuple(map(int, worst))}: {a[worst]}, not {x.v[worst]} within {x.e[worst]:.2g}"
+            return (
+                f"result {i}: {off.sum()} of {x.size} elements differ, as at {tuple(map(int, worst))}: "
+                f"{a[worst]}, not {x.v[worst]} within {x.e[worst]:.2g}"
+            )
     return None
 
 

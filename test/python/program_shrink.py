@@ -139,10 +139,11 @@ def spelt(x, shape, seed):
 CALLS = {
     "plain": ["show(program(*given(), {k}))"],
     "jit": ["f = strata.jit(program)", "for turn in (0, 1, 0, 2, 1):", "    show(f(*given(turn), {k}))"],
-    "symbolic": ["f = strata.jit(program, symbolic=True)", "for grown in (0, 1, 0, 2, 1):", "    show(f(*given(0, grown), {k}))"],
+    "symbolic": ["f = strata.jit(program, symbolic=True)", "for grown in (0, 1, 0, 2, 1):",
+        "    show(f(*given(0, grown), {k}))"],
     "threads": ["import threading", "settings = {{n: v for n, v in strata.settings().items() if n == 'target'}}",
-                "def work(k):", "    with strata.config(**settings):", "        show(program(*given(), k))",
-                "for k in (0.0, 1.0, -1.0, 0.5):", "    threading.Thread(target=work, args=(k,)).start()"],
+        "def work(k):", "    with strata.config(**settings):", "        show(program(*given(), k))",
+        "for k in (0.0, 1.0, -1.0, 0.5):", "    threading.Thread(target=work, args=(k,)).start()"],
 }  # fmt: skip
 
 
@@ -150,10 +151,13 @@ def script(program, way, bad):
     """Python that runs alone: what this way gives, and what computing without fusion and schedules does."""
     settings = settings_of(way, program)
     call = [line.format(k=program.number) for line in CALLS.get(way.call, CALLS["plain"])]
-    lines = ["import numpy as np", "import strata", "from strata import Tensor", "", program.text(way.call == "eager"), given_text(program), "",
-             "def show(results):", "    print([t.cast('float64').numpy() for t in results])", "",
-             f"with strata.config({', '.join(f'{n}={v!r}' for n, v in settings.items())}):", *("    " + line for line in call),
-             f"with strata.config(target={settings['target']!r}, fusion='less', schedule='none'):", f"    show(program(*given(), {program.number}))"]  # fmt: skip
+    lines = ["import numpy as np", "import strata", "from strata import Tensor", "", program.text(way.call == "eager"),
+        given_text(program), "",
+        "def show(results):", "    print([t.cast('float64').numpy() for t in results])", "",
+        f"with strata.config({', '.join(f'{n}={v!r}' for n, v in settings.items())}):",
+        *("    " + line for line in call),
+        f"with strata.config(target={settings['target']!r}, fusion='less', schedule='none'):",
+        f"    show(program(*given(), {program.number}))"]  # fmt: skip
     return "\n".join([*lines, f"# {way.name}: {bad}"])
 
 
@@ -162,5 +166,9 @@ def report(program, way, bad):
     small, why = shrunk(program, way)
     others = {other.name: check(small, other) for other in WAYS}
     differ = [name for name, found in others.items() if found]
-    return "\n".join([f"program {program.seed}, {way.name}: {bad}", "", script(small, way, why or "no longer, once shrunk"), "",
-                      f"# differ: {', '.join(differ) or 'none of them now'}; as NumPy: {', '.join(n for n in others if n not in differ)}"])  # fmt: skip
+    return "\n".join([f"program {program.seed}, {way.name}: {bad}", "",
+            script(small, way, why or "no longer, once shrunk"), "",
+            (
+                f"# differ: {', '.join(differ) or 'none of them now'}; as NumPy: "
+                f"{', '.join(n for n in others if n not in differ)}"
+    )])  # fmt: skip

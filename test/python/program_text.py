@@ -1,5 +1,6 @@
-"""Programs of tensors as text: lines of one assignment each, the inputs they take, and the values they give back. The same text runs on
-tensors and on bounded.Bounded; it is also what a failure prints."""
+"""Programs of tensors as text: lines of one assignment each, the inputs they take, and the values they give back. The
+same text runs on tensors and on bounded.Bounded; it is also what a failure prints.
+"""
 
 import re
 from dataclasses import dataclass, replace
@@ -22,7 +23,9 @@ class Input:
 
 @dataclass(frozen=True)
 class Program:
-    """lines: text each, that assign v0, v1, ... or change one of them. by: inputs by which the sum of the results is differentiated."""
+    """lines: text each, that assign v0, v1, ... or change one of them. by: inputs by which the sum of the results is
+    differentiated.
+    """
 
     sizes: dict
     inputs: dict

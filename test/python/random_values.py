@@ -1,4 +1,6 @@
-"""Generators of random values that are quick to draw from, in hypothesis' words: a fuzzer makes a million calls with them."""
+"""Generators of random values that are quick to draw from, in hypothesis' words: a fuzzer makes a million calls with
+them.
+"""
 
 import random
 

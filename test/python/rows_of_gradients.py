@@ -1,4 +1,6 @@
-"""Differentiable functions with arguments away from kinks: rows of test_gradients_every.py, with torch's function where it has one."""
+"""Differentiable functions with arguments away from kinks: rows of test_gradients_every.py, with torch's function where
+it has one.
+"""
 
 import math
 
@@ -44,7 +46,10 @@ def row(name, function, arrays, same=None, label=""):
     ROWS[name + label] = (name, function, arrays, same)
 
 
-for name in "abs square exp sin cos tan tanh erf exp2 floor ceil trunc round sinh cosh atan asinh expm1 sigmoid relu sign positive".split():
+for name in (
+    "abs square exp sin cos tan tanh erf exp2 floor ceil trunc round sinh cosh atan asinh expm1 sigmoid relu sign "
+    "positive"
+).split():
     row(name, of(name), [FEW], theirs(name))
 for name in "reciprocal sqrt rsqrt log log2 log10 log1p".split():
     row(name, of(name), [FEW_POSITIVE], theirs(name))
@@ -96,10 +101,18 @@ for name, y in (("atan2", [1, 1, 2, -1, 0.7, 3.0]), ("hypot", [1, 1, 2, -1, 0.7,
 
 # Movement and choice.
 for name, arguments, same in [
-    ("reshape", ((6, 4),), theirs("reshape", (6, 4))), ("permute_dims", ((2, 0, 1),), theirs("permute", (2, 0, 1))), ("transpose", (), lambda x: x.mT), ("matrix_transpose", (), lambda x: x.mT), ("moveaxis", (0, 2), theirs("moveaxis", 0, 2)), ("movedim", (0, 2), theirs("movedim", 0, 2)),
-    ("broadcast_to", ((2, 2, 3, 4),), theirs("broadcast_to", (2, 2, 3, 4))), ("shrink", ([(0, 1), (1, 3), (2, 4)],), lambda x: x[:1, 1:3, 2:]), ("flip", ((0, 2),), theirs("flip", (0, 2))), ("roll", (1, 1), theirs("roll", 1, 1)), ("unsqueeze", (1,), theirs("unsqueeze", 1)),
-    ("flatten", (), theirs("flatten")), ("unflatten", (2, [2, 2]), theirs("unflatten", 2, (2, 2))), ("tile", ((2, 1, 3),), theirs("tile", (2, 1, 3))), ("repeat", (2,), theirs("repeat_interleave", 2)), ("contiguous", (), lambda x: x * 1), ("tril", (), theirs("tril")), ("triu", (), theirs("triu")),
-    ("expand_dims", (), theirs("unsqueeze", 0)), ("real", (), None), ("diagonal", (), lambda x: torch.diagonal(x, 0, -2, -1)), ("unfold", (2, 2, 1), lambda x: x.unfold(2, 2, 1)), ("interpolate", ((6,),), None),
+    ("reshape", ((6, 4),), theirs("reshape", (6, 4))), ("permute_dims", ((2, 0, 1),), theirs("permute", (2, 0, 1))),
+    ("transpose", (), lambda x: x.mT), ("matrix_transpose", (), lambda x: x.mT),
+    ("moveaxis", (0, 2), theirs("moveaxis", 0, 2)), ("movedim", (0, 2), theirs("movedim", 0, 2)),
+    ("broadcast_to", ((2, 2, 3, 4),), theirs("broadcast_to", (2, 2, 3, 4))),
+    ("shrink", ([(0, 1), (1, 3), (2, 4)],), lambda x: x[:1, 1:3, 2:]), ("flip", ((0, 2),), theirs("flip", (0, 2))),
+    ("roll", (1, 1), theirs("roll", 1, 1)), ("unsqueeze", (1,), theirs("unsqueeze", 1)),
+    ("flatten", (), theirs("flatten")), ("unflatten", (2, [2, 2]), theirs("unflatten", 2, (2, 2))),
+    ("tile", ((2, 1, 3),), theirs("tile", (2, 1, 3))), ("repeat", (2,), theirs("repeat_interleave", 2)),
+    ("contiguous", (), lambda x: x * 1), ("tril", (), theirs("tril")), ("triu", (), theirs("triu")),
+    ("expand_dims", (), theirs("unsqueeze", 0)), ("real", (), None),
+    ("diagonal", (), lambda x: torch.diagonal(x, 0, -2, -1)), ("unfold", (2, 2, 1), lambda x: x.unfold(2, 2, 1)),
+    ("interpolate", ((6,),), None),
 ]:  # fmt: skip
     row(name, of(name, *arguments), [X], same)
 (

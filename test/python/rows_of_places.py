@@ -89,21 +89,51 @@ def resized(d):
 
 
 MOVEMENT = {
-    "reshape": movement("reshape", lambda t, s: strata.reshape(t, s), lambda x, s: x.reshape(s), lambda d, x: (d.among((-1,), (x.size,), x.shape[::-1], (1, *x.shape, 1)),)),
-    "permute_dims": movement("permute_dims", strata.permute_dims, np.transpose, order_of), "transpose": movement("transpose", strata.transpose, np.swapaxes, two_axes, least=1), "matrix_transpose": movement("matrix_transpose", strata.matrix_transpose, np.matrix_transpose, least=2),
-    "moveaxis": movement("moveaxis", strata.moveaxis, np.moveaxis, two_axes, least=1), "movedim": movement("movedim", strata.movedim, np.moveaxis, two_axes, least=1), "broadcast_to": movement("broadcast_to", strata.broadcast_to, np.broadcast_to, expanded),
-    "pad": movement("pad", strata.pad, lambda x, w: np.pad(x, w) if x.ndim else x, widths), "shrink": movement("shrink", lambda t: strata.shrink(t, [(n // 3, n - n // 4) for n in t.shape]), lambda x: x[tuple(slice(n // 3, n - n // 4) for n in x.shape)]),
-    "flip": movement("flip", lambda t, a: strata.flip(t, axis=a), lambda x, a: np.flip(x, a), lambda d, x: (d.axes(x),)), "roll": movement("roll", lambda t, s, a: strata.roll(t, s, axis=a), np.roll, lambda d, x: (d(st.integers(-5, 5)), d.axis(x))),
-    "squeeze": movement("squeeze", lambda t, a: strata.squeeze(t, axis=a), np.squeeze, lambda d, x: (d.axis(x, none=False),), least=1), "unsqueeze": movement("unsqueeze", strata.unsqueeze, np.expand_dims, new_axis),
-    "expand_dims": movement("expand_dims", lambda t, a: strata.expand_dims(t, axis=a), np.expand_dims, new_axis), "flatten": movement("flatten", strata.flatten, np.ravel),
-    "unflatten": movement("unflatten", lambda t, a: strata.unflatten(t, a, [1, -1]), lambda x, a: np.expand_dims(x, a % x.ndim), lambda d, x: (d.axis(x, none=False),), least=1), "chunk": movement("chunk", strata.chunk, chunks, pieces, least=1), "tile": movement("tile", lambda t, c: strata.tile(t, c), np.tile, lambda d, x: ([d.among(0, 1, 2) for _ in range(d(st.integers(0, 3)))],)),
-    "repeat": movement("repeat", lambda t, n, a: strata.repeat(t, n, axis=a), np.repeat, lambda d, x: (d.among(0, 1, 3), d.axis(x))), "unstack": movement("unstack", lambda t, a: strata.unstack(t, axis=a), lambda x, a: np.unstack(x, axis=a), lambda d, x: (d.axis(x, none=False),), least=1),
-    "concat": lambda d: joined(d, strata.concat, np.concat, False), "cat": lambda d: joined(d, strata.cat, np.concatenate, False), "stack": lambda d: joined(d, strata.stack, np.stack, True),
-    "tril": movement("tril", lambda t, k: strata.tril(t, k=k), np.tril, lambda d, x: (d(st.integers(-3, 3)),), least=2), "triu": movement("triu", lambda t, k: strata.triu(t, k=k), np.triu, lambda d, x: (d(st.integers(-3, 3)),), least=2),
-    "contiguous": movement("contiguous", strata.contiguous, np.copy), "diagonal": movement("diagonal", lambda t, k: strata.diagonal(t, offset=k), lambda x, k: np.diagonal(x, k, -2, -1), lambda d, x: (d(st.integers(-2, 2)),), least=2),
-    "unfold": movement("unfold", lambda t, a, n, s: strata.unfold(t, a, n, s), lambda x, a, n, s: np.lib.stride_tricks.sliding_window_view(x, n, a)[tuple(slice(None, None, s if i == a % x.ndim else 1) for i in range(x.ndim))], lambda d, x: (d.axis(x, none=False), d.among(1, 2, 3), d.among(1, 2)), least=1),
-    "broadcast_arrays": lambda d: (lambda x, t: both(lambda: strata.broadcast_arrays(t, t[..., :1]), lambda: np.broadcast_arrays(x, x[..., :1])))(*d.array(ALL, least=1)),
-    "meshgrid": lambda d: (lambda x, t, how: both(lambda: strata.meshgrid(t, t, indexing=how), lambda: np.meshgrid(x, x, indexing=how)))(*d.array(ALL, least=1, most=1), d.among("xy", "ij")),
+    "reshape": movement("reshape", lambda t, s: strata.reshape(t, s), lambda x, s: x.reshape(s), lambda d,
+        x: (d.among((-1,), (x.size,), x.shape[::-1], (1, *x.shape, 1)),)),
+    "permute_dims": movement("permute_dims", strata.permute_dims, np.transpose, order_of),
+    "transpose": movement("transpose", strata.transpose, np.swapaxes, two_axes, least=1),
+    "matrix_transpose": movement("matrix_transpose", strata.matrix_transpose, np.matrix_transpose, least=2),
+    "moveaxis": movement("moveaxis", strata.moveaxis, np.moveaxis, two_axes, least=1),
+    "movedim": movement("movedim", strata.movedim, np.moveaxis, two_axes, least=1),
+    "broadcast_to": movement("broadcast_to", strata.broadcast_to, np.broadcast_to, expanded),
+    "pad": movement("pad", strata.pad, lambda x, w: np.pad(x, w) if x.ndim else x, widths),
+    "shrink": movement("shrink", lambda t: strata.shrink(t, [(n // 3, n - n // 4) for n in t.shape]),
+        lambda x: x[tuple(slice(n // 3, n - n // 4) for n in x.shape)]),
+    "flip": movement("flip", lambda t, a: strata.flip(t, axis=a), lambda x, a: np.flip(x, a), lambda d,
+        x: (d.axes(x),)), "roll": movement("roll", lambda t, s, a: strata.roll(t, s, axis=a), np.roll, lambda d,
+        x: (d(st.integers(-5, 5)), d.axis(x))),
+    "squeeze": movement("squeeze", lambda t, a: strata.squeeze(t, axis=a), np.squeeze, lambda d,
+        x: (d.axis(x, none=False),), least=1),
+    "unsqueeze": movement("unsqueeze", strata.unsqueeze, np.expand_dims, new_axis),
+    "expand_dims": movement("expand_dims", lambda t, a: strata.expand_dims(t, axis=a), np.expand_dims, new_axis),
+    "flatten": movement("flatten", strata.flatten, np.ravel),
+    "unflatten": movement("unflatten", lambda t, a: strata.unflatten(t, a, [1, -1]), lambda x,
+        a: np.expand_dims(x, a % x.ndim), lambda d, x: (d.axis(x, none=False),), least=1),
+    "chunk": movement("chunk", strata.chunk, chunks, pieces, least=1),
+    "tile": movement("tile", lambda t, c: strata.tile(t, c), np.tile, lambda d,
+        x: ([d.among(0, 1, 2) for _ in range(d(st.integers(0, 3)))],)),
+    "repeat": movement("repeat", lambda t, n, a: strata.repeat(t, n, axis=a), np.repeat, lambda d,
+        x: (d.among(0, 1, 3), d.axis(x))),
+    "unstack": movement("unstack", lambda t, a: strata.unstack(t, axis=a), lambda x, a: np.unstack(x, axis=a),
+        lambda d, x: (d.axis(x, none=False),), least=1),
+    "concat": lambda d: joined(d, strata.concat, np.concat, False),
+    "cat": lambda d: joined(d, strata.cat, np.concatenate, False),
+    "stack": lambda d: joined(d, strata.stack, np.stack, True),
+    "tril": movement("tril", lambda t, k: strata.tril(t, k=k), np.tril, lambda d, x: (d(st.integers(-3, 3)),), least=2),
+    "triu": movement("triu", lambda t, k: strata.triu(t, k=k), np.triu, lambda d, x: (d(st.integers(-3, 3)),), least=2),
+    "contiguous": movement("contiguous", strata.contiguous, np.copy),
+    "diagonal": movement("diagonal", lambda t, k: strata.diagonal(t, offset=k), lambda x, k: np.diagonal(x, k, -2, -1),
+        lambda d, x: (d(st.integers(-2, 2)),), least=2),
+    "unfold": movement("unfold", lambda t, a, n, s: strata.unfold(t, a, n, s), lambda x, a, n,
+        s: np.lib.stride_tricks.sliding_window_view(x, n,
+            a)[tuple(slice(None, None, s if i == a % x.ndim else 1) for i in range(x.ndim))], lambda d,
+        x: (d.axis(x, none=False), d.among(1, 2, 3), d.among(1, 2)), least=1),
+    "broadcast_arrays": lambda d: (lambda x,
+        t: both(lambda: strata.broadcast_arrays(t, t[..., :1]),
+            lambda: np.broadcast_arrays(x, x[..., :1])))(*d.array(ALL, least=1)),
+    "meshgrid": lambda d: (lambda x, t, how: both(lambda: strata.meshgrid(t, t, indexing=how),
+            lambda: np.meshgrid(x, x, indexing=how)))(*d.array(ALL, least=1, most=1), d.among("xy", "ij")),
     "tril_indices": triangle("tril_indices"), "triu_indices": triangle("triu_indices"), "interpolate": resized,
 }  # fmt: skip
 
@@ -183,8 +213,10 @@ def key(d, x):
         kinds = ["slice", "all", "new", *(["number"] if n else []), *([] if array else ["indices", "mask"])]
         how = d.among(*kinds)
         step, ends = d.among(None, 1, 2, -1, -2), st.integers(-5, 5) | st.none()
-        part = {"slice": lambda: slice(d(ends), d(ends), step), "all": lambda: slice(None), "new": lambda: None, "number": lambda: d(st.integers(-n, n - 1)),
-                "indices": lambda: d.rng.integers(-n, n, d.shape(1, 2)) if n else np.zeros(0, int), "mask": lambda: d.rng.random(n) < 0.5}[how]()  # fmt: skip
+        part = {"slice": lambda: slice(d(ends), d(ends), step), "all": lambda: slice(None), "new": lambda: None,
+            "number": lambda: d(st.integers(-n, n - 1)),
+            "indices": lambda: d.rng.integers(-n, n, d.shape(1, 2)) if n else np.zeros(0, int),
+            "mask": lambda: d.rng.random(n) < 0.5}[how]()  # fmt: skip
         array = array or how in ("indices", "mask", "number")
         parts += [part] if how != "new" else [None, slice(None)]
     d.asked.add("axis")
@@ -255,7 +287,9 @@ def one_hot(d):
 
 
 INDEXING = {
-    "take": taken, "gather": gathered("gather"), "take_along_axis": gathered("take_along_axis"), "scatter": scattered(False), "scatter_add": scattered(True), "index_add": added_at, "masked_fill": masked, "__getitem__": indexed, "__setitem__": assigned, "where": where, "clip": clipped,
+    "take": taken, "gather": gathered("gather"), "take_along_axis": gathered("take_along_axis"),
+    "scatter": scattered(False), "scatter_add": scattered(True), "index_add": added_at, "masked_fill": masked,
+    "__getitem__": indexed, "__setitem__": assigned, "where": where, "clip": clipped,
     "astype": cast("astype"), "cast": cast("cast"), "bincount": counted, "histogram": bins, "one_hot": one_hot,
 }  # fmt: skip
 
@@ -348,6 +382,10 @@ def arrays(name):
 
 
 CREATION = {
-    "arange": steps, "linspace": spaced, "eye": eyes, "zeros": filled("zeros"), "ones": filled("ones"), "full": filled("full", 1), "zeros_like": like("zeros_like"), "ones_like": like("ones_like"), "full_like": like("full_like", 1), "bitcast": bits,
-    "empty": anything(lambda x, t: strata.empty(x.shape, dtype=x.dtype.name)), "empty_like": anything(lambda x, t: strata.empty_like(t)), "asarray": arrays("asarray"), "from_dlpack": arrays("from_dlpack"),
+    "arange": steps, "linspace": spaced, "eye": eyes, "zeros": filled("zeros"), "ones": filled("ones"),
+    "full": filled("full", 1), "zeros_like": like("zeros_like"), "ones_like": like("ones_like"),
+    "full_like": like("full_like", 1), "bitcast": bits,
+    "empty": anything(lambda x, t: strata.empty(x.shape, dtype=x.dtype.name)),
+    "empty_like": anything(lambda x, t: strata.empty_like(t)), "asarray": arrays("asarray"),
+    "from_dlpack": arrays("from_dlpack"),
 }  # fmt: skip

@@ -87,9 +87,13 @@ def matrix_norms(d):
 
 
 PRODUCTS = {
-    "matmul": product("matmul", np.matmul, "bij", "bjk"), "tensordot": contracted, "vecdot": dots, "kron": product("kron", np.kron, "ij", "jk"),
-    "einsum": product(lambda a, b: strata.einsum("bij,bjk->kb", a, b), lambda a, b: np.einsum("bij,bjk->kb", a, b), "bij", "bjk"), "outer": product("outer", np.linalg.outer, "i", "j"), "cross": across,
-    "cdist": product("cdist", apart, "ij", "kj", "iufc", floats), "trace": movement("trace", lambda t, k: strata.trace(t, offset=k), lambda x, k: np.linalg.trace(wide(x), offset=k), lambda d, x: (d(st.integers(-2, 2)),), least=2), "norm": norms("norm"),
+    "matmul": product("matmul", np.matmul, "bij", "bjk"), "tensordot": contracted, "vecdot": dots,
+    "kron": product("kron", np.kron, "ij", "jk"),
+    "einsum": product(lambda a, b: strata.einsum("bij,bjk->kb", a, b), lambda a, b: np.einsum("bij,bjk->kb", a, b),
+        "bij", "bjk"), "outer": product("outer", np.linalg.outer, "i", "j"), "cross": across,
+    "cdist": product("cdist", apart, "ij", "kj", "iufc", floats),
+    "trace": movement("trace", lambda t, k: strata.trace(t, offset=k), lambda x, k: np.linalg.trace(wide(x), offset=k),
+        lambda d, x: (d(st.integers(-2, 2)),), least=2), "norm": norms("norm"),
 }  # fmt: skip
 
 
@@ -143,8 +147,10 @@ def powers(d):
 
 
 LINALG = {
-    **{name: matrix(name) for name in ("det", "inv", "slogdet", "svdvals", "matrix_rank", "pinv")}, **{name: matrix(name, symmetric=True) for name in ("cholesky", "eigvalsh")}, "solve": matrix("solve", second=True),
-    "eigh": rebuilt(eigh, 1, True), "qr": rebuilt(qr, 1), "svd": rebuilt(svd, 2), "matrix_norm": matrix_norms, "matrix_power": powers, "vector_norm": norms("vector_norm"),
+    **{name: matrix(name) for name in ("det", "inv", "slogdet", "svdvals", "matrix_rank", "pinv")},
+    **{name: matrix(name, symmetric=True) for name in ("cholesky", "eigvalsh")}, "solve": matrix("solve", second=True),
+    "eigh": rebuilt(eigh, 1, True), "qr": rebuilt(qr, 1), "svd": rebuilt(svd, 2), "matrix_norm": matrix_norms,
+    "matrix_power": powers, "vector_norm": norms("vector_norm"),
 }  # fmt: skip
 
 
@@ -194,5 +200,7 @@ def frequencies(name):
 
 
 FFT = {
-    **{name: transform(name) for name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft", "fftn", "ifftn", "rfftn", "irfftn")}, **{name: shifted(name) for name in ("fftshift", "ifftshift")}, **{name: frequencies(name) for name in ("fftfreq", "rfftfreq")},
+    **{name: transform(name) for name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft", "fftn", "ifftn", "rfftn",
+            "irfftn")}, **{name: shifted(name) for name in ("fftshift", "ifftshift")},
+    **{name: frequencies(name) for name in ("fftfreq", "rfftfreq")},
 }  # fmt: skip

@@ -1,4 +1,5 @@
-"""How exact functions are over their whole range: rows of test_tails.py. Values and slopes by long double, without cancellation.
+"""How exact functions are over their whole range: rows of test_tails.py. Values and slopes by long double, without
+cancellation.
 
 Tail(name, function, value, slope, low, high, of_value, of_slope)
 low, high           the range, which the largest and smallest numbers of the type end
@@ -124,21 +125,30 @@ ROWS = [
     Tail("nn.Softplus", nn.Softplus(), softplus, sigmoid),
     Tail("nn.LogSigmoid", nn.LogSigmoid(), lambda x: -softplus(-x), lambda x: sigmoid(-x)),
     Tail("logaddexp", lambda x: x.logaddexp(0.0), softplus, sigmoid),
-    Tail("logsumexp", lambda x: pair(x).logsumexp(-1), softplus, sigmoid, -1, 800),  # below, 1 + e^x is a sum that was rounded
-    Tail("softmax", lambda x: pair(x).softmax(-1)[..., 0], sigmoid, lambda x: sigmoid(x) * sigmoid(-x), -800, 2, of_slope=16),  # above, the weight is a sum that was rounded
+    # below, 1 + e^x is a sum that was rounded
+    Tail("logsumexp", lambda x: pair(x).logsumexp(-1), softplus, sigmoid, -1, 800),
+    # above, the weight is a sum that was rounded
+    Tail("softmax", lambda x: pair(x).softmax(-1)[..., 0], sigmoid, lambda x: sigmoid(x) * sigmoid(-x), -800, 2,
+        of_slope=16),
     Tail("sigmoid", Tensor.sigmoid, sigmoid, lambda x: sigmoid(x) * sigmoid(-x), of_slope=8),
     Tail("silu", Tensor.silu, lambda x: x * sigmoid(x), lambda x: sigmoid(x) * (1 + x * sigmoid(-x)), of_slope=8),
     Tail("gelu", Tensor.gelu, lambda x: x * below(x), lambda x: below(x) + x * density(x), of_value=8, of_slope=12),
-    Tail("gelu_tanh", Tensor.gelu_tanh, lambda x: x * sigmoid_of_gelu(x)[0], slope_of_gelu_tanh, of_value=exponents, of_slope=exponents),
+    Tail("gelu_tanh", Tensor.gelu_tanh, lambda x: x * sigmoid_of_gelu(x)[0], slope_of_gelu_tanh, of_value=exponents,
+        of_slope=exponents),
     Tail("nn.Mish", nn.Mish(), lambda x: x * mish_parts(x), slope_of_mish, of_value=8, of_slope=16),
-    Tail("nn.ELU", nn.ELU(), lambda x: np.where(x > 0, x, np.expm1(np.minimum(x, 0))), lambda x: np.exp(np.minimum(x, 0))),
-    Tail("nn.SELU", nn.SELU(), lambda x: SELU_SCALE * np.where(x > 0, x, SELU_ALPHA * np.expm1(np.minimum(x, 0))), lambda x: SELU_SCALE * np.where(x > 0, ONE, SELU_ALPHA * np.exp(np.minimum(x, 0)))),
+    Tail("nn.ELU", nn.ELU(), lambda x: np.where(x > 0, x, np.expm1(np.minimum(x, 0))),
+        lambda x: np.exp(np.minimum(x, 0))),
+    Tail("nn.SELU", nn.SELU(), lambda x: SELU_SCALE * np.where(x > 0, x, SELU_ALPHA * np.expm1(np.minimum(x, 0))),
+        lambda x: SELU_SCALE * np.where(x > 0, ONE, SELU_ALPHA * np.exp(np.minimum(x, 0)))),
     Tail("expm1", Tensor.expm1, np.expm1, np.exp),
     Tail("log1p", Tensor.log1p, np.log1p, lambda x: 1 / (1 + x), -0.999, 1e30),
-    Tail("tanh", Tensor.tanh, np.tanh, lambda x: 4 * sigmoid(2 * x) * sigmoid(-2 * x), -4, 4, of_slope=lambda x: 8 * np.cosh(x) ** 2),
+    Tail("tanh", Tensor.tanh, np.tanh, lambda x: 4 * sigmoid(2 * x) * sigmoid(-2 * x), -4, 4,
+        of_slope=lambda x: 8 * np.cosh(x) ** 2),
     of_logits(0.0), of_logits(1.0), of_logits(0.25), of_signs(1.0), of_signs(-1.0),
     Tail("focal", lambda x: losses.focal(x, x.ones_like(), reduction="none"), focal, slope_of_focal, -80, 40, 12, 16),
-    Tail("binary_cross_entropy of 0", lambda x: losses.binary_cross_entropy(x, x.zeros_like(), "none"), lambda x: -np.log1p(-x), lambda x: 1 / (1 - x), 1e-11, 0.999, of_slope=8),
-    Tail("binary_cross_entropy of 1", lambda x: losses.binary_cross_entropy(x, x.ones_like(), "none"), lambda x: -np.log(x), lambda x: -1 / x, 1e-11, 0.999, of_slope=8),
+    Tail("binary_cross_entropy of 0", lambda x: losses.binary_cross_entropy(x, x.zeros_like(), "none"),
+        lambda x: -np.log1p(-x), lambda x: 1 / (1 - x), 1e-11, 0.999, of_slope=8),
+    Tail("binary_cross_entropy of 1", lambda x: losses.binary_cross_entropy(x, x.ones_like(), "none"),
+        lambda x: -np.log(x), lambda x: -1 / x, 1e-11, 0.999, of_slope=8),
     Tail("log_cosh", lambda x: losses.log_cosh(x, x.zeros_like(), "none"), log_cosh, np.tanh, of_value=8, of_slope=12),
 ]  # fmt: skip

@@ -1,4 +1,5 @@
-"""Calls of torch.nn.functional's functions, as their users write them: (name, arguments, named arguments), arrays of float64 for tensors.
+"""Calls of torch.nn.functional's functions, as their users write them: (name, arguments, named arguments), arrays of
+float64 for tensors.
 
 Values have eight bits, so that a call in any floating type is given the same ones.
 """
@@ -45,7 +46,9 @@ def chance(*shape, axis=-1):
 X = rounded(some(4, 6) * 3)
 for name in "relu relu6 hardsigmoid hardswish leaky_relu elu selu celu mish silu hardtanh rrelu".split():
     row(name, X), row(name, X, inplace=True)
-for name in "sigmoid tanh logsigmoid gelu glu softplus softsign tanhshrink softshrink hardshrink softmax softmin log_softmax".split():
+for name in (
+    "sigmoid tanh logsigmoid gelu glu softplus softsign tanhshrink softshrink hardshrink softmax softmin log_softmax"
+).split():
     row(name, X)
 (
     row("leaky_relu", X, 0.25),

@@ -28,14 +28,25 @@ ERF = np.vectorize(math.erf, otypes=[float])
 SIGMOID = lambda x: 1 / (1 + np.exp(-x))  # noqa: E731
 GELU_TANH = lambda x: 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))  # noqa: E731
 UNARY = {
-    **{name: unary(name, "iufc") for name in ("negative", "abs", "square", "positive", "conj", "sign")}, "neg": unary("neg", "iufc", np.negative),
-    **{name: smooth(name) for name in ("exp", "sin", "cos", "tanh", "sinh", "cosh", "expm1")}, **{name: smooth(name, low=-1.25, high=1.25) for name in ("tan", "asinh", "exp2", "atan")},
-    **{name: smooth(name, low=0.25) for name in ("sqrt", "log", "log2", "log10", "reciprocal")}, "log1p": smooth("log1p", low=-0.75), **{name: smooth(name, low=-1, high=1) for name in ("asin", "acos")},
-    "acosh": smooth("acosh", low=1), "atanh": smooth("atanh", low=-0.875, high=0.875), "rsqrt": smooth("rsqrt", lambda x: 1 / np.sqrt(x), 0.25), "relu": unary("relu", NUMBERS, lambda x: np.maximum(x, 0)),
-    "softplus": smooth("softplus", lambda x: np.logaddexp(x, 0), kinds=REAL), "erf": smooth("erf", lambda x: ERF(x.astype(float)), kinds=REAL), "sigmoid": smooth("sigmoid", SIGMOID, kinds=REAL), "silu": smooth("silu", lambda x: x * SIGMOID(x), kinds=REAL),
-    "gelu": smooth("gelu", lambda x: 0.5 * x * (1 + ERF(x.astype(float) / math.sqrt(2))), kinds=REAL), "gelu_tanh": smooth("gelu_tanh", GELU_TANH, kinds=REAL),
-    **{name: unary(name, NUMBERS, lambda x, f=getattr(np, name): f(x) if x.dtype.kind == "f" else x) for name in ("floor", "ceil", "trunc")}, "round": unary("round", "iufc"),
-    **{name: unary(name, ALL) for name in ("isnan", "isinf", "isfinite", "logical_not")}, "signbit": smooth("signbit", kinds=REAL), "bitwise_invert": unary("bitwise_invert", "biu"),
+    **{name: unary(name, "iufc") for name in ("negative", "abs", "square", "positive", "conj", "sign")},
+    "neg": unary("neg", "iufc", np.negative),
+    **{name: smooth(name) for name in ("exp", "sin", "cos", "tanh", "sinh", "cosh", "expm1")},
+    **{name: smooth(name, low=-1.25, high=1.25) for name in ("tan", "asinh", "exp2", "atan")},
+    **{name: smooth(name, low=0.25) for name in ("sqrt", "log", "log2", "log10", "reciprocal")},
+    "log1p": smooth("log1p", low=-0.75), **{name: smooth(name, low=-1, high=1) for name in ("asin", "acos")},
+    "acosh": smooth("acosh", low=1), "atanh": smooth("atanh", low=-0.875, high=0.875),
+    "rsqrt": smooth("rsqrt", lambda x: 1 / np.sqrt(x), 0.25),
+    "relu": unary("relu", NUMBERS, lambda x: np.maximum(x, 0)),
+    "softplus": smooth("softplus", lambda x: np.logaddexp(x, 0), kinds=REAL),
+    "erf": smooth("erf", lambda x: ERF(x.astype(float)), kinds=REAL), "sigmoid": smooth("sigmoid", SIGMOID, kinds=REAL),
+    "silu": smooth("silu", lambda x: x * SIGMOID(x), kinds=REAL),
+    "gelu": smooth("gelu", lambda x: 0.5 * x * (1 + ERF(x.astype(float) / math.sqrt(2))), kinds=REAL),
+    "gelu_tanh": smooth("gelu_tanh", GELU_TANH, kinds=REAL),
+    **{name: unary(name, NUMBERS, lambda x,
+            f=getattr(np, name): f(x) if x.dtype.kind == "f" else x) for name in ("floor", "ceil", "trunc")},
+    "round": unary("round", "iufc"),
+    **{name: unary(name, ALL) for name in ("isnan", "isinf", "isfinite", "logical_not")},
+    "signbit": smooth("signbit", kinds=REAL), "bitwise_invert": unary("bitwise_invert", "biu"),
     "real": unary("real", ALL), "imag": unary("imag", ALL), "angle": smooth("angle"),
 }  # fmt: skip
 
@@ -55,12 +66,19 @@ def binary(name, kinds, want=None, low=-4, high=4, second=None, to=wide):
 SHIFT = {"low": 0, "high": 6}
 COMPARED = {"eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal"}
 BINARY = {
-    "subtract": binary("subtract", "iufc"), "multiply": binary("multiply", ALL), "add": binary("add", ALL), "sub": binary("sub", "iufc", np.subtract), "mul": binary("mul", ALL, np.multiply),
-    "divide": binary("divide", ALL, second=0.5, to=floats), "div": binary("div", ALL, np.divide, second=0.5, to=floats), **{name: binary(name, NUMBERS, second=1) for name in ("floor_divide", "remainder")},
-    "pow": binary("pow", "iufc", np.power, 0.25, 3, 1), **{name: binary(name, REAL, to=floats) for name in ("atan2", "hypot", "logaddexp", "copysign")}, "nextafter": lambda d: nearest(d), "complex": binary("complex", REAL, lambda a, b: a + 1j * b, to=floats),
-    **{name: binary(name, REAL) for name in ("maximum", "minimum")}, **{name: binary(name, ALL) for name in ("equal", "not_equal", "logical_and", "logical_or", "logical_xor")}, **{name: binary(name, REAL) for name in ("less", "less_equal", "greater", "greater_equal")},
+    "subtract": binary("subtract", "iufc"), "multiply": binary("multiply", ALL), "add": binary("add", ALL),
+    "sub": binary("sub", "iufc", np.subtract), "mul": binary("mul", ALL, np.multiply),
+    "divide": binary("divide", ALL, second=0.5, to=floats), "div": binary("div", ALL, np.divide, second=0.5, to=floats),
+    **{name: binary(name, NUMBERS, second=1) for name in ("floor_divide", "remainder")},
+    "pow": binary("pow", "iufc", np.power, 0.25, 3, 1),
+    **{name: binary(name, REAL, to=floats) for name in ("atan2", "hypot", "logaddexp", "copysign")},
+    "nextafter": lambda d: nearest(d), "complex": binary("complex", REAL, lambda a, b: a + 1j * b, to=floats),
+    **{name: binary(name, REAL) for name in ("maximum", "minimum")},
+    **{name: binary(name, ALL) for name in ("equal", "not_equal", "logical_and", "logical_or", "logical_xor")},
+    **{name: binary(name, REAL) for name in ("less", "less_equal", "greater", "greater_equal")},
     **{name: binary(name, ALL if name in ("eq", "ne") else REAL, getattr(np, long)) for name, long in COMPARED.items()},
-    **{name: binary(name, "biu") for name in ("bitwise_and", "bitwise_or", "bitwise_xor")}, **{name: binary(name, "iu", **SHIFT) for name in ("bitwise_left_shift", "bitwise_right_shift")},
+    **{name: binary(name, "biu") for name in ("bitwise_and", "bitwise_or", "bitwise_xor")},
+    **{name: binary(name, "iu", **SHIFT) for name in ("bitwise_left_shift", "bitwise_right_shift")},
 }  # fmt: skip
 
 
@@ -112,11 +130,17 @@ def holes(name, kinds, to=wide, **more):
 
 
 REDUCTIONS = {
-    **{name: reduction(name, ALL) for name in ("any", "all", "count_nonzero")}, "sum": reduction("sum", ALL), "prod": reduction("prod", ALL), **{name: reduction(name, REAL) for name in ("max", "min")},
-    "mean": reduction("mean", ALL, to=floats), **{name: reduction(name, ALL, to=floats, correction=(0, 1)) for name in ("var", "std")}, **{name: reduction(name, REAL, one_axis=True) for name in ("argmax", "argmin")},
-    "logsumexp": reduction("logsumexp", REAL, logsumexp, to=floats), "median": reduction("median", REAL, to=lambda x: floats(x).astype(float)),
-    **{name: holes(name, ALL) for name in ("nansum", "nanprod")}, "nanmean": holes("nanmean", ALL, floats), **{name: holes(name, REAL) for name in ("nanmax", "nanmin")},
-    **{name: holes(name, REAL, floats, correction=(0, 1)) for name in ("nanvar", "nanstd")}, "nanmedian": holes("nanmedian", REAL, lambda x: floats(x).astype(float)),
+    **{name: reduction(name, ALL) for name in ("any", "all", "count_nonzero")}, "sum": reduction("sum", ALL),
+    "prod": reduction("prod", ALL), **{name: reduction(name, REAL) for name in ("max", "min")},
+    "mean": reduction("mean", ALL, to=floats),
+    **{name: reduction(name, ALL, to=floats, correction=(0, 1)) for name in ("var", "std")},
+    **{name: reduction(name, REAL, one_axis=True) for name in ("argmax", "argmin")},
+    "logsumexp": reduction("logsumexp", REAL, logsumexp, to=floats),
+    "median": reduction("median", REAL, to=lambda x: floats(x).astype(float)),
+    **{name: holes(name, ALL) for name in ("nansum", "nanprod")}, "nanmean": holes("nanmean", ALL, floats),
+    **{name: holes(name, REAL) for name in ("nanmax", "nanmin")},
+    **{name: holes(name, REAL, floats, correction=(0, 1)) for name in ("nanvar", "nanstd")},
+    "nanmedian": holes("nanmedian", REAL, lambda x: floats(x).astype(float)),
 }  # fmt: skip
 
 
@@ -189,11 +213,22 @@ def unique(parts):
 
 
 ORDER = {
-    "sort": along("sort", REAL, lambda x, axis: np.sort(x, axis)), "argsort": along("argsort", REAL, lambda x, axis: np.argsort(x, axis, stable=True)), "cumsum": along("cumsum", ALL, np.cumsum), "cumprod": along("cumprod", ALL, np.cumprod),
-    "cumulative_sum": along("cumulative_sum", ALL, np.cumulative_sum, include_initial=(True, False)), "cumulative_prod": along("cumulative_prod", ALL, np.cumulative_prod, include_initial=(True, False)),
-    "cummax": along("cummax", REAL, np.maximum.accumulate), "cummin": along("cummin", REAL, np.minimum.accumulate), "logcumsumexp": along("logcumsumexp", REAL, np.logaddexp.accumulate, floats), "diff": along("diff", ALL, lambda x, axis, n: np.diff(x, n, axis), n=(0, 1, 2)),
-    "softmax": along("softmax", REAL, softmax, floats), "log_softmax": along("log_softmax", REAL, lambda x, axis: np.log(softmax(x, axis)), floats), "topk": topk, "kthvalue": kth, "searchsorted": searched, "quantile": quantile,
-    "unique_values": unique(("values", ())), "unique_all": unique(("all", ("values", "indices", "inverse_indices", "counts"))), "unique_counts": unique(("counts", ("values", "counts"))), "unique_inverse": unique(("inverse", ("values", "inverse_indices"))),
-    "unique": lambda d: (lambda x, t: (strata.unique(t), np.unique(x)))(*d.array(ALL)), "nonzero": lambda d: (lambda x, t: both(lambda: strata.nonzero(t), lambda: np.nonzero(x)))(*d.array(ALL, least=1)),
+    "sort": along("sort", REAL, lambda x, axis: np.sort(x, axis)),
+    "argsort": along("argsort", REAL, lambda x, axis: np.argsort(x, axis, stable=True)),
+    "cumsum": along("cumsum", ALL, np.cumsum), "cumprod": along("cumprod", ALL, np.cumprod),
+    "cumulative_sum": along("cumulative_sum", ALL, np.cumulative_sum, include_initial=(True, False)),
+    "cumulative_prod": along("cumulative_prod", ALL, np.cumulative_prod, include_initial=(True, False)),
+    "cummax": along("cummax", REAL, np.maximum.accumulate), "cummin": along("cummin", REAL, np.minimum.accumulate),
+    "logcumsumexp": along("logcumsumexp", REAL, np.logaddexp.accumulate, floats),
+    "diff": along("diff", ALL, lambda x, axis, n: np.diff(x, n, axis), n=(0, 1, 2)),
+    "softmax": along("softmax", REAL, softmax, floats),
+    "log_softmax": along("log_softmax", REAL, lambda x, axis: np.log(softmax(x, axis)), floats), "topk": topk,
+    "kthvalue": kth, "searchsorted": searched, "quantile": quantile,
+    "unique_values": unique(("values", ())),
+    "unique_all": unique(("all", ("values", "indices", "inverse_indices", "counts"))),
+    "unique_counts": unique(("counts", ("values", "counts"))),
+    "unique_inverse": unique(("inverse", ("values", "inverse_indices"))),
+    "unique": lambda d: (lambda x, t: (strata.unique(t), np.unique(x)))(*d.array(ALL)),
+    "nonzero": lambda d: (lambda x, t: both(lambda: strata.nonzero(t), lambda: np.nonzero(x)))(*d.array(ALL, least=1)),
     "flat_nonzero": lambda d: (lambda x, t: (strata.flat_nonzero(t), np.flatnonzero(x)))(*d.array(ALL)),
 }  # fmt: skip

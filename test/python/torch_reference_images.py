@@ -1,4 +1,6 @@
-"""torch.nn.functional's functions over (n, channels, sizes) by their definitions, in NumPy: each place by itself, over float64."""
+"""torch.nn.functional's functions over (n, channels, sizes) by their definitions, in NumPy: each place by itself, over
+float64.
+"""
 
 import itertools
 import math
@@ -14,7 +16,9 @@ def pairs(value, axes):
 
 
 def windows(sizes, kernel, stride, padding, dilation, ceil_mode):
-    """A list of places along each axis, each a list of positions, also of those in the padding, and which windows reach how far."""
+    """A list of places along each axis, each a list of positions, also of those in the padding, and which windows reach
+    how far.
+    """
     out = []
     for n, k, s, p, d in zip(
         sizes, *(pairs(v, len(sizes)) for v in (kernel, kernel if stride is None else stride, padding, dilation))

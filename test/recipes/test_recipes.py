@@ -1,10 +1,13 @@
-"""The recipes of CONTRIBUTING.md, as patches: each touches as few files as it promises, and all of them together build and pass.
+"""The recipes of CONTRIBUTING.md, as patches: each touches as few files as it promises, and all of them together build
+and pass.
 
 NAME.patch is what a person would commit. Where one no longer applies, from a clean checkout:
     git apply --3way test/recipes/NAME.patch        mend what it marks, until the recipe is right again
     git add -N . && git diff --full-index -U1 >/tmp/NAME.patch && git reset -q --hard && cp /tmp/NAME.patch test/recipes
-A recipe that needs more files than it says is a fact that has left its row: put it back, or change FILES and say why.
-The tree with all of them is build/recipes/tree; with nothing changed since the last run there is nothing to compile."""
+A recipe that needs more files than it says is a fact that has left its row: put it back, or change FILES and say
+why. The tree with all of them is build/recipes/tree; with nothing changed since the last run there is nothing to
+compile.
+"""
 
 import os
 import shutil
@@ -95,7 +98,9 @@ def test_every_patch_is_a_recipe():
 
 
 def update(source, target):
-    """Makes `target` hold the files of `source`; what is the same keeps its time, so that ninja sees only what changed."""
+    """Makes `target` hold the files of `source`; what is the same keeps its time, so that ninja sees only what
+    changed.
+    """
     names = set(git(source, "ls-files", check=True).stdout.split("\n")) - {""}
     for old in git(target, "ls-files", check=True).stdout.split("\n") if (target / ".git").exists() else []:
         if old and old not in names:

@@ -1,5 +1,6 @@
-"""How the generators describe an encoding: where its opcode, register fields and modifier bits sit; and the encodings that
-the families have in common."""
+"""How the generators describe an encoding: where its opcode, register fields and modifier bits sit; and the encodings
+that the families have in common.
+"""
 
 
 class Field:

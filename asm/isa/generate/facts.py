@@ -1,8 +1,10 @@
-"""The facts in a family's table: what an instruction form counts, reads and writes without naming it, and how long it takes.
+"""The facts in a family's table: what an instruction form counts, reads and writes without naming it, and how long it
+takes.
 
-One encoding of each row of <family>.def is looked up in LLVM 19's own tables through facts.cc, which is compiled on the
-way. What LLVM says for its own convenience, or leaves out, is corrected below from the ISA documents. Cycles are clocks:
-LLVM's for RDNA, a wave32; four of LLVM's for CDNA, whose 16 lanes take four clocks for a wave64."""
+One encoding of each row of <family>.def is looked up in LLVM 19's own tables through facts.cc, which is compiled on
+the way. What LLVM says for its own convenience, or leaves out, is corrected below from the ISA documents. Cycles are
+clocks: LLVM's for RDNA, a wave32; four of LLVM's for CDNA, whose 16 lanes take four clocks for a wave64.
+"""
 
 import pathlib
 import re

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Writes what LLVM 19 and the instruction tables tell: each <family>.def of asm/isa and the typed methods of asm/dsl.
 
-    rows      what llvm-mc-19 disassembles: all columns of <family>.def up to the modifiers, and the names of buffer formats
+    rows      what llvm-mc-19 disassembles: all columns of <family>.def up to the modifiers, and the names of buffer
+      formats
     facts     what LLVM's own tables know: the columns from the counters on (needs LLVM's headers)
     methods   asm/dsl/<family>_methods.inc and <family>_dual.inc, from <family>.def
 
-Without a name: all three, in this order."""
+Without a name: all three, in this order.
+"""
 
 import argparse
 import sys

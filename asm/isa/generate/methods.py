@@ -4,8 +4,8 @@ import re
 
 import tables
 
-# What the letters of the rows accept: V vector register, S scalar register, C inline constant, L literal, G accumulation
-# register, A all but the last.
+# What the letters of the rows accept: V vector register, S scalar register, C inline constant, L literal, G
+# accumulation register, A all but the last.
 KINDS = {
     "V": "V",
     "S": "S",

@@ -223,7 +223,9 @@ def memory_operands(name, form, fmt):
 
 
 def scalar_memory(m, ops):
-    """Loads: sdata = {sbase, soffset}; stores and atomics: {sbase, soffset, sdata}, atomics return to sdata with glc."""
+    """Loads: sdata = {sbase, soffset}; stores and atomics: {sbase, soffset, sdata}, atomics return to sdata
+    with glc.
+    """
     data = [("S", BY_WIDTH[ops["sdst"][1]])] if "sdst" in ops else []
     if "src0" not in ops:
         return data, [("S", "u32")] if "pc_rel" in m else []
@@ -340,7 +342,10 @@ def row(target, name, form, fmt):
         dst, src = memory_operands(name, form, fmt)
     else:
         dst, src = alu_operands(target, name, form)
-    spell = lambda operands: ", ".join(f"{kind}({type_name})" for kind, type_name in operands)
+
+    def spell(operands):
+        return ", ".join(f"{kind}({type_name})" for kind, type_name in operands)
+
     return (
         f"{form.mnemonic}, {name}, {form.opcode + fmt.first_opcode:#x}, ({spell(dst)}), ({spell(src)}), "
         f"{flags(target, name, form)}, {modifiers(accepted(form))}, {modifiers(form.ignored - {'simm', 'lds'})}"

@@ -23,8 +23,10 @@ LITERAL_WORD = 0x12345
 
 
 def disassemble(target, values, words):
-    """Values are little-endian integers of `words` dwords, target a module of encodings. -> list of (text, bytes) or None.
-    Each candidate is a block of its own followed by a marker branch, so that leftovers cannot shift the attribution."""
+    """Values are little-endian integers of `words` dwords, target a module of encodings. -> list of (text, bytes) or
+    None. Each candidate is a block of its own followed by a marker branch, so that leftovers cannot shift the
+    attribution.
+    """
     out = []
     for start in range(0, len(values), BATCH):
         part = values[start : start + BATCH]
@@ -210,7 +212,9 @@ def learn(target, name, fmt):
 
 
 def matrix_forms_of_wave64(target, fmt):
-    """RDNA's matrix products spread a matrix over the lanes of a wave: in wave64 their operands have fewer registers."""
+    """RDNA's matrix products spread a matrix over the lanes of a wave: in wave64 their operands have fewer
+    registers.
+    """
     wave64 = argparse.Namespace(**vars(target), FEATURES="-wavefrontsize32,+wavefrontsize64")
     forms = [form for form in learn(wave64, "VOP3P", fmt) if operands.is_matrix(form.mnemonic)]
     for form in forms:

@@ -2,8 +2,10 @@
 """Keeps <family>_golden.txt: lines 'hex ; asm' whose bytes llvm-mc-19 made from the text.
 
 usage: golden.py [--family rdna4] --verify    reassembles every text of the file and compares the bytes
-       golden.py [--family rdna4] --write     makes new lines: one of each instruction form with random operands (fixed seed), then the
-                             texts of <family>_extra.txt"""
+       golden.py [--family rdna4] --write     makes new lines: one of each instruction form with random operands
+         (fixed seed), then the
+                             texts of <family>_extra.txt
+"""
 
 import argparse
 import pathlib

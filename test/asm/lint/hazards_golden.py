@@ -19,8 +19,8 @@ EXEC = "implicit $exec"
 FLOAT = "implicit $mode, implicit $exec"
 VCC = "implicit $vcc, implicit $exec"
 
-# Instructions in LLVM's machine language: {v} is a vector register, {v2} two of them, {a} an accumulation register, {w} of
-# either file, {s} scalar ones, {m} a mask of the wave; {=} in front: the same as the first of that kind.
+# Instructions in LLVM's machine language: {v} is a vector register, {v2} two of them, {a} an accumulation register, {w}
+# of either file, {s} scalar ones, {m} a mask of the wave; {=} in front: the same as the first of that kind.
 COMMON = f"""
 {{v}} = V_MOV_B32_e32 {{v}}, {EXEC}
 {{v}} = V_MOV_B32_e32 {{s}}, {EXEC}
@@ -126,7 +126,8 @@ def matrix(arch):
     for name, (total, factor) in MATRIX[arch].items():
         for files, suffix in (("v", "_vgprcd"), ("a", "")):
             same = [
-                f"{{{files}{total}}} = V_MFMA_{name}{suffix}_e64 {{w{factor}}}, {{w{factor}}}, {{{sign}{files}{total}}}, "
+                f"{{{files}{total}}} = V_MFMA_{name}{suffix}_e64 {{w{factor}}}, {{w{factor}}}, "
+                f"{{{sign}{files}{total}}}, "
                 f"0, 0, 0, {FLOAT}"
                 for sign in ("", "=")
             ]

@@ -1,7 +1,9 @@
-"""Writes this folder's models and what PyTorch computes of them: PyTorch's own exports of small networks with random weights.
+"""Writes this folder's models and what PyTorch computes of them: PyTorch's own exports of small networks with random
+weights.
 
-Needs torch, torchvision, transformers and onnxscript: python test/data/onnx/make.py. Names tell the network, the exporter (script: TorchScript;
-dynamo) and the version of ONNX's operators. All sizes of a batch, and of a text's length, are left open but for whisper's.
+Needs torch, torchvision, transformers and onnxscript: python test/data/onnx/make.py. Names tell the network, the
+exporter (script: TorchScript; dynamo) and the version of ONNX's operators. All sizes of a batch, and of a text's
+length, are left open but for whisper's.
 """
 
 import warnings
@@ -157,7 +159,9 @@ def mixed():
     return Mixed(), [torch.randn(2, 3, 8, 8)], ["batch"]
 
 
-EXPORTS = [(resnet, "script", 13), (resnet, "dynamo", 18), (bert, "script", 17), (bert, "dynamo", 18), (gpt2, "dynamo", 18), (gpt2, "dynamo", 23), (whisper, "script", 17), (whisper, "dynamo", 23), (vit, "script", 14), (vit, "dynamo", 23), (mixed, "script", 13), (mixed, "dynamo", 18)]  # fmt: skip
+EXPORTS = [(resnet, "script", 13), (resnet, "dynamo", 18), (bert, "script", 17), (bert, "dynamo", 18),
+    (gpt2, "dynamo", 18), (gpt2, "dynamo", 23), (whisper, "script", 17), (whisper, "dynamo", 23), (vit, "script", 14),
+    (vit, "dynamo", 23), (mixed, "script", 13), (mixed, "dynamo", 18)]  # fmt: skip
 
 
 def export(net, given, axes, exporter, version, path):

@@ -1,4 +1,6 @@
-"""Derivatives: every differentiable operation against central differences in float64, where gradients arrive, and what they cost."""
+"""Derivatives: every differentiable operation against central differences in float64, where gradients arrive, and what
+they cost.
+"""
 
 import numpy as np
 import pytest

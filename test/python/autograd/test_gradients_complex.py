@@ -1,4 +1,6 @@
-"""Gradients of complex functions on the axes, on both sides of cuts and off them, against differences of NumPy's values."""
+"""Gradients of complex functions on the axes, on both sides of cuts and off them, against differences of NumPy's
+values.
+"""
 
 import numpy as np
 import pytest

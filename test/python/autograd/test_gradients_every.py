@@ -1,5 +1,7 @@
-"""Every function that is differentiable against central differences in float64, and against torch where that is installed: a row
-each. Those without a row are named with the reason, and every rule of ops/gradients.def is met by some row."""
+"""Every function that is differentiable against central differences in float64, and against torch where that is
+installed: a row each. Those without a row are named with the reason, and every rule of ops/gradients.def is met by
+some row.
+"""
 
 import re
 from pathlib import Path

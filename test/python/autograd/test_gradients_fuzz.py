@@ -1,5 +1,6 @@
-"""Gradients of random graphs of several operations, over shapes with axes of 0 and 1, views and constants, against central
-differences in float64."""
+"""Gradients of random graphs of several operations, over shapes with axes of 0 and 1, views and constants, against
+central differences in float64.
+"""
 
 import numpy as np
 import pytest

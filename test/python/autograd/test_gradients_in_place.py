@@ -1,5 +1,6 @@
-"""Derivatives by an argument that the function gives another value: by what was given, whatever way it is changed and whichever
-function differentiates. The same function without changes in place is the reference."""
+"""Derivatives by an argument that the function gives another value: by what was given, whatever way it is changed and
+whichever function differentiates. The same function without changes in place is the reference.
+"""
 
 import numpy as np
 import pytest

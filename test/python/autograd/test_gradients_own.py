@@ -295,12 +295,18 @@ def test_steps_of_generators_and_coroutines_are_inside_and_who_waits_is_not():
 def test_functions_of_gradients_say_what_they_take():
     x = Tensor([1.0, 2.0])
     for wrong, said in [
-        (lambda: strata.custom_gradient(lambda x: (x * 1, lambda g: 5))(x.clone().requires_grad_()).sum().backward(), r"\[custom_gradient\] the gradient is a int"),
-        (lambda: strata.custom_gradient(lambda x: (x * 1, lambda g: (5,)))(x.clone().requires_grad_()).sum().backward(), r"\[custom_gradient\] the gradient is a tuple with a int"),
+        (lambda: strata.custom_gradient(lambda x: (x * 1, lambda g: 5))(x.clone().requires_grad_()).sum().backward(),
+            r"\[custom_gradient\] the gradient is a int"),
+        (lambda: strata.custom_gradient(lambda x: (x * 1, lambda g: (5,)))(x.clone().requires_grad_()).sum().backward(),
+            r"\[custom_gradient\] the gradient is a tuple with a int"),
         (lambda: strata.custom_gradient(lambda x: (5, lambda g: g))(x), r"\[custom_gradient\] the value is a int"),
-        (lambda: strata.custom_gradient(5), "takes a function"), (lambda: strata.checkpoint(5), "takes a function"), (lambda: strata.grad(5), "takes a function"), (lambda: strata.vjp(5, x), "takes a function"),
-        (lambda: strata.vjp(lambda x: 5, x), "the function gives a int"), (lambda: strata.grad(lambda x: x.sum(), "a"), "argnums 'a'"), (lambda: strata.grad(lambda x: x.sum(), ()), r"argnums \(\)"),
-        (lambda: strata.grad(lambda x: x.sum(), True), "argnums True"), (lambda: strata.jit(5), "takes a function"), (lambda: strata.jvp(lambda: x, [], []), "without arguments"),
+        (lambda: strata.custom_gradient(5), "takes a function"), (lambda: strata.checkpoint(5), "takes a function"),
+        (lambda: strata.grad(5), "takes a function"), (lambda: strata.vjp(5, x), "takes a function"),
+        (lambda: strata.vjp(lambda x: 5, x), "the function gives a int"),
+        (lambda: strata.grad(lambda x: x.sum(), "a"), "argnums 'a'"),
+        (lambda: strata.grad(lambda x: x.sum(), ()), r"argnums \(\)"),
+        (lambda: strata.grad(lambda x: x.sum(), True), "argnums True"), (lambda: strata.jit(5), "takes a function"),
+        (lambda: strata.jvp(lambda: x, [], []), "without arguments"),
     ]:  # fmt: skip
         with pytest.raises(strata.UsageError, match=said):
             wrong()

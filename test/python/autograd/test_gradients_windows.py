@@ -1,5 +1,6 @@
-"""Gradients of convolutions, pooling and windows: of first and second order against central differences, against torch where that
-is installed, and the bytes that they move."""
+"""Gradients of convolutions, pooling and windows: of first and second order against central differences, against torch
+where that is installed, and the bytes that they move.
+"""
 
 import numpy as np
 import pytest

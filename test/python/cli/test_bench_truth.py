@@ -21,7 +21,10 @@ for width in 8 16; do
 done
 run_bench last "--size 1"
 """
-TIMES = "kernel_name,problem_size,iterations,avg_ms,min_ms,max_ms\nstream,1024,51,0.005,0.004,0.01\ntable,8,51,0.02,0.01,0.03\ntable,8,51,0.03,0.01,0.03\n"
+TIMES = (
+    "kernel_name,problem_size,iterations,avg_ms,min_ms,max_ms\nstream,1024,51,0.005,0.004,0.01\n"
+    "table,8,51,0.02,0.01,0.03\ntable,8,51,0.03,0.01,0.03\n"
+)
 PROGRAM = r"""#include <hip/hip_runtime.h>
 #include <cstdio>
 #include <cstdlib>
@@ -34,7 +37,7 @@ int main(int, char** argv) {
     hipEventElapsedTime(&ms, start, stop);
     std::printf("kernel_name,problem_size,iterations,avg_ms,min_ms,max_ms\nstream,%d,1,%.4f,%.4f,%.4f\n", n, ms, ms, ms);
 }
-"""
+"""  # noqa: E501
 
 
 def checkout(folder, runs=RUNS, times=TIMES, **programs):

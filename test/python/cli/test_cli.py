@@ -64,7 +64,8 @@ def test_asm_and_disasm(tmp_path):
 @pytest.mark.amd
 def test_run_of_each_kind_of_file(tmp_path):
     (tmp_path / "twice.hip").write_text(
-        'extern "C" __global__ void twice(float* o, const float* x) { int i = blockIdx.x * blockDim.x + threadIdx.x; o[i] = 2 * x[i]; }'
+        'extern "C" __global__ void twice(float* o, const float* x) { int i = blockIdx.x * blockDim.x + '
+        "threadIdx.x; o[i] = 2 * x[i]; }"
     )
     (tmp_path / "add.s").write_text(ADD_ONE)
     out = ok(
@@ -138,7 +139,8 @@ def test_coverage_of_the_emulator():
 @pytest.mark.amd
 def test_fidelity_of_a_kernel(tmp_path):
     (tmp_path / "e.hip").write_text(
-        'extern "C" __global__ void e(float* o, const float* x) { int i = threadIdx.x; o[i] = __builtin_amdgcn_rsq((double)x[i]) + 1; }'
+        'extern "C" __global__ void e(float* o, const float* x) { int i = threadIdx.x; o[i] = '
+        "__builtin_amdgcn_rsq((double)x[i]) + 1; }"
     )
     out = ok(
         strata("run", "e.hip", "--block", 32, "--arg", "f32[32]", "--arg", "f32[32]=arange", "--fidelity", cwd=tmp_path)

@@ -15,7 +15,10 @@ SHOWS = {  # a line that a reader looks for, as a pattern
     "03_fusion": r"(?s)x \+ 1 .* 1 +########.*exp\(\).sum\(\)",
     "04_hip_kernel": r"\n  0\.00 \.\. +0\.33 +8\d{3} #{70,85}\n",
     "05_uop_kernel": r"(?s)a block of 64 threads a row +[\d.]+ us modelled +#+\n.*__global__",
-    "06_typed_assembler": r"(?s)out of block 0: 126 124 122.*v_lshl_add_u32 v1, v0, 2, s3.*refused.*\n  \w+Error: .*\n  \w+Error: ",
+    "06_typed_assembler": (
+        r"(?s)out of block 0: 126 124 122.*v_lshl_add_u32 v1, v0, 2, s3.*refused.*"
+        r"\n  \w+Error: .*\n  \w+Error: "
+    ),
     "07_beam": r"again +[\d.]+ us #+ +\d+\.\d\d s",
     "08_compile_and_inspect": r"(?s)gfx1100 .*gfx1201 .*gfx942 .*gfx90a .*__global__.*s_load",
     "09_single_instruction": r"row_shr:1 .* \.abcdefghijklmno \.qrstuvwxyzABCDE\n",

@@ -109,8 +109,8 @@ def test_assembly_of_the_examples_is_clean(example, monkeypatch, capsys):
     monkeypatch.setattr("sys.argv", [example])
     runpy.run_path(str(EXAMPLES / example), run_name="__main__")
     assert made
-    for image in made:
-        assert asm.lint(image) == []
+    for code in made:
+        assert asm.lint(code) == []
 
 
 @pytest.mark.parametrize(

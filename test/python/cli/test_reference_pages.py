@@ -44,7 +44,10 @@ def settings_page():
     lines = [
         "# Settings",
         "",
-        "A setting holds inside `with strata.config(name=value):`, for the thread or asyncio task of the block. Outside of blocks it is the",
+        (
+            "A setting holds inside `with strata.config(name=value):`, for the thread or asyncio task of the "
+            "block. Outside of blocks it is the"
+        ),
         "environment variable `STRATA_<NAME>`, else the default. `strata info` prints the values that hold now.",
         "",
         "| setting | default | values | meaning |",
@@ -62,8 +65,14 @@ def errors_page():
     lines = [
         "# Errors",
         "",
-        "Every error is a `strata.Error` and one of the classes below, which are also Python's own. A message says where, and what to do: both",
-        "shapes, clang's message at the line and column of your text, or the instruction, lane and address of an access. After a fault",
+        (
+            "Every error is a `strata.Error` and one of the classes below, which are also Python's own. A message "
+            "says where, and what to do: both"
+        ),
+        (
+            "shapes, clang's message at the line and column of your text, or the instruction, lane and address of "
+            "an access. After a fault"
+        ),
         "the process lives on.",
         "",
         "| error | also | raised for |",

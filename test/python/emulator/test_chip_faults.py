@@ -1,5 +1,6 @@
-"""What LLVM works around on each chip and the tables of direct lowering agree: code that clang makes differs without the feature that
-stands for a fault exactly where a table has a row for that chip."""
+"""What LLVM works around on each chip and the tables of direct lowering agree: code that clang makes differs without
+the feature that stands for a fault exactly where a table has a row for that chip.
+"""
 
 import re
 import shutil

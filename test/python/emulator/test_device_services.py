@@ -48,7 +48,7 @@ def test_all_conversions(device, kind):
         out[t] = printf("%d|%5u|%-6x|%#o|%+.2f|%e|%G|%c|%%|%s|%10.3s|%*d|%lld|%hhd\n", i[t], i[t], i[t], i[t], x[t], x[t],
                         x[t], 'a' + t, t % 2 ? "odd" : "a string longer than seven bytes", "abcdef", t, i[t],
                         (long long)i[t] << 32, i[t]);
-    }"""
+    }"""  # noqa: E501
     i = np.array([0, 1, -1, 2147483647, -2147483648, 255, 128, 77], np.int32)
     x = np.array([0, -1.5, 1e10, 3.1415927, -1e-20, 65504, np.inf, 2.5], np.float32)
     out, output = run(source, i, x, device=device, options=[kind], n=8, grid=1, block=8)
@@ -434,6 +434,9 @@ def test_textures_are_refused_by_name_when_the_kernel_is_compiled(what, arch):
     )
     with pytest.raises(
         strata.CompileError,
-        match=r"(?s)^f.hip:3:\d+: error: '(tex|surf).*textures, surfaces and images are not there: pass the data as a pointer",
+        match=(
+            r"(?s)^f.hip:3:\d+: error: '(tex|surf).*textures, surfaces and images are not there: pass the data as "
+            r"a pointer"
+        ),
     ):
         strata.compile(kernel, arch=arch)

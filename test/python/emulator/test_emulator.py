@@ -60,7 +60,8 @@ def test_mapped_memory_is_changed_in_place():
     table = np.array([10, 20, 30, 40], np.uint32)
     base = 0x7F0000001000
     state = run(
-        "s_load_b128 s[8:11], s[2:3], 0x0\nv_lshlrev_b32 v1, 2, v0\nglobal_load_b32 v2, v1, s[0:1]\ns_waitcnt vmcnt(0) lgkmcnt(0)\n"
+        "s_load_b128 s[8:11], s[2:3], 0x0\nv_lshlrev_b32 v1, 2, v0\nglobal_load_b32 v2, v1, s[0:1]\ns_waitcnt "
+        "vmcnt(0) lgkmcnt(0)\n"
         "v_add_f32 v2, v2, v2\nglobal_store_b32 v1, v2, s[0:1] offset:128",
         vgpr=[np.arange(32, dtype=np.uint32)],
         sgpr=[base & 0xFFFFFFFF, base >> 32, 0x8000, 0],
@@ -73,8 +74,10 @@ def test_mapped_memory_is_changed_in_place():
 def test_local_memory_and_scratch():
     lanes = np.arange(32, dtype=np.uint32)
     state = run(
-        "v_lshlrev_b32 v1, 2, v0\nds_store_b32 v1, v0\ns_waitcnt lgkmcnt(0)\nv_sub_nc_u32 v2, 124, v1\nds_load_b32 v3, v2\n"
-        "scratch_store_b32 off, v0, off offset:4\nscratch_load_b32 v4, off, off offset:4\ns_waitcnt vmcnt(0) lgkmcnt(0)",
+        "v_lshlrev_b32 v1, 2, v0\nds_store_b32 v1, v0\ns_waitcnt lgkmcnt(0)\nv_sub_nc_u32 v2, 124, v1\n"
+        "ds_load_b32 v3, v2\n"
+        "scratch_store_b32 off, v0, off offset:4\nscratch_load_b32 v4, off, off offset:4\ns_waitcnt vmcnt(0) "
+        "lgkmcnt(0)",
         vgpr=[lanes],
         scratch=16,
         lds=128,
@@ -89,7 +92,8 @@ def test_local_memory_and_scratch():
 
 def test_a_loop_and_the_count_of_instructions():
     state = run(
-        "s_movk_i32 s0, 10\nagain:\nv_add_nc_u32 v0, 1, v0\ns_sub_u32 s0, s0, 1\ns_cmp_lg_u32 s0, 0\ns_cbranch_scc1 again"
+        "s_movk_i32 s0, 10\nagain:\nv_add_nc_u32 v0, 1, v0\ns_sub_u32 s0, s0, 1\ns_cmp_lg_u32 s0, 0\n"
+        "s_cbranch_scc1 again"
     )
     assert (state.vgpr[0] == 10).all() and state.instructions == 1 + 4 * 10 + 1
 

@@ -1,4 +1,6 @@
-"""Modelled times and bytes of tensor programs: what stands behind a loop counts once, and what must move is never less."""
+"""Modelled times and bytes of tensor programs: what stands behind a loop counts once, and what must move is
+never less.
+"""
 
 import pytest
 import strata
@@ -22,7 +24,9 @@ def launches(function, *shapes, dtype="float32", **config):
     "function", [F.silu, lambda y: y.gelu(), lambda y: (y * 2 + 1).tanh()], ids=["silu", "gelu", "tanh"]
 )
 def test_what_follows_a_product_adds_its_own_cost_however_long_the_product_is(function):
-    """Its cost is of the elements: four times as many take at most about four times as long, whatever the products' length."""
+    """Its cost is of the elements: four times as many take at most about four times as long, whatever the products'
+    length.
+    """
 
     def added(side, depth):
         shapes = (side, depth), (side, depth)

@@ -76,7 +76,10 @@ def test_a_stream_is_bound_by_dram_and_moves_no_more_than_it_must(target):
 
 @pytest.mark.emulated
 def test_lines_that_are_fetched_for_one_element_each_show_against_the_least():
-    source = 'extern "C" __global__ void some(float* out, const float* x) { unsigned i = blockIdx.x * 256 + threadIdx.x; out[i] = x[i * 32]; }'
+    source = (
+        'extern "C" __global__ void some(float* out, const float* x) { unsigned i = blockIdx.x * 256 + '
+        "threadIdx.x; out[i] = x[i * 32]; }"
+    )
     some = strata.hip_kernel("#include <hip/hip_runtime.h>\n" + source, name="some", grid=2048, block=256)
     x = Tensor.empty(1 << 24).realize()
     (launch,) = profiled(lambda: some(Tensor.empty(1 << 19), x)).launches
@@ -119,7 +122,7 @@ def test_stalls_lead_back_to_what_the_kernel_was_made_of(target):
 @pytest.mark.emulated
 def test_registers_and_local_memory_are_named_as_the_limit():
     source = """#include <hip/hip_runtime.h>
-    extern "C" __global__ void many(float* out) { asm volatile("" ::: "v200"); out[blockIdx.x * 64 + threadIdx.x] = 1; }"""
+    extern "C" __global__ void many(float* out) { asm volatile("" ::: "v200"); out[blockIdx.x * 64 + threadIdx.x] = 1; }"""  # noqa: E501
     many = strata.hip_kernel(source, name="many", grid=8192, block=64)
     (registers,) = profiled(lambda: many(Tensor.empty(8192 * 64))).launches
     (memory,) = profiled(
@@ -210,7 +213,9 @@ def test_bad_input_says_what_to_do(tmp_path):
 
 @pytest.mark.emulated
 def test_equal_launches_share_all_but_their_numbers():
-    """However many launches of a kernel there are, its text, its instructions and the waves of its first workgroup are there once."""
+    """However many launches of a kernel there are, its text, its instructions and the waves of its first workgroup are
+    there once.
+    """
     x = Tensor.rand(1 << 12).realize()
     with strata.profile() as p:
         for _ in range(20):

@@ -197,7 +197,7 @@ try:
         kernel(strata.Tensor(numpy.zeros(64, "int32")))
 except KeyboardInterrupt:
     print([finding.kind for finding in report])
-"""
+"""  # noqa: E501
     assert run(code).stdout == "['uninitialised']\n"
 
 
@@ -232,7 +232,10 @@ def test_what_a_report_collects_is_not_printed(broken, capfd):
 
 
 def test_the_environment_switches_strict_mode_on():
-    code = f"import numpy, strata; k = strata.asm_kernel({UNINITIALISED.format(then='')!r}, name='no_address', args=['out'], grid=1, block=32); k(strata.Tensor(numpy.zeros(64, 'int32'))); print('lives')"
+    code = (
+        f"import numpy, strata; k = strata.asm_kernel({UNINITIALISED.format(then='')!r}, name='no_address', "
+        "args=['out'], grid=1, block=32); k(strata.Tensor(numpy.zeros(64, 'int32'))); print('lives')"
+    )
     done = run(code, STRATA_CHECK="report")
     assert done.stdout == "lives\n" and done.stderr.count("strict mode: ") == 1, done.stderr
     done = run(code, STRATA_CHECK="raise")
@@ -279,7 +282,10 @@ def test_a_block_collects_what_its_own_context_launches():
 
 
 def test_strict_mode_changes_neither_results_nor_modelled_time(rng):
-    source = 'extern "C" __global__ void f(float* out, const float* x) { int i = blockIdx.x * 256 + threadIdx.x; out[i] = x[i] / (1 + x[i] * x[i]); }'
+    source = (
+        'extern "C" __global__ void f(float* out, const float* x) { int i = blockIdx.x * 256 + threadIdx.x; '
+        "out[i] = x[i] / (1 + x[i] * x[i]); }"
+    )
     kernel, x = strata.hip_kernel(source, grid=64, block=256), rng.standard_normal(64 * 256).astype(np.float32)
     seen = {}
     for check in ("off", "report", "raise"):

@@ -39,7 +39,8 @@ WIDENED = {
     ("v_mov_b32 v2, 3\n    v_mul_f32 v2, s10, v2", "v2 is stored, but comes from behind the end"),
     ("s_add_u32 s10, s10, s9\n    v_mov_b32 v2, s10", "v2 is stored, but comes from behind the end"),
     ("s_and_b32 s10, s10, 0\n    v_mov_b32 v2, s10", ""),
-    ("v_mov_b32 v2, 3\n    s_cmp_eq_u32 s11, 0\n    s_cbranch_scc1 0", "scc decides where the wave goes on, but comes from behind the end"),
+    ("v_mov_b32 v2, 3\n    s_cmp_eq_u32 s11, 0\n    s_cbranch_scc1 0",
+        "scc decides where the wave goes on, but comes from behind the end"),
 ])  # fmt: skip
 def test_what_a_widened_load_brings_from_behind_its_array_is_found_where_it_is_used(arch, used, found):
     kernel = strata.asm_kernel(

@@ -45,7 +45,10 @@ def test_orders_show_who_came_first(grid, block, counter):
 
 
 def test_variables_of_the_module_are_compared_and_start_alike():
-    source = '#include <hip/hip_runtime.h>\n__device__ unsigned last, runs = 5; extern "C" __global__ void f() { if (threadIdx.x % 32 == 0) last = threadIdx.x; if (threadIdx.x == 0) runs += 1; }'
+    source = (
+        '#include <hip/hip_runtime.h>\n__device__ unsigned last, runs = 5; extern "C" __global__ void f() { if '
+        "(threadIdx.x % 32 == 0) last = threadIdx.x; if (threadIdx.x == 0) runs += 1; }"
+    )
     kernel = strata.hip_kernel(source, grid=1, block=256)
     report = emulator.stable(kernel, seeds=6)
     assert [f.what.split("[")[0] for f in report] == ["last"]

@@ -8,7 +8,7 @@ from strata import Tensor, emulator
 SOURCE = """
 extern "C" __global__ void turned(const float* __restrict__ x, float* __restrict__ y) { y[threadIdx.x] = x[63 - threadIdx.x]; }
 extern "C" __global__ void shared(const float* x, float* y) { y[threadIdx.x] = x[63 - threadIdx.x]; }
-"""
+"""  # noqa: E501
 ASSEMBLY = """
 .amdgcn_target "amdgcn-amd-amdhsa--gfx1100"
 both:

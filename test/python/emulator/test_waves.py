@@ -1,5 +1,6 @@
-"""What the lanes of a wave do together, in a user's UOp kernel: values of other lanes and matrix products, on every arch, through HIP and
-by direct lowering, in strict mode."""
+"""What the lanes of a wave do together, in a user's UOp kernel: values of other lanes and matrix products, on every
+arch, through HIP and by direct lowering, in strict mode.
+"""
 
 import re
 from pathlib import Path
@@ -26,7 +27,9 @@ def on(arch, target):
 
 
 def factors(shape, most, rng, *sizes):
-    """Small whole numbers. gfx1100 takes the ones' complement of floats of another sign than C (captures of W7900): one sign is exact."""
+    """Small whole numbers. gfx1100 takes the ones' complement of floats of another sign than C (captures of W7900): one
+    sign is exact.
+    """
     arch, operand = shape[0], shape[5]
     least = 0 if arch == "gfx1100" and operand != "int8" else -most
     return [rng.integers(least, most + 1, size).astype(np.float32) for size in sizes]
@@ -336,7 +339,10 @@ def test_what_does_not_fit_an_instruction_is_refused_when_it_is_built(give, erro
             "v_wmma_f32_16x16x16_f16",
             16,
             32,
-            "v_wmma_f32_16x16x16_f16 of gfx1201 takes 8 float16 of A, 8 of B and 8 float32 of C from each lane, not 16 float16, 16 float16 and 8 float32",
+            (
+                "v_wmma_f32_16x16x16_f16 of gfx1201 takes 8 float16 of A, 8 of B and 8 float32 of C from each "
+                "lane, not 16 float16, 16 float16 and 8 float32"
+            ),
         ),
         (
             "gfx1100",

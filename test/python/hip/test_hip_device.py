@@ -1,5 +1,6 @@
-"""AMD's cards through HIP's C interface: against Strata's own libamdhip64, whose devices are emulated. Each in a process of its own, since
-a fault on a card loses the device."""
+"""AMD's cards through HIP's C interface: against Strata's own libamdhip64, whose devices are emulated. Each in a
+process of its own, since a fault on a card loses the device.
+"""
 
 import os
 import subprocess
@@ -40,7 +41,7 @@ for name in strata.devices():
         emulated = strata.device_properties("emu:" + p["arch"])
         same = all(p[key] == emulated[key] for key in ("memory_bytes", "max_block", "lds_per_block", "max_grid"))
         print(name, p["arch"], p["warp_size"], p["units"], same, p["driver"], p["time_is_modelled"], (x * x).sum().item() == 328350)
-"""
+"""  # noqa: E501
     assert python("Tensor([1]).numpy()" + code).splitlines() == [
         "amd:0 gfx1100 32 96 True HIP 7.0.0 False True",
         "amd:1 gfx1201 32 64 True HIP 7.0.0 False True",
@@ -53,7 +54,7 @@ def test_hip_is_an_alias_for_the_vendor_that_has_a_card():
     code = """
 x = Tensor.arange(3, device="amd:2")
 print([Tensor([1], device=name).device for name in ("hip", "hip:0", "amd", "hip:2")], (Tensor([1, 2, 3], device="hip:2") + x).tolist())
-"""
+"""  # noqa: E501
     assert python(code) == "['amd:0', 'amd:0', 'amd:0', 'amd:2'] [1, 3, 5]"
 
 
@@ -104,7 +105,7 @@ for refused in (lambda: x.__dlpack__(dl_device=(1, 0), copy=False), lambda: x.__
         print(refused())
     except (BufferError, ValueError) as e:
         print(type(e).__name__, e)
-"""
+"""  # noqa: E501
     assert python(code).splitlines() == [
         "(10, 0) True True",
         "[0, 1, 2, 3, 4, 5] [0, 1, 2, 3, 4, 5] False",
@@ -154,7 +155,7 @@ text = "{wait} s[4:7], s[0:1], 0x0\\nv_lshlrev_b32 v1, 2, v0\\ns_waitcnt lgkmcnt
 kernel = strata.asm_kernel(text, name="doubled", args=["out", "x"], grid=1, block=64)
 out, _ = Tensor.empty(64).custom_kernel(Tensor(np.arange(64, dtype=np.float32)), kernel=kernel)
 print((out.numpy() == 2 * np.arange(64)).all())
-"""
+"""  # noqa: E501
     assert python(code, device=device) == "True"
 
 

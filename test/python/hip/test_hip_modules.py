@@ -1,4 +1,6 @@
-"""Modules of the drop-in libamdhip64 that have a kernel of the same name, from many threads: each launches its own, while others load and unload."""
+"""Modules of the drop-in libamdhip64 that have a kernel of the same name, from many threads: each launches its own,
+while others load and unload.
+"""
 
 import sys
 

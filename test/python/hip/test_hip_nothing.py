@@ -1,4 +1,6 @@
-"""No function of the drop-in libamdhip64 ends the program that gives it null pointers and zeros, or handles and sizes that mean nothing."""
+"""No function of the drop-in libamdhip64 ends the program that gives it null pointers and zeros, or handles and sizes
+that mean nothing.
+"""
 
 import ctypes
 import os
@@ -31,14 +33,15 @@ SMALL = {
 OF_COMPILERS = re.compile(r"__hip(Register|PopCall)|_ZN8hip_impl")
 
 
-# Those that zeros, null pointers, no handles and the largest sizes do not put off: they take none of these, or AMD's library too does nothing
-# and says that it is done (frees of nothing, fills of an empty box, what is asked of an array and told nowhere).
+# Those that zeros, null pointers, no handles and the largest sizes do not put off: they take none of these, or AMD's
+# library too does nothing and says that it is done (frees of nothing, fills of an empty box, what is asked of an array
+# and told nowhere).
 SUCCEED = set(
     """
 hipInit hipSetDevice hipDeviceSynchronize hipDeviceReset hipSetDeviceFlags hipDeviceGetStreamPriorityRange
-hipDeviceSetCacheConfig hipDeviceSetSharedMemConfig hipGetLastError hipPeekAtLastError hipExtGetLastError hipFree hipHostFree
-hipFreeHost hipMemGetInfo hipMemset3D hipMemset3DAsync __hipPushCallConfiguration hipConfigureCall hipArrayGetInfo
-_Z23hipDestroySurfaceObjectP13__hip_surface hipDeviceGraphMemTrim
+hipDeviceSetCacheConfig hipDeviceSetSharedMemConfig hipGetLastError hipPeekAtLastError hipExtGetLastError hipFree
+hipHostFree hipFreeHost hipMemGetInfo hipMemset3D hipMemset3DAsync __hipPushCallConfiguration hipConfigureCall
+hipArrayGetInfo _Z23hipDestroySurfaceObjectP13__hip_surface hipDeviceGraphMemTrim
 """.split()
 )
 

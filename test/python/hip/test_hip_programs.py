@@ -1,4 +1,6 @@
-"""Programs that are built for AMD's HIP runtime run as they are on emulated devices: their host code calls Strata's libamdhip64."""
+"""Programs that are built for AMD's HIP runtime run as they are on emulated devices: their host code calls Strata's
+libamdhip64.
+"""
 
 import importlib.util
 import json
@@ -257,7 +259,10 @@ def test_an_image_that_is_not_linear_or_in_no_memory_is_a_fault(images):
         in hip_run(*images, "swizzled").stderr
     )
     assert re.search(
-        r"lane 0 loads texel \(\d+, \d+, 0\) of an image at 0x\w+, whose 4 bytes at 0x\w+ are in no memory of the device",
+        (
+            r"lane 0 loads texel \(\d+, \d+, 0\) of an image at 0x\w+, whose 4 bytes at 0x\w+ are in no memory of "
+            r"the device"
+        ),
         hip_run(*images, "loose").stderr,
     )
     assert re.search(
@@ -275,9 +280,11 @@ def test_textures_surfaces_and_references_of_programs_are_what_the_formulas_of_t
 @pytest.mark.parametrize("arch", ["gfx942", "gfx90a"])
 def test_a_device_without_images_says_so_and_has_no_arrays_nor_textures(arch):
     calls = (
-        f"import ctypes; hip = ctypes.CDLL({str(library() / 'libamdhip64.so.6')!r}); out = ctypes.c_void_p(); images = ctypes.c_int(-1)\n"
+        f"import ctypes; hip = ctypes.CDLL({str(library() / 'libamdhip64.so.6')!r}); out = ctypes.c_void_p(); "
+        "images = ctypes.c_int(-1)\n"
         "channels = (ctypes.c_int * 5)(32, 0, 0, 0, 2); size = ctypes.c_size_t(4)\n"
-        "print(hip.hipDeviceGetAttribute(ctypes.byref(images), 10014, 0), images.value, hip.hipMallocArray(ctypes.byref(out), channels, size, size, 0),\n"
+        "print(hip.hipDeviceGetAttribute(ctypes.byref(images), 10014, 0), images.value, "
+        "hip.hipMallocArray(ctypes.byref(out), channels, size, size, 0),\n"
         "      hip.hipCreateTextureObject(ctypes.byref(out), None, None, None))"
     )
     done = run([sys.executable, "-c", calls], STRATA_DEVICE=f"emu:{arch}")

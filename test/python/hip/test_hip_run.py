@@ -1,4 +1,6 @@
-"""strata hip-run says what is wrong with a program before it starts it, and gives one that it starts options, signals and terminal as they are."""
+"""strata hip-run says what is wrong with a program before it starts it, and gives one that it starts options, signals
+and terminal as they are.
+"""
 
 import os
 import shutil
@@ -142,9 +144,11 @@ def test_headers_with_any_wrong_byte_are_refused_or_started_but_never_a_tracebac
     ]
     code = (
         "import sys; from strata import Error; from strata.cli import elf; from pathlib import Path; import os\n"
-        f"data = bytearray(Path(sys.argv[1]).read_bytes()); file = Path(sys.argv[2]); names = set()\nfor at in {places}:\n"
+        "data = bytearray(Path(sys.argv[1]).read_bytes()); file = Path(sys.argv[2]); names = set()\nfor at "
+        f"in {places}:\n"
         "    changed = bytearray(data); changed[at] ^= 0xff; file.write_bytes(changed)\n"
-        "    try: elf.Elf(str(file), sys.argv[3]); names.add('read')\n    except Error as e: names.add(type(e).__name__)\nprint(sorted(names))"
+        "    try: elf.Elf(str(file), sys.argv[3]); names.add('read')\n    except Error as e: "
+        "names.add(type(e).__name__)\nprint(sorted(names))"
     )
     done = run([sys.executable, "-c", code, counts, tmp_path / "changed", library() / "libamdhip64.so.7"])
     assert done.stdout == "['UsageError', 'read']\n", done.stderr
@@ -205,8 +209,8 @@ def test_an_rpath_that_wins_is_named_and_a_runpath_does_not_win(tmp_path):
     program = compile(tmp_path, COUNTS, other, "-Wl,--disable-new-dtags,-rpath,$ORIGIN/opt")
     assert run([program]).stdout == f"0,77 {program}", "the planted library is found"
     assert (
-        refusal(program)
-        == f"{program} would run with {folder}/libamdhip64.so.6 instead of Strata's, since its RPATH ($ORIGIN/opt) goes before "
+        refusal(program) == f"{program} would run with {folder}/libamdhip64.so.6 instead of Strata's, since its RPATH "
+        "($ORIGIN/opt) goes before "
         f"LD_LIBRARY_PATH; patchelf --remove-rpath {program}, or link it with -Wl,--enable-new-dtags"
     )
     assert (
@@ -238,9 +242,9 @@ def test_a_library_that_brings_another_libamdhip64_is_refused(tmp_path):
         tmp_path, "extern int devices();\nint main() { return devices(); }", middle, f"-Wl,-rpath,{tmp_path}"
     )
     assert (
-        f"would run with {other} instead of Strata's, since LD_PRELOAD or the RPATH of a library that it loads goes before LD_LIBRARY_PATH"
-        in refusal(program)
-    )
+        f"would run with {other} instead of Strata's, since LD_PRELOAD or the RPATH of a library that it "
+        "loads goes before LD_LIBRARY_PATH"
+    ) in refusal(program)
     middle = compile(tmp_path, between, "-shared", "-fPIC", *OURS, name="libmiddle.so")
     done = hip_run(program)
     assert (done.returncode, done.stderr) == (DEVICES, ""), "through a library, which is no cause for a warning"
@@ -258,8 +262,8 @@ def test_a_program_that_cannot_reach_hip_runs_with_a_warning(tmp_path):
     done = hip_run(compile(tmp_path, "int main() { return 3; }"))
     assert done.returncode == 3
     assert (
-        done.stderr
-        == f"strata: warning: {tmp_path}/program links no libamdhip64, and calls nothing that loads one or starts a program: "
+        done.stderr == f"strata: warning: {tmp_path}/program links no libamdhip64, and calls nothing that loads one or "
+        "starts a program: "
         "none of it runs on an emulated GPU\n"
     )
     loads = '#include <dlfcn.h>\nint main() { return dlopen("libamdhip64.so.6", RTLD_NOW) ? 4 : 5; }'
@@ -332,7 +336,9 @@ def test_pointers_that_promise_to_be_the_only_one_are_held_to_it(build):  # noqa
 
 
 def interrupt(program, what, folder):
-    """Status and output of a program that is interrupted while its kernel runs, and what it has left in memory and files."""
+    """Status and output of a program that is interrupted while its kernel runs, and what it has left in memory and
+    files.
+    """
     before = set(os.listdir("/dev/shm"))
     process = subprocess.Popen(
         [sys.executable, "-m", "strata", "hip-run", str(program), what],

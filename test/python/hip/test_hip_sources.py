@@ -16,7 +16,7 @@ template <class T> __global__ void twin(T* x, int by) { x[threadIdx.x] += by; }
 template <class T> __global__ void twin(T* x, const float* by) { x[threadIdx.x] -= *by; }
 __global__ void a(float* x) { x[threadIdx.x] = 7; }
 __global__ void h(_Float16* x, _Float16 by) { x[threadIdx.x] = by; }
-"""
+"""  # noqa: E501
 NAMES = {
     "scale<float, 4>": ("float32", [2.0], [2, 2, 2, 2, 1, 1]),
     "scale<float,2>": ("float32", [2.0], [2, 2, 1, 1, 1, 1]),
@@ -109,13 +109,13 @@ OWN = {
     extern "C" __device__ __attribute__((const)) unsigned __ockl_get_local_id_(unsigned);
     __device__ inline void __syncthreads() { __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup"); __builtin_amdgcn_s_barrier(); __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup"); }
     extern "C" __global__ void k(float* x) { __shared__ float t[8]; unsigned i = __builtin_amdgcn_workitem_id_x(); t[i] = x[i]; __syncthreads(); x[i] = t[7 - i]; }
-    """,
+    """,  # noqa: E501
     "blockIdx": """
     struct Index { __attribute__((device)) operator unsigned() const { return __builtin_amdgcn_workitem_id_x(); } };
     struct Three { Index x; };
     static __attribute__((device)) Three threadIdx, blockIdx;
     extern "C" __attribute__((global)) void k(float* x) { float v = x[7 - threadIdx.x]; __builtin_amdgcn_s_barrier(); x[threadIdx.x] = v; }
-    """,
+    """,  # noqa: E501
     "half": """
     #define half _Float16
     typedef long unsigned int size_t;

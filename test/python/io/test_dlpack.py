@@ -1,4 +1,6 @@
-"""Memory of others by DLPack: used where it is, kept for as long as a tensor sees it, never written; copied where it cannot be used."""
+"""Memory of others by DLPack: used where it is, kept for as long as a tensor sees it, never written; copied where it
+cannot be used.
+"""
 
 import ctypes
 import gc
@@ -163,8 +165,9 @@ def test_a_capsule_is_taken_once():
 
 def changed(at, kind, value, array=None, within=False):
     """A producer whose capsule says something else at this byte, or in the list that the pointer there leads to. Of
-    DLManagedTensorVersioned: version at 0, manager_ctx 8, deleter 16, flags 24, then the tensor: data 32, device 40, ndim 48, code
-    52, bits 53, lanes 54, shape 56, strides 64, byte_offset 72."""
+    DLManagedTensorVersioned: version at 0, manager_ctx 8, deleter 16, flags 24, then the tensor: data 32, device 40,
+    ndim 48, code 52, bits 53, lanes 54, shape 56, strides 64, byte_offset 72.
+    """
 
     class Changed:
         __dlpack_device__ = lambda self: (1, 0)  # noqa: E731
@@ -245,7 +248,9 @@ def test_versions_and_types_that_are_not_known_are_refused():
 
 
 def written(t, value):
-    """What a consumer that does not heed DLPack's flag writes to the first element; its array, which keeps the memory."""
+    """What a consumer that does not heed DLPack's flag writes to the first element; its array, which keeps the
+    memory.
+    """
     array = np.from_dlpack(t)
     ctypes.memmove(array.ctypes.data, np.array(value, array.dtype).tobytes(), array.itemsize)
     return array
@@ -326,7 +331,10 @@ def test_producers_that_say_nonsense_are_named(said):
             strata.from_dlpack(wrong if wrong is not Producer else said)
 
 
-CASTS = 'extern "C" __global__ void casts(float* out, const float* x) { ((float*)x)[threadIdx.x] = 9; out[threadIdx.x] = 1; }'
+CASTS = (
+    'extern "C" __global__ void casts(float* out, const float* x) { ((float*)x)[threadIdx.x] = 9; '
+    "out[threadIdx.x] = 1; }"
+)
 
 
 @pytest.fixture(scope="module")
@@ -344,7 +352,9 @@ def read_only(array):
     "kind", ["an array that is read-only", "a file mapped to be read", "an array", "a tensor", "a view of it"]
 )
 def test_a_kernel_that_casts_const_away_writes_no_memory_of_others(kind, casts, tmp_path):
-    """Whoever shares the memory, a tensor or an array, has it as it was: the write is a fault, and the next launch is well."""
+    """Whoever shares the memory, a tensor or an array, has it as it was: the write is a fault, and the next launch is
+    well.
+    """
     np.arange(4, dtype=np.float32).tofile(tmp_path / "x")
     own = Tensor(np.arange(4, dtype=np.float32)).realize()
     x = {

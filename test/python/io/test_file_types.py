@@ -59,9 +59,12 @@ def file_of_torch(path, kind):
 
 
 UNKNOWN = {
-    ".safetensors": (file_of_safetensors, ["F4", "F6_E2M3", "F6_E3M2", "F8_E8M0", "Q7"]), ".npz": (file_of_numpy, ["O", "U5", "S3", "M8[s]", "m8[s]", "V2", [("a", "f4"), ("ü", "i4")]]),
-    ".gguf": (file_of_gguf, [number for number in range(60) if gguf_format.KINDS.get(number) not in (*QUANTISED, *gguf_format.PLAIN)]),
-    ".pt": (file_of_torch, ["QInt8Storage", "QUInt4x2Storage", "float8_e8m0fnu", "float4_e2m1fn_x2", "int4", "bits8", "complex32", "_rebuild_qtensor", "_rebuild_nested_tensor", "_rebuild_of_another_year"]),
+    ".safetensors": (file_of_safetensors, ["F4", "F6_E2M3", "F6_E3M2", "F8_E8M0", "Q7"]),
+    ".npz": (file_of_numpy, ["O", "U5", "S3", "M8[s]", "m8[s]", "V2", [("a", "f4"), ("ü", "i4")]]),
+    ".gguf": (file_of_gguf,
+        [number for number in range(60) if gguf_format.KINDS.get(number) not in (*QUANTISED, *gguf_format.PLAIN)]),
+    ".pt": (file_of_torch, ["QInt8Storage", "QUInt4x2Storage", "float8_e8m0fnu", "float4_e2m1fn_x2", "int4", "bits8",
+            "complex32", "_rebuild_qtensor", "_rebuild_nested_tensor", "_rebuild_of_another_year"]),
 }  # fmt: skip
 
 

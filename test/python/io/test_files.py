@@ -1,4 +1,6 @@
-"""Files of tensors: those that the formats' own libraries write are read, what Strata writes they read; damaged ones are refused."""
+"""Files of tensors: those that the formats' own libraries write are read, what Strata writes they read; damaged ones
+are refused.
+"""
 
 import collections
 import io
@@ -16,8 +18,10 @@ from strata.files.blocks import QUANTISED
 
 
 def state(rng):
-    return {"a.weight": rng.standard_normal((3, 4)).astype(np.float32), "ids": np.arange(5), "empty": np.zeros((0, 2), np.float16),
-            "flag": np.array([True, False]), "number": np.float64(2.5), "half": rng.standard_normal(6).astype(np.float16)}  # fmt: skip
+    return {"a.weight": rng.standard_normal((3, 4)).astype(np.float32), "ids": np.arange(5),
+        "empty": np.zeros((0, 2), np.float16),
+        "flag": np.array([True, False]), "number": np.float64(2.5),
+        "half": rng.standard_normal(6).astype(np.float16)}  # fmt: skip
 
 
 def same(tensors, arrays):
@@ -293,9 +297,12 @@ def test_pickles_that_name_something_else_call_nothing(tmp_path):
 def test_damaged_checkpoints_are_refused(tmp_path):
     data = np.arange(12, dtype=np.float32)
     bad = {
-        "outside": tensor("FloatStorage", "0", 12, 8, (3, 4), (4, 1)), "negative": tensor("FloatStorage", "0", 12, -1, (1,), (1,)),
-        "missing": tensor("FloatStorage", "9", 12, 0, (2,), (1,)), "short": tensor("FloatStorage", "0", 13, 0, (2,), (1,)),
-        "axes": tensor("FloatStorage", "0", 12, 0, (2,), (1, 1)), "size": tensor("QInt8Storage", "0", 12, 0, (-2,), (1,)),
+        "outside": tensor("FloatStorage", "0", 12, 8, (3, 4), (4, 1)),
+        "negative": tensor("FloatStorage", "0", 12, -1, (1,), (1,)),
+        "missing": tensor("FloatStorage", "9", 12, 0, (2,), (1,)),
+        "short": tensor("FloatStorage", "0", 13, 0, (2,), (1,)),
+        "axes": tensor("FloatStorage", "0", 12, 0, (2,), (1, 1)),
+        "size": tensor("QInt8Storage", "0", 12, 0, (-2,), (1,)),
     }  # fmt: skip
     for name, content in bad.items():
         checkpoint(tmp_path / f"{name}.pt", {"a": content}, {"0": data})

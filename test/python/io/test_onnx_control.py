@@ -24,7 +24,9 @@ def value(name, kind=TensorProto.FLOAT, shape=None):
 
 
 def loop_body(nodes, carried, collected):
-    """A body of (turn, going, carried ...) -> (on, carried ..., collected ...); the results are named as the inputs with an o."""
+    """A body of (turn, going, carried ...) -> (on, carried ..., collected ...); the results are named as the inputs
+    with an o.
+    """
     inputs = [
         value("turn", TensorProto.INT64, []),
         value("going", TensorProto.BOOL, []),
@@ -127,8 +129,13 @@ def test_a_scan_is_a_running_sum(directions):
 
 
 def test_sequences_are_lists():
-    nodes = [N("SequenceConstruct", ["x", "x"], ["a"]), N("Neg", ["x"], ["n"]), N("SequenceInsert", ["a", "n", "one"], ["b"]), N("SequenceErase", ["b", "zero"], ["c"]), N("SequenceAt", ["c", "zero"], ["d"]), N("SequenceLength", ["c"], ["e"]),
-             N("ConcatFromSequence", ["c"], ["f"], axis=0), N("ConcatFromSequence", ["c"], ["g"], axis=0, new_axis=1), N("SplitToSequence", ["f", "one"], ["h"], axis=0), N("SequenceLength", ["h"], ["i"]), N("SequenceEmpty", [], ["j"]), N("Optional", ["x"], ["k"]), N("OptionalHasElement", ["k"], ["l"])]  # fmt: skip
+    nodes = [N("SequenceConstruct", ["x", "x"], ["a"]), N("Neg", ["x"], ["n"]),
+        N("SequenceInsert", ["a", "n", "one"], ["b"]), N("SequenceErase", ["b", "zero"], ["c"]),
+        N("SequenceAt", ["c", "zero"], ["d"]), N("SequenceLength", ["c"], ["e"]),
+        N("ConcatFromSequence", ["c"], ["f"], axis=0), N("ConcatFromSequence", ["c"], ["g"], axis=0, new_axis=1),
+        N("SplitToSequence", ["f", "one"], ["h"], axis=0), N("SequenceLength", ["h"], ["i"]),
+        N("SequenceEmpty", [], ["j"]), N("Optional", ["x"], ["k"]),
+        N("OptionalHasElement", ["k"], ["l"])]  # fmt: skip
     x = F(2)
     outputs = ["b", "d", "e", "f", "g", "i", "j", "l"]
     b, d, e, f, g, i, j, has = strata.onnx.load(
@@ -143,8 +150,11 @@ def test_sequences_are_lists():
 
 
 @pytest.mark.parametrize("nodes, weights, match", [
-    ([N("SequenceEmpty", [], ["a"]), N("SequenceAt", ["a", "zero"], ["y"])], {"zero": np.int64(0)}, "SequenceAt"), ([N("SequenceConstruct", ["x"], ["a"]), N("SequenceInsert", ["a", "x", "nine"], ["b"]), N("SequenceAt", ["b", "nine"], ["y"])], {"nine": np.int64(9)}, "place 9 of 1"),
-    ([N("SplitToSequence", ["x", "zero"], ["a"]), N("SequenceLength", ["a"], ["y"])], {"zero": np.int64(0)}, "parts of 0"), ([N("OptionalGetElement", [""], ["y"])], {}, "holds nothing"),
+    ([N("SequenceEmpty", [], ["a"]), N("SequenceAt", ["a", "zero"], ["y"])], {"zero": np.int64(0)}, "SequenceAt"),
+    ([N("SequenceConstruct", ["x"], ["a"]), N("SequenceInsert", ["a", "x", "nine"], ["b"]),
+            N("SequenceAt", ["b", "nine"], ["y"])], {"nine": np.int64(9)}, "place 9 of 1"),
+    ([N("SplitToSequence", ["x", "zero"], ["a"]), N("SequenceLength", ["a"], ["y"])], {"zero": np.int64(0)},
+        "parts of 0"), ([N("OptionalGetElement", [""], ["y"])], {}, "holds nothing"),
 ])  # fmt: skip
 def test_elements_that_are_not_there_are_refused(nodes, weights, match):
     with pytest.raises(strata.Unsupported, match=match):
@@ -178,10 +188,21 @@ def test_a_constant_of_another_types_is_known_in_a_captured_call():
 # Early versions
 
 EARLY = {
-    "broadcast along an axis": ([N("Add", ["x", "w"], ["y"], broadcast=1, axis=1)], {"w": np.float32([10, 20, 30])}, 6, lambda x: x + np.float32([10, 20, 30])[None, :, None]), "of memory": ([N("Relu", ["x"], ["y"], consumed_inputs=[0])], {}, 1, lambda x: np.maximum(x, 0)),
-    "of the last axes": ([N("Mul", ["x", "w"], ["y"], broadcast=1)], {"w": np.float32([1, 2])}, 6, lambda x: x * np.float32([1, 2])), "is_test": ([N("Dropout", ["x"], ["y"], is_test=1, ratio=0.5)], {}, 6, lambda x: x),
-    "a slope a channel": ([N("PRelu", ["x", "w"], ["y"])], {"w": np.float32([1, 2, 3])}, 6, lambda x: np.where(x < 0, x * np.float32([1, 2, 3])[None, :, None], x)), "Tile of one axis": ([N("Tile", ["x", "n", "a"], ["y"])], {"n": L(2), "a": L(1)}, 1, lambda x: np.tile(x, (1, 2, 1))),
-    "no exponent of its own": ([N("Pow", ["x", "w"], ["y"], broadcast=1)], {"w": np.float32(2)}, 6, lambda x: x**2), "training is over": ([N("BatchNormalization", ["x", "s", "b", "m", "v"], ["y"], is_test=1)], {k: np.float32([1, 2, 3]) for k in "sbmv"}, 6, lambda x: (x - np.float32([1, 2, 3])[:, None]) / np.sqrt(np.float32([1, 2, 3])[:, None] + 1e-5) * np.float32([1, 2, 3])[:, None] + np.float32([1, 2, 3])[:, None]),
+    "broadcast along an axis": ([N("Add", ["x", "w"], ["y"], broadcast=1, axis=1)], {"w": np.float32([10, 20, 30])}, 6,
+        lambda x: x + np.float32([10, 20, 30])[None, :, None]),
+    "of memory": ([N("Relu", ["x"], ["y"], consumed_inputs=[0])], {}, 1, lambda x: np.maximum(x, 0)),
+    "of the last axes": ([N("Mul", ["x", "w"], ["y"], broadcast=1)], {"w": np.float32([1, 2])}, 6,
+        lambda x: x * np.float32([1, 2])),
+    "is_test": ([N("Dropout", ["x"], ["y"], is_test=1, ratio=0.5)], {}, 6, lambda x: x),
+    "a slope a channel": ([N("PRelu", ["x", "w"], ["y"])], {"w": np.float32([1, 2, 3])}, 6,
+        lambda x: np.where(x < 0, x * np.float32([1, 2, 3])[None, :, None], x)),
+    "Tile of one axis": ([N("Tile", ["x", "n", "a"], ["y"])], {"n": L(2), "a": L(1)}, 1,
+        lambda x: np.tile(x, (1, 2, 1))),
+    "no exponent of its own": ([N("Pow", ["x", "w"], ["y"], broadcast=1)], {"w": np.float32(2)}, 6, lambda x: x**2),
+    "training is over": ([N("BatchNormalization", ["x", "s", "b", "m", "v"], ["y"], is_test=1)],
+        {k: np.float32([1, 2, 3]) for k in "sbmv"}, 6,
+        lambda x: (x - np.float32([1, 2, 3])[:, None]) / np.sqrt(np.float32([1, 2, 3])[:, None] + 1e-5) * np.float32([1,
+                2, 3])[:, None] + np.float32([1, 2, 3])[:, None]),
 }  # fmt: skip
 
 

@@ -1,4 +1,6 @@
-"""Models as PyTorch's exporters write them (test/data/onnx/make.py) against what PyTorch computes, at sizes of other calls too."""
+"""Models as PyTorch's exporters write them (test/data/onnx/make.py) against what PyTorch computes, at sizes of other
+calls too.
+"""
 
 from pathlib import Path
 

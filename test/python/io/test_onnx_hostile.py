@@ -1,4 +1,6 @@
-"""Models of ONNX that are wrong, or want more than to be computed: each is refused in words, when it is loaded or called."""
+"""Models of ONNX that are wrong, or want more than to be computed: each is refused in words, when it is loaded or
+called.
+"""
 
 import contextlib
 import os
@@ -9,7 +11,7 @@ import time
 import numpy as np
 import pytest
 import strata
-from test_files_hostile import damaged
+from test_files_fuzz import damaged
 from test_onnx import F, L, model
 from tested import QUICK_TARGET
 
@@ -101,9 +103,15 @@ def branch(value):
 
 
 GRAPHS = {
-    "a cycle": ([N("Add", ["x", "y"], ["a"]), N("Relu", ["a"], ["y"])], "takes 'y', which nothing before it gives"), "of itself": ([N("Relu", ["y"], ["y"])], "nothing before"), "out of order": ([N("Neg", ["a"], ["y"]), N("Relu", ["x"], ["a"])], "takes 'a'"),
-    "no output": ([N("Relu", ["x"], ["a"])], "nothing gives the output y"), "one name twice": ([N("Relu", ["x"], ["y"]), N("Neg", ["x"], ["y"])], "gives 'y', which is there already"), "an input again": ([N("Relu", ["x"], ["x"]), N("Relu", ["x"], ["y"])], "there already"),
-    "half an If": ([N("If", ["x"], ["y"], then_branch=branch(1.0))], "then_branch and else_branch"), "a branch of nothing": ([N("If", ["x"], ["y"], then_branch=branch(1.0), else_branch=helper.make_graph([N("Neg", ["q"], ["r"])], "b", [], []))], "takes 'q'"),
+    "a cycle": ([N("Add", ["x", "y"], ["a"]), N("Relu", ["a"], ["y"])], "takes 'y', which nothing before it gives"),
+    "of itself": ([N("Relu", ["y"], ["y"])], "nothing before"),
+    "out of order": ([N("Neg", ["a"], ["y"]), N("Relu", ["x"], ["a"])], "takes 'a'"),
+    "no output": ([N("Relu", ["x"], ["a"])], "nothing gives the output y"),
+    "one name twice": ([N("Relu", ["x"], ["y"]), N("Neg", ["x"], ["y"])], "gives 'y', which is there already"),
+    "an input again": ([N("Relu", ["x"], ["x"]), N("Relu", ["x"], ["y"])], "there already"),
+    "half an If": ([N("If", ["x"], ["y"], then_branch=branch(1.0))], "then_branch and else_branch"),
+    "a branch of nothing": ([N("If", ["x"], ["y"], then_branch=branch(1.0),
+                else_branch=helper.make_graph([N("Neg", ["q"], ["r"])], "b", [], []))], "takes 'q'"),
 }  # fmt: skip
 
 
@@ -302,7 +310,9 @@ def any_node(kind, rnd):
 
 
 def test_any_node_is_computed_or_refused():
-    """Inputs are the model's, or known to the host. What an index reaches beyond a tensor is a fault of the kernel, an error too."""
+    """Inputs are the model's, or known to the host. What an index reaches beyond a tensor is a fault of the kernel, an
+    error too.
+    """
     kinds = [
         kind
         for kind in strata.onnx.operators.OPERATORS
@@ -326,15 +336,23 @@ def test_any_node_is_computed_or_refused():
                 continue
             except Exception as e:
                 raise AssertionError(
-                    f"{type(e).__name__}: {e}, the {count}th: {node} of {[(n, a.dtype, a.shape) for n, a in arrays.items()]}, known {[*known]}"
+                    f"{type(e).__name__}: {e}, the {count}th: {node} of "
+                    f"{[(n, a.dtype, a.shape) for n, a in arrays.items()]}, known {[*known]}"
                 ) from e
 
 
 FAR, WIDE = L(1 << 40), L(1 << 32, 1 << 32)
 LARGE = {
-    "ConstantOfShape": ([N("ConstantOfShape", ["s"], ["y"])], {"s": FAR}), "Expand": ([N("Expand", ["w", "s"], ["y"])], {"s": FAR, "w": L(1)}), "Tile": ([N("Tile", ["w", "s"], ["y"])], {"s": FAR, "w": L(1)}), "Pad": ([N("Pad", ["w", "s"], ["y"])], {"s": L(1 << 40, 0), "w": L(1)}),
-    "OneHot": ([N("OneHot", ["w", "s", "x"], ["y"])], {"s": FAR, "w": L(1)}), "Range": ([N("Range", ["a", "b", "c"], ["y"])], {"a": np.int64(0), "b": np.int64(1 << 40), "c": np.int64(1)}), "doubled": ([N("Concat", ["w", "w"], ["c0"], axis=0), *(N("Concat", [f"c{i}"] * 2, [f"c{i + 1}" if i < 39 else "y"], axis=0) for i in range(40))], {"w": L(1)}),
-    "all by all": ([N("Range", ["a", "b", "c"], ["r"]), N("Unsqueeze", ["r", "c1"], ["t"]), N("Add", ["r", "t"], ["y"])], {"a": np.int64(0), "b": np.int64(1 << 20), "c": np.int64(1), "c1": L(1)}),
+    "ConstantOfShape": ([N("ConstantOfShape", ["s"], ["y"])], {"s": FAR}),
+    "Expand": ([N("Expand", ["w", "s"], ["y"])], {"s": FAR, "w": L(1)}),
+    "Tile": ([N("Tile", ["w", "s"], ["y"])], {"s": FAR, "w": L(1)}),
+    "Pad": ([N("Pad", ["w", "s"], ["y"])], {"s": L(1 << 40, 0), "w": L(1)}),
+    "OneHot": ([N("OneHot", ["w", "s", "x"], ["y"])], {"s": FAR, "w": L(1)}),
+    "Range": ([N("Range", ["a", "b", "c"], ["y"])], {"a": np.int64(0), "b": np.int64(1 << 40), "c": np.int64(1)}),
+    "doubled": ([N("Concat", ["w", "w"], ["c0"], axis=0),
+            *(N("Concat", [f"c{i}"] * 2, [f"c{i + 1}" if i < 39 else "y"], axis=0) for i in range(40))], {"w": L(1)}),
+    "all by all": ([N("Range", ["a", "b", "c"], ["r"]), N("Unsqueeze", ["r", "c1"], ["t"]),
+            N("Add", ["r", "t"], ["y"])], {"a": np.int64(0), "b": np.int64(1 << 20), "c": np.int64(1), "c1": L(1)}),
 }  # fmt: skip
 
 
@@ -347,11 +365,24 @@ def test_what_is_large_is_lazy(name):
 
 
 WRONG = {
-    "sizes beyond 64 bits": ([N("Expand", ["w", "s"], ["y"])], {"s": WIDE, "w": L(1)}), "of zeros": ([N("ConstantOfShape", ["s"], ["y"])], {"s": WIDE}), "a negative size": ([N("ConstantOfShape", ["s"], ["y"])], {"s": L(-1)}), "a step of 0": ([N("Range", ["a", "b", "c"], ["y"])], {"a": np.int64(0), "b": np.int64(1 << 40), "c": np.int64(0)}),
-    "an axis that is not there": ([N("Flatten", ["x"], ["y"], axis=9)], {}), "of Softmax": ([N("Softmax", ["x"], ["y"], axis=9)], {}), "of Transpose": ([N("Transpose", ["x"], ["y"], perm=[5])], {}), "of LayerNormalization": ([N("LayerNormalization", ["x", "w"], ["y"], axis=-7)], {"w": F(2)}),
-    "no inputs": ([N("Concat", [], ["y"], axis=0)], {}), "no input": ([N("Relu", [], ["y"])], {}), "one left out": ([N("Relu", [""], ["y"])], {}), "an attribute that is a text": ([N("LeakyRelu", ["x"], ["y"], alpha="a")], {}), "few pads": ([N("Conv", ["x", "w"], ["y"], pads=[1])], {"w": F(1, 1, 2)}),
-    "a step of 0 in a slice": ([N("Slice", ["x", "s", "e", "s", "s"], ["y"])], {"s": L(0), "e": L(2)}), "parts that do not fit": ([N("Split", ["x", "s"], ["y", "z"])], {"s": L(1, 5)}), "letters": ([N("Einsum", ["x", "x"], ["y"], equation="i,j->k")], {}), "no number": ([N("Resize", ["x", "", "s"], ["y"])], {"s": np.float32([np.nan])}),
-    "much larger": ([N("Resize", ["x", "", "s"], ["y"])], {"s": np.float32([1e12])}), "more than there are": ([N("TopK", ["x", "k"], ["y", "z"])], {"k": L(9)}),
+    "sizes beyond 64 bits": ([N("Expand", ["w", "s"], ["y"])], {"s": WIDE, "w": L(1)}),
+    "of zeros": ([N("ConstantOfShape", ["s"], ["y"])], {"s": WIDE}),
+    "a negative size": ([N("ConstantOfShape", ["s"], ["y"])], {"s": L(-1)}),
+    "a step of 0": ([N("Range", ["a", "b", "c"], ["y"])], {"a": np.int64(0), "b": np.int64(1 << 40), "c": np.int64(0)}),
+    "an axis that is not there": ([N("Flatten", ["x"], ["y"], axis=9)], {}),
+    "of Softmax": ([N("Softmax", ["x"], ["y"], axis=9)], {}),
+    "of Transpose": ([N("Transpose", ["x"], ["y"], perm=[5])], {}),
+    "of LayerNormalization": ([N("LayerNormalization", ["x", "w"], ["y"], axis=-7)], {"w": F(2)}),
+    "no inputs": ([N("Concat", [], ["y"], axis=0)], {}), "no input": ([N("Relu", [], ["y"])], {}),
+    "one left out": ([N("Relu", [""], ["y"])], {}),
+    "an attribute that is a text": ([N("LeakyRelu", ["x"], ["y"], alpha="a")], {}),
+    "few pads": ([N("Conv", ["x", "w"], ["y"], pads=[1])], {"w": F(1, 1, 2)}),
+    "a step of 0 in a slice": ([N("Slice", ["x", "s", "e", "s", "s"], ["y"])], {"s": L(0), "e": L(2)}),
+    "parts that do not fit": ([N("Split", ["x", "s"], ["y", "z"])], {"s": L(1, 5)}),
+    "letters": ([N("Einsum", ["x", "x"], ["y"], equation="i,j->k")], {}),
+    "no number": ([N("Resize", ["x", "", "s"], ["y"])], {"s": np.float32([np.nan])}),
+    "much larger": ([N("Resize", ["x", "", "s"], ["y"])], {"s": np.float32([1e12])}),
+    "more than there are": ([N("TopK", ["x", "k"], ["y", "z"])], {"k": L(9)}),
 }  # fmt: skip
 
 
@@ -363,7 +394,10 @@ def test_calls_that_cannot_be_computed(name):
 
 def test_damage_at_random_is_refused_or_harmless():
     weights = {"w": F(2), "s": L(1, 2), "t": L(2, 1)}
-    nodes = [N("Add", ["x", "w"], ["a"]), N("Reshape", ["a", "s"], ["b"]), N("Expand", ["b", "t"], ["c"]), N("Transpose", ["c"], ["d"], perm=[1, 0]), N("If", ["k"], ["e"], then_branch=branch(1.0), else_branch=branch(2.0)), N("Mul", ["d", "e"], ["f"]), N("Softmax", ["f"], ["y"], axis=1)]  # fmt: skip
+    nodes = [N("Add", ["x", "w"], ["a"]), N("Reshape", ["a", "s"], ["b"]), N("Expand", ["b", "t"], ["c"]),
+        N("Transpose", ["c"], ["d"], perm=[1, 0]),
+        N("If", ["k"], ["e"], then_branch=branch(1.0), else_branch=branch(2.0)), N("Mul", ["d", "e"], ["f"]),
+        N("Softmax", ["f"], ["y"], axis=1)]  # fmt: skip
     content = model(nodes, {"x": F(2)}, weights | {"k": np.array(True)}, ["y"]).SerializeToString()
     rnd, end, count, wrong = random.Random(7), time.monotonic() + SECONDS, 0, 0
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -1,5 +1,6 @@
-"""Recurrent layers, quantised operators, pools, loops and operators of early versions by their formulas in NumPy, where the package's node
-tests and its evaluator have few of their attributes."""
+"""Recurrent layers, quantised operators, pools, loops and operators of early versions by their formulas in NumPy, where
+the package's node tests and its evaluator have few of their attributes.
+"""
 
 import itertools
 
@@ -92,9 +93,16 @@ def layer_of(kind, x, w, r, b, lengths, h0, c0, p, direction, names, clip, reset
 
 
 CASES = [
-    *itertools.product(GATES, ("forward", "reverse", "bidirectional"), (False, True), (0,), ({},)), *((kind, "bidirectional", True, 1, {}) for kind in GATES),
-    ("RNN", "forward", True, 0, {"activations": ["Relu"], "clip": 0.5}), ("GRU", "reverse", True, 0, {"linear_before_reset": 1}), ("GRU", "bidirectional", False, 0, {"activations": ["HardSigmoid", "Tanh", "Sigmoid", "LeakyRelu"], "activation_alpha": [0.3, 0.2], "activation_beta": [0.4]}),
-    ("LSTM", "forward", True, 0, {"peepholes": True}), ("LSTM", "reverse", True, 0, {"peepholes": True, "input_forget": 1, "clip": 0.7}), ("LSTM", "forward", False, 0, {"activations": ["Sigmoid", "Affine", "Tanh"], "activation_alpha": [0.2], "activation_beta": [0.4]}),
+    *itertools.product(GATES, ("forward", "reverse", "bidirectional"), (False, True), (0,), ({},)),
+    *((kind, "bidirectional", True, 1, {}) for kind in GATES),
+    ("RNN", "forward", True, 0, {"activations": ["Relu"], "clip": 0.5}),
+    ("GRU", "reverse", True, 0, {"linear_before_reset": 1}),
+    ("GRU", "bidirectional", False, 0, {"activations": ["HardSigmoid", "Tanh", "Sigmoid", "LeakyRelu"],
+            "activation_alpha": [0.3, 0.2], "activation_beta": [0.4]}),
+    ("LSTM", "forward", True, 0, {"peepholes": True}),
+    ("LSTM", "reverse", True, 0, {"peepholes": True, "input_forget": 1, "clip": 0.7}),
+    ("LSTM", "forward", False, 0,
+        {"activations": ["Sigmoid", "Affine", "Tanh"], "activation_alpha": [0.2], "activation_beta": [0.4]}),
 ]  # fmt: skip
 
 

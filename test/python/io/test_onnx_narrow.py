@@ -14,7 +14,8 @@ from test_onnx import ROWS, F, L, P  # noqa: E402
 
 KINDS = {"float16": (np.float16, 2.0**-10), "bfloat16": (ml_dtypes.bfloat16, 2.0**-7)}
 SIZES = {"ordinary": 1.0, "large": 300.0, "small": 2.0**-9}
-# What is left out: of other types than floats, without a value in float64 of its own, or larger than float16's range by themselves.
+# What is left out: of other types than floats, without a value in float64 of its own, or larger than float16's range by
+# themselves.
 WITHOUT = {
     "Cast",
     "CastLike",
@@ -65,11 +66,20 @@ def proto_of(row, kind):
 
 
 MORE = [
-    *[(name, [F(3, 5)], [], {}) for name in ("Celu", "Selu", "LpNormalization")], ("Celu", [F(9)], [], {"alpha": 0.3}), ("Shrink", [F(3, 5)], [], {"lambd": 0.3, "bias": 0.3}), ("ThresholdedRelu", [F(9)], [], {"alpha": 0.5}),
-    ("LpPool", [F(1, 2, 5, 6)], [], {"kernel_shape": [2, 3], "p": 2}), ("LRN", [P(4, 4, 3, 2)], [], {"size": 3, "alpha": 0.5}), ("ReduceLogSum", [P(3, 4)], [L(1)], {}), ("CumProd", [P(3, 4)], [np.int64(1)], {}, 26), ("SwiGLU", [F(3, 4), F(3, 4)], [], {}, 28),
-    ("BatchNormalization", [F(2, 3, 4), P(3), F(3), F(3), P(3)], [], {}), ("NegativeLogLikelihoodLoss", [F(4, 5), L(0, 3, 4, 1), P(5)], [], {}, 22), ("SoftmaxCrossEntropyLoss", [F(4, 5), L(0, 3, 4, 1), P(5)], [], {}, 22), ("Resize", [F(1, 1, 4, 5)], [None, np.float32([1, 1, 1.7, 0.6])], {"mode": "cubic"}),
-    *[(kind, [F(3, 2, 4) / 8], [F(1, gates * 3, 4), F(1, gates * 3, 3), F(1, 2 * gates * 3)], {"hidden_size": 3}, 22, 2) for kind, gates in (("RNN", 1), ("GRU", 3), ("LSTM", 4))],
-    ("RotaryEmbedding", [F(1, 2, 3, 8)], [F(3, 4), F(3, 4), L(0, 1, 2).reshape(1, 3)], {}, 23), ("GroupNormalization", [F(2, 4, 3), P(4), F(4)], [], {"num_groups": 2}, 21), ("InstanceNormalization", [F(2, 3, 4), P(3), F(3)], [], {}),
+    *[(name, [F(3, 5)], [], {}) for name in ("Celu", "Selu", "LpNormalization")], ("Celu", [F(9)], [], {"alpha": 0.3}),
+    ("Shrink", [F(3, 5)], [], {"lambd": 0.3, "bias": 0.3}), ("ThresholdedRelu", [F(9)], [], {"alpha": 0.5}),
+    ("LpPool", [F(1, 2, 5, 6)], [], {"kernel_shape": [2, 3], "p": 2}),
+    ("LRN", [P(4, 4, 3, 2)], [], {"size": 3, "alpha": 0.5}), ("ReduceLogSum", [P(3, 4)], [L(1)], {}),
+    ("CumProd", [P(3, 4)], [np.int64(1)], {}, 26), ("SwiGLU", [F(3, 4), F(3, 4)], [], {}, 28),
+    ("BatchNormalization", [F(2, 3, 4), P(3), F(3), F(3), P(3)], [], {}),
+    ("NegativeLogLikelihoodLoss", [F(4, 5), L(0, 3, 4, 1), P(5)], [], {}, 22),
+    ("SoftmaxCrossEntropyLoss", [F(4, 5), L(0, 3, 4, 1), P(5)], [], {}, 22),
+    ("Resize", [F(1, 1, 4, 5)], [None, np.float32([1, 1, 1.7, 0.6])], {"mode": "cubic"}),
+    *[(kind, [F(3, 2, 4) / 8], [F(1, gates * 3, 4), F(1, gates * 3, 3), F(1, 2 * gates * 3)], {"hidden_size": 3}, 22,
+            2) for kind, gates in (("RNN", 1), ("GRU", 3), ("LSTM", 4))],
+    ("RotaryEmbedding", [F(1, 2, 3, 8)], [F(3, 4), F(3, 4), L(0, 1, 2).reshape(1, 3)], {}, 23),
+    ("GroupNormalization", [F(2, 4, 3), P(4), F(4)], [], {"num_groups": 2}, 21),
+    ("InstanceNormalization", [F(2, 3, 4), P(3), F(3)], [], {}),
 ]  # fmt: skip
 TESTED = [row for row in (*ROWS, *MORE) if row[0] not in WITHOUT and floats(row)]
 
@@ -80,7 +90,9 @@ def log_softmax(x, axis=-1):
 
 
 def exact(row, held, inputs):
-    """By float64 throughout. The evaluator's logarithm of a softmax has underflow; its LRN takes as many channels as there are rows."""
+    """By float64 throughout. The evaluator's logarithm of a softmax has underflow; its LRN takes as many channels as
+    there are rows.
+    """
     given = {n: a.astype(np.float64) if a.dtype.kind not in "iub" else a for n, a in inputs.items()}
     if row[0] == "LogSoftmax":
         return log_softmax(given["x0"])

@@ -162,7 +162,7 @@ shapes and types are compared.
 
 | operator | right | what is refused |
 |---|---|---|
-"""
+"""  # noqa: E501
         + "\n".join(part)
         + "\n"
     )

@@ -1,4 +1,6 @@
-"""Captured functions: replays that give the bits of plain calls, retraces where something is another, errors where a replay would be wrong."""
+"""Captured functions: replays that give the bits of plain calls, retraces where something is another, errors where a
+replay would be wrong.
+"""
 
 import threading
 import warnings

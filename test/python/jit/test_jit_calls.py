@@ -163,7 +163,7 @@ def test_results_that_are_kept_and_dropped_in_any_order_stay_what_they_are(rng):
 def test_objects_of_tensors_that_went_come_back_as_others():
     f = warm(strata.jit(lambda x: x + 1), x := tensor(1, 2))
     gone = []
-    for call in range(40):
+    for _ in range(40):
         result = f(x)
         seen = weakref.ref(result, gone.append)
         assert weakref.getweakrefcount(result) == 1 and seen() is result and result.tolist() == [2, 3]

@@ -1,4 +1,6 @@
-"""What captured functions see of what they can reach: attributes, containers, arrays and bytes that change are traced anew or refused."""
+"""What captured functions see of what they can reach: attributes, containers, arrays and bytes that change are traced
+anew or refused.
+"""
 
 import array
 import collections

@@ -1,4 +1,6 @@
-"""What captured functions give back: from the third call on of the same types, with the same parts being one, as on the first."""
+"""What captured functions give back: from the third call on of the same types, with the same parts being one, as on the
+first.
+"""
 
 import collections
 import functools
@@ -118,7 +120,8 @@ def test_what_cannot_be_made_again_is_refused_at_the_first_call():
     class Fields(dict):
         __slots__ = ("extra",)
 
-    for f, said in [(attributed, "gives a Attributed back, which has more than its items: give a list back"), (lambda x: Fields(a=x), "gives a Fields back"),
+    for f, said in [(attributed, "gives a Attributed back, which has more than its items: give a list back"),
+        (lambda x: Fields(a=x), "gives a Fields back"),
                     (lambda x: {x * 2}, "gives a set back"), (lambda x: object(), "gives a object back")]:  # fmt: skip
         with pytest.raises(strata.UsageError, match=said):
             jit(f)(x)
@@ -179,8 +182,10 @@ class Callable:
 
 def test_anything_that_is_called_can_be_captured():
     model = nn.Sequential(nn.Linear(2, 3), nn.Tanh())
-    functions = {"Sequential": model, "Callable": Callable(3.0), "method": Callable(2.0).method, "sin": Tensor.sin, "forward": model.forward,
-                 "scaled": functools.partial(functools.partial(scaled, k=3.0), more=1.0), "<lambda>": lambda x: x + 1}  # fmt: skip
+    functions = {"Sequential": model, "Callable": Callable(3.0), "method": Callable(2.0).method, "sin": Tensor.sin,
+        "forward": model.forward,
+        "scaled": functools.partial(functools.partial(scaled, k=3.0), more=1.0),
+        "<lambda>": lambda x: x + 1}  # fmt: skip
     row = x.reshape(1, 2)
     for name, f in functions.items():
         captured = jit(f)

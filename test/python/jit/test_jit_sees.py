@@ -1,4 +1,6 @@
-"""A captured function gives what the plain one gives after any change of what it can reach: one row a kind of reachable thing."""
+"""A captured function gives what the plain one gives after any change of what it can reach: one row a kind of reachable
+thing.
+"""
 
 import builtins
 import collections
@@ -292,8 +294,9 @@ def modules_of_nn():
     yield net, lambda: net.layers.reverse()
 
 
-KINDS = [replaced_members, other_bases, class_decides_at_its_class, slots, code, attributes_of_functions, wrappers, names, imports, sets_and_dicts, views_and_proxies,
-         containers_of_classes_of_ones_own, of_a_context_or_thread, modules_of_nn]  # fmt: skip
+KINDS = [replaced_members, other_bases, class_decides_at_its_class, slots, code, attributes_of_functions, wrappers,
+    names, imports, sets_and_dicts, views_and_proxies,
+    containers_of_classes_of_ones_own, of_a_context_or_thread, modules_of_nn]  # fmt: skip
 
 
 @pytest.fixture(autouse=True)

@@ -143,9 +143,16 @@ def test_it_leaves_other_functions_as_they_were(rng):
 
 # What bodies may do with sizes beside computing with tensors of them.
 USES = {
-    "arithmetic": (lambda x: x * x.shape[0] + x.shape[0] // 2 - x.shape[0] % 3, lambda x: x * len(x) + len(x) // 2 - len(x) % 3), "a branch": (lambda x: x * 2 if x.shape[0] > 6 else x - 1, lambda x: x * 2 if len(x) > 6 else x - 1),
-    "an odd one": (lambda x: x[: x.shape[0] // 2] + 1 if x.shape[0] % 2 else x, lambda x: x[: len(x) // 2] + 1 if len(x) % 2 else x), "numbers": (lambda x: (x.sum(0), int(x.shape[0]), len(x), x.size), lambda x: (x.sum(0), len(x), len(x), x.size)),
-    "halves": (lambda x: x.reshape(2, -1).sum(1), lambda x: x.reshape(2, -1).sum(1)), "a square": (lambda x: (x @ x.T).triu(x.shape[0] // 2).sum(0), lambda x: np.triu(x @ x.T, len(x) // 2).sum(0)), "a mean": (lambda x: x.sum() / max(x.shape[0], 1), lambda x: x.sum() / max(len(x), 1)),
+    "arithmetic": (lambda x: x * x.shape[0] + x.shape[0] // 2 - x.shape[0] % 3,
+        lambda x: x * len(x) + len(x) // 2 - len(x) % 3),
+    "a branch": (lambda x: x * 2 if x.shape[0] > 6 else x - 1, lambda x: x * 2 if len(x) > 6 else x - 1),
+    "an odd one": (lambda x: x[: x.shape[0] // 2] + 1 if x.shape[0] % 2 else x,
+        lambda x: x[: len(x) // 2] + 1 if len(x) % 2 else x),
+    "numbers": (lambda x: (x.sum(0), int(x.shape[0]), len(x), x.size),
+        lambda x: (x.sum(0), len(x), len(x), x.size)),
+    "halves": (lambda x: x.reshape(2, -1).sum(1), lambda x: x.reshape(2, -1).sum(1)),
+    "a square": (lambda x: (x @ x.T).triu(x.shape[0] // 2).sum(0), lambda x: np.triu(x @ x.T, len(x) // 2).sum(0)),
+    "a mean": (lambda x: x.sum() / max(x.shape[0], 1), lambda x: x.sum() / max(len(x), 1)),
 }  # fmt: skip
 
 

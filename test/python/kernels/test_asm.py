@@ -211,7 +211,10 @@ def test_the_dimensions_of_the_grid_are_the_workgroup_ids_that_code_finds(arch, 
         if arch != "gfx1201"
         else "s_mul_i32 s7, ttmp7, 5\ns_add_co_u32 s7, s7, ttmp9"
     )
-    text = f"{load} s[4:5], s[0:1], 0x0\n{row}\n{ids}\ns_lshl_b32 s7, s7, 2\nv_mov_b32 v1, s7\nv_mov_b32 v2, s2\n{wait}\nglobal_store_{store} v1, v2, s[4:5]\ns_endpgm\n"
+    text = (
+        f"{load} s[4:5], s[0:1], 0x0\n{row}\n{ids}\ns_lshl_b32 s7, s7, 2\nv_mov_b32 v1, s7\nv_mov_b32 v2, s2\n"
+        f"{wait}\nglobal_store_{store} v1, v2, s[4:5]\ns_endpgm\n"
+    )
     with strata.config(device=f"emu:{arch}"):
         kernel = strata.asm_kernel(text, args=["out"], grid=(5, 3), block=1)
         out, *_ = strata.Tensor.empty(3, 5, dtype="int32").custom_kernel(kernel=kernel)

@@ -1,6 +1,8 @@
-"""Atomic additions of UOp kernels: every type, of global and local memory, by both targets on every arch, in strict mode.
+"""Atomic additions of UOp kernels: every type, of global and local memory, by both targets on every arch, in strict
+mode.
 
-Global memory is whole dwords: what is narrower is added to the dword around it."""
+Global memory is whole dwords: what is narrower is added to the dword around it.
+"""
 
 import numpy as np
 import pytest

@@ -118,7 +118,10 @@ def test_compiled_kernels_run_with_the_buffers_that_they_say_they_take(name, tar
 
 @pytest.mark.amd
 def test_local_memory_is_counted():
-    source = '#include <hip/hip_runtime.h>\nextern "C" __global__ void k(int* o) { __shared__ int a[100]; a[threadIdx.x] = o[0]; __syncthreads(); o[threadIdx.x] = a[99 - threadIdx.x]; }'
+    source = (
+        '#include <hip/hip_runtime.h>\nextern "C" __global__ void k(int* o) { __shared__ int a[100]; '
+        "a[threadIdx.x] = o[0]; __syncthreads(); o[threadIdx.x] = a[99 - threadIdx.x]; }"
+    )
     (k,) = strata.compile(strata.hip_kernel(source, name="k", grid=1, block=100)).kernels
     assert k.lds == 400
 

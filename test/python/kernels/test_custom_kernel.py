@@ -60,7 +60,7 @@ def test_hip_two_and_three_dimensions():
         int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y, z = blockIdx.z * blockDim.z + threadIdx.z;
         out[(z * gridDim.y * blockDim.y + y) * gridDim.x * blockDim.x + x] = x + 100 * y + 10000 * z;
     }
-    """
+    """  # noqa: E501
     kernel = strata.hip_kernel(source, name="where_am_i", grid=(2, 3, 2), block=(4, 2, 3))
     (out,) = Tensor.empty(6, 6, 8, dtype="int32").custom_kernel(kernel=kernel)
     z, y, x = np.ogrid[:6, :6, :8]
@@ -99,7 +99,7 @@ def test_atomics_of_all_blocks():
     source = """
     #include <hip/hip_runtime.h>
     extern "C" __global__ void count(int* bins, const int* x) { atomicAdd(&bins[x[blockIdx.x * blockDim.x + threadIdx.x]], 1); }
-    """
+    """  # noqa: E501
     v = np.random.default_rng(0).integers(0, 10, 64 * 128).astype(np.int32)
     kernel = strata.hip_kernel(source, name="count", grid=64, block=128)
     bins, _ = Tensor.zeros(10, dtype="int32").contiguous().custom_kernel(Tensor(v), kernel=kernel)
@@ -367,7 +367,10 @@ def test_a_fault_of_typed_assembly_names_the_line_that_wrote_the_instruction():
     b = Assembler("gfx1100", name="poke", block=32, grid=1)
     b.argument("out")
     b.emit_text(
-        "v_lshlrev_b32 v1, 2, v0\ns_load_b64 s[4:5], s[0:1], 0x0\ns_waitcnt lgkmcnt(0)\n\nglobal_store_b32 v1, v0, s[4:5]\ns_endpgm",
+        (
+            "v_lshlrev_b32 v1, 2, v0\ns_load_b64 s[4:5], s[0:1], 0x0\ns_waitcnt lgkmcnt(0)\n\nglobal_store_b32 "
+            "v1, v0, s[4:5]\ns_endpgm"
+        ),
         file="poke.s",
     )
     with pytest.raises(strata.MemoryFault, match="kernel 'poke' at poke.s:5, code offset"):

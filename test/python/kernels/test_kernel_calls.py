@@ -95,7 +95,7 @@ def test_a_lazy_launch_names_the_argument_when_it_is_realized():
 STRUCTS = """
 struct Params { float scale; int shift; double bias; };
 extern "C" __global__ void apply(double* out, Params p, float3 v) { out[threadIdx.x] = p.scale * threadIdx.x + p.shift + p.bias + v.x * v.y * v.z; }
-"""
+"""  # noqa: E501
 
 
 class Params(ctypes.Structure):
@@ -153,7 +153,10 @@ TYPES = {
 def test_every_type_of_number_arrives(cpp, value, mangled):
     linkage = "" if mangled else 'extern "C"'
     kernel = strata.hip_kernel(
-        f"{linkage} __global__ void keep(char before, {cpp} value, {cpp}* out, char after) {{ out[0] = value; out[1] = before + after; }}",
+        (
+            f"{linkage} __global__ void keep(char before, {cpp} value, {cpp}* out, char after) {{ out[0] = value; "
+            f"out[1] = before + after; }}"
+        ),
         grid=1,
         block=1,
     )
@@ -233,7 +236,10 @@ def test_outputs_of_a_kernel_graph_are_named_by_their_places():
 
 def test_a_lazy_launch_takes_numbers_too_and_keeps_them():
     kernel = strata.hip_kernel(
-        'extern "C" __global__ void fill(float* x, float value, int n) { if (threadIdx.x < n) x[threadIdx.x] = value; }',
+        (
+            'extern "C" __global__ void fill(float* x, float value, int n) { if (threadIdx.x < n) x[threadIdx.x] '
+            "= value; }"
+        ),
         name="fill",
         grid=1,
         block=8,
@@ -256,7 +262,10 @@ def test_a_function_that_builds_a_kernel_gets_its_numbers_as_they_are():
 
 
 def test_assembly_takes_numbers():
-    text = "s_load_b64 s[4:5], s[0:1], 0x0\ns_load_b32 s6, s[0:1], 0x8\ns_waitcnt lgkmcnt(0)\nv_mov_b32 v1, 0\nv_mov_b32 v2, s6\nglobal_store_b32 v1, v2, s[4:5]\ns_endpgm"
+    text = (
+        "s_load_b64 s[4:5], s[0:1], 0x0\ns_load_b32 s6, s[0:1], 0x8\ns_waitcnt lgkmcnt(0)\nv_mov_b32 v1, "
+        "0\nv_mov_b32 v2, s6\nglobal_store_b32 v1, v2, s[4:5]\ns_endpgm"
+    )
     kernel = strata.asm_kernel(text, arch="gfx1100", name="put", args=["out", "n:int32"], grid=1, block=32)
     with strata.config(device="emu:gfx1100"):
         (out,) = kernel(Tensor.zeros(1, dtype="int32"), -9)
@@ -386,7 +395,10 @@ DTYPES = [
 @pytest.mark.parametrize("pointee", POINTEES)
 def test_a_tensor_of_another_type_than_its_pointer_is_an_error_that_names_both(pointee):
     own = getattr(strata.dtypes, POINTEES[pointee])
-    source = f'#include <hip/hip_bfloat16.h>\nextern "C" __global__ void first(const {pointee}* x, {pointee}* y) {{ y[0] = x[0]; }}'
+    source = (
+        f'#include <hip/hip_bfloat16.h>\nextern "C" __global__ void first(const {pointee}* x, {pointee}* y) {{ '
+        f"y[0] = x[0]; }}"
+    )
     kernel = strata.hip_kernel(source, name="first", grid=1, block=1)
     floats, taken = pointee in ("float", "double", "_Float16", "hip_bfloat16"), []
     for name in DTYPES:

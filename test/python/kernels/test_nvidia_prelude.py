@@ -1,6 +1,8 @@
-"""HIP text for NVIDIA's chips is CUDA C++ that clang takes: of every elementwise function, in every type of floats, with its prelude.
+"""HIP text for NVIDIA's chips is CUDA C++ that clang takes: of every elementwise function, in every type of floats,
+with its prelude.
 
-NVRTC, which compiles it otherwise, is rarely there. The functions of CUDA's math library are declared here; calls of others are errors.
+NVRTC, which compiles it otherwise, is rarely there. The functions of CUDA's math library are declared here; calls of
+others are errors.
 """
 
 import re
@@ -31,11 +33,13 @@ __device__ double ldexp(double, int); __device__ float ldexp(float, int);
 __device__ float __int_as_float(int); __device__ int __float_as_int(float); __device__ float __uint_as_float(unsigned); __device__ unsigned __float_as_uint(float);
 __device__ double __longlong_as_double(long long); __device__ long long __double_as_longlong(double);
 __device__ int __clz(int); __device__ int __clzll(long long); __device__ int abs(int); __device__ long abs(long);
-"""  # fmt: skip
+"""  # fmt: skip  # noqa: E501
 
 
 def prelude(text):
-    """The sections whose words the text has, or the sections that it brings; with what prelude.cpp adds for the math library."""
+    """The sections whose words the text has, or the sections that it brings; with what prelude.cpp adds for the math
+    library.
+    """
     rows = re.findall(r"^ELEMENTWISE\( (\w+), *(\d),.*?ocml\(", (TREE / "core/uop/ops.def").read_text(), re.M)
     assert {"tanh", "pow"} <= {name for name, _ in rows}
     sections = [

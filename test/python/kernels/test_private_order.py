@@ -1,4 +1,6 @@
-"""What strata.jit and others call of the extension, out of its order or with other values: errors of Python's, nothing worse."""
+"""What strata.jit and others call of the extension, out of its order or with other values: errors of Python's, nothing
+worse.
+"""
 
 import contextvars
 import subprocess
@@ -36,8 +38,10 @@ def test_captures_that_are_not_whole():
     x, guards = Tensor([1.0, 2.0]).realize(), _strata._Guards()
     capture = _strata._Capture([x])
     finish = lambda: capture.finish([], guards, (), {}, ("plain", None), [], [])  # noqa: E731
-    refused(finish, lambda: capture.launches, lambda: capture.own_bytes, lambda: capture.mismatch([x]), lambda: capture.replay([x], (x,), {}), lambda: capture.difference(capture),
-            lambda: captured(x).difference(capture), lambda: _strata._Capture([None]), lambda: _strata._Capture([1]), lambda: _strata._Capture(5))  # fmt: skip
+    refused(finish, lambda: capture.launches, lambda: capture.own_bytes, lambda: capture.mismatch([x]),
+        lambda: capture.replay([x], (x,), {}), lambda: capture.difference(capture),
+        lambda: captured(x).difference(capture), lambda: _strata._Capture([None]), lambda: _strata._Capture([1]),
+        lambda: _strata._Capture(5))  # fmt: skip
     capture.exit()
     capture.enter()
     refused(capture.enter)
@@ -55,7 +59,7 @@ def test_a_capture_is_left_by_the_thread_that_entered():
     thread.start()
     thread.join()
     refused(capture.exit, lambda: capture.finish([], _strata._Guards(), (), {}, ("plain", None), [], []))
-    del capture
+    capture = None
     assert (x * 2).tolist() == [2, 4] and not failed
 
 
@@ -64,8 +68,10 @@ def test_replays_of_other_tensors():
     capture = captured(x)
     other = Tensor([3.0, 4.0])
     assert capture.replay([other], (other,), {}).tolist() == [6, 8]
-    refused(lambda: capture.replay([], (), {}), lambda: capture.replay([x, x], (x,), {}), lambda: capture.replay([None], (), {}), lambda: capture.replay([Tensor([1.0])], (), {}),
-            lambda: capture.replay([Tensor([1, 2])], (), {}), lambda: capture.mismatch([None]), lambda: capture.mismatch([Tensor.__new__(Tensor)]))  # fmt: skip
+    refused(lambda: capture.replay([], (), {}), lambda: capture.replay([x, x], (x,), {}),
+        lambda: capture.replay([None], (), {}), lambda: capture.replay([Tensor([1.0])], (), {}),
+        lambda: capture.replay([Tensor([1, 2])], (), {}), lambda: capture.mismatch([None]),
+        lambda: capture.mismatch([Tensor.__new__(Tensor)]))  # fmt: skip
     assert capture.mismatch([Tensor([1, 2])]) and capture.mismatch([])
 
 
@@ -121,9 +127,12 @@ def test_results_and_places_that_are_not_there():
 
 def test_guards_of_odd_places():
     guards, variable = _strata._Guards(), contextvars.ContextVar("variable")
-    refused(lambda: guards.add("nothing", (1, 2, 3)), lambda: guards.add("same", ()), lambda: guards.add("length", (5,)), lambda: guards.add("content", (1, 2, 3)), lambda: guards.add("keys", ({}, 1, [])),
-            lambda: guards.add("function", (5, 1, (1, 2))), lambda: guards.add("function", (refused, 1, (1,))), lambda: guards.add("bases", (5, 1, ())), lambda: guards.add("bases", (int, "a", ())),
-            lambda: guards.sees([1]), lambda: guards.sees([0, 0, 1]), lambda: guards.sees([-1]))  # fmt: skip
+    refused(lambda: guards.add("nothing", (1, 2, 3)), lambda: guards.add("same", ()),
+        lambda: guards.add("length", (5,)), lambda: guards.add("content", (1, 2, 3)),
+        lambda: guards.add("keys", ({}, 1, [])),
+        lambda: guards.add("function", (5, 1, (1, 2))), lambda: guards.add("function", (refused, 1, (1,))),
+        lambda: guards.add("bases", (5, 1, ())), lambda: guards.add("bases", (int, "a", ())),
+        lambda: guards.sees([1]), lambda: guards.sees([0, 0, 1]), lambda: guards.sees([-1]))  # fmt: skip
     for holder in (
         [1],
         (1,),
@@ -151,8 +160,10 @@ def test_guards_of_odd_places():
 
 def test_stand_ins_keys_and_slots_of_others():
     x, keys = Tensor([1.0, 2.0]), _strata._Keys()
-    refused(keys.exit, lambda: _strata._replaced(x, [x], []), lambda: _strata._replaced(x, [], [x]), lambda: _strata._replaced(None, [], []), lambda: _strata._stand_in(None), lambda: _strata._twin(5),
-            lambda: _strata._with_gradient(x, [None], lambda g: g), lambda: _strata._fed(lambda: ["a"]), lambda: _strata._fed(5), lambda: _strata._Calls()._set_last(5), lambda: _strata._Calls()())  # fmt: skip
+    refused(keys.exit, lambda: _strata._replaced(x, [x], []), lambda: _strata._replaced(x, [], [x]),
+        lambda: _strata._replaced(None, [], []), lambda: _strata._stand_in(None), lambda: _strata._twin(5),
+        lambda: _strata._with_gradient(x, [None], lambda g: g), lambda: _strata._fed(lambda: ["a"]),
+        lambda: _strata._fed(5), lambda: _strata._Calls()._set_last(5), lambda: _strata._Calls()())  # fmt: skip
     keys.enter(False)
     keys.exit()
     refused(keys.exit)
@@ -160,7 +171,10 @@ def test_stand_ins_keys_and_slots_of_others():
 
 def test_another_interpreter_of_the_process_is_refused():
     interpreters = pytest.importorskip("_xxsubinterpreters")
-    child = "import _xxsubinterpreters as i\ntry: i.run_string(i.create(), 'import strata')\nexcept i.RunFailedError as e: print(e)"
+    child = (
+        "import _xxsubinterpreters as i\ntry: i.run_string(i.create(), 'import strata')\nexcept i.RunFailedError "
+        "as e: print(e)"
+    )
     done = subprocess.run([sys.executable, "-c", child], capture_output=True, text=True, timeout=60)
     assert (
         interpreters and done.returncode == 0 and "ImportError" in done.stdout and "main interpreter" in done.stdout

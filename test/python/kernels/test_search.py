@@ -108,7 +108,7 @@ WINNERS = """
 x = Tensor.rand(256, 512).realize()
 reports = [x.T.contiguous().tune(), x.softmax(-1).tune(), (x @ x.T.contiguous().realize()).tune(candidates=40), x.sum().tune()]
 print([(k.name, k.schedule, k.heuristic_ms, k.best_ms, k.candidates, k.rejected) for r in reports for k in r.kernels])
-"""
+"""  # noqa: E501
 
 
 @pytest.mark.emulated

@@ -250,8 +250,10 @@ def test_an_effect_has_no_value_to_compute_with(name, number):
 
 
 OTHERS = {
-    "of another slot": lambda: uop.placeholder(4, "float32", "global", 7), "of another size": lambda: uop.placeholder(8, "float32", "global", 0),
-    "of another type": lambda: uop.placeholder(4, "int32", "global", 0), "of a kernel with more": lambda: uop.placeholder(4, "float32", "global", 1),
+    "of another slot": lambda: uop.placeholder(4, "float32", "global", 7),
+    "of another size": lambda: uop.placeholder(8, "float32", "global", 0),
+    "of another type": lambda: uop.placeholder(4, "int32", "global", 0),
+    "of a kernel with more": lambda: uop.placeholder(4, "float32", "global", 1),
 }  # fmt: skip
 
 

@@ -1,4 +1,6 @@
-"""Attention is one kernel, recognised by its algebra, with the values of NumPy in float64; its masks, caches and positions."""
+"""Attention is one kernel, recognised by its algebra, with the values of NumPy in float64; its masks, caches and
+positions.
+"""
 
 import re
 
@@ -22,8 +24,8 @@ def reference(q, k, v, mask=None, scale=None):
         return e / np.where(total == 0, 1, total) @ v
 
 
-# Heads, queries, keys, width; whether a mask is known; kernels, as the times of both forms on the modelled 7900 XTX ask for.
-# Microseconds of one kernel and of three, where both were measured by direct lowering.
+# Heads, queries, keys, width; whether a mask is known; kernels, as the times of both forms on the modelled 7900 XTX ask
+# for. Microseconds of one kernel and of three, where both were measured by direct lowering.
 FORMS = [
     ((8, 1024, 1024, 64), False, 3),  # 165, 138
     ((8, 256, 256, 96), False, 3),  # 24.0, 21.0
@@ -376,7 +378,9 @@ def test_rotary_positions_are_as_exact_far_away(start):
 
 
 def test_any_schedule_of_one_tensor_for_all_three_keeps_its_values(rng):
-    """Columns of the keys and of the result are one loop then: what a step of it copies to local memory, loops inside it may read again."""
+    """Columns of the keys and of the result are one loop then: what a step of it copies to local memory, loops inside
+    it may read again.
+    """
     draws = [(seed, 4, 50) for seed in (*range(200, 240), 31000504)] + [
         (seed, int(rng.integers(4, 12)), int(rng.choice([8, 20, 33, 50, 64]))) for seed in range(80)
     ]

@@ -1,4 +1,6 @@
-"""Layers, losses and optimisers: values against NumPy, gradients against central differences, names, and what a step costs."""
+"""Layers, losses and optimisers: values against NumPy, gradients against central differences, names, and what a step
+costs.
+"""
 
 import math
 
@@ -20,14 +22,20 @@ def close(got, want, tolerance=1e-6):
 ERF = np.vectorize(math.erf)
 PHI = lambda x: 0.5 * x * (1 + ERF(x / math.sqrt(2)))  # noqa: E731
 ACTIVATIONS = {
-    "ReLU": lambda x: np.maximum(x, 0), "LeakyReLU": lambda x: np.where(x > 0, x, 0.01 * x), "ELU": lambda x: np.where(x > 0, x, np.expm1(x)),
+    "ReLU": lambda x: np.maximum(x, 0), "LeakyReLU": lambda x: np.where(x > 0, x, 0.01 * x),
+    "ELU": lambda x: np.where(x > 0, x, np.expm1(x)),
     "SELU": lambda x: 1.0507009873554805 * np.where(x > 0, x, 1.6732632423543772 * np.expm1(x)), "GELU": PHI,
-    "GELUTanh": lambda x: 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))), "SiLU": lambda x: x * sigmoid(x),
-    "Mish": lambda x: x * np.tanh(np.log1p(np.exp(x))), "Softplus": lambda x: np.log1p(np.exp(x)), "Softsign": lambda x: x / (1 + abs(x)), "Sigmoid": sigmoid,
-    "LogSigmoid": lambda x: np.log(sigmoid(x)), "Tanh": np.tanh, "Hardtanh": lambda x: x.clip(-1, 1), "Hardsigmoid": lambda x: (x / 6 + 0.5).clip(0, 1),
-    "Hardswish": lambda x: x * (x / 6 + 0.5).clip(0, 1), "ReLU6": lambda x: x.clip(0, 6), "Softmax": lambda x: np.exp(x) / np.exp(x).sum(-1, keepdims=True),
+    "GELUTanh": lambda x: 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))),
+    "SiLU": lambda x: x * sigmoid(x),
+    "Mish": lambda x: x * np.tanh(np.log1p(np.exp(x))), "Softplus": lambda x: np.log1p(np.exp(x)),
+    "Softsign": lambda x: x / (1 + abs(x)), "Sigmoid": sigmoid,
+    "LogSigmoid": lambda x: np.log(sigmoid(x)), "Tanh": np.tanh, "Hardtanh": lambda x: x.clip(-1, 1),
+    "Hardsigmoid": lambda x: (x / 6 + 0.5).clip(0, 1),
+    "Hardswish": lambda x: x * (x / 6 + 0.5).clip(0, 1), "ReLU6": lambda x: x.clip(0, 6),
+    "Softmax": lambda x: np.exp(x) / np.exp(x).sum(-1, keepdims=True),
     "LogSoftmax": lambda x: x - np.log(np.exp(x).sum(-1, keepdims=True)), "GLU": lambda x: x[:, :4] * sigmoid(x[:, 4:]),
-    "SwiGLU": lambda x: x[:, :4] * x[:, 4:] * sigmoid(x[:, 4:]), "GEGLU": lambda x: x[:, :4] * PHI(x[:, 4:]), "ReGLU": lambda x: x[:, :4] * np.maximum(x[:, 4:], 0),
+    "SwiGLU": lambda x: x[:, :4] * x[:, 4:] * sigmoid(x[:, 4:]), "GEGLU": lambda x: x[:, :4] * PHI(x[:, 4:]),
+    "ReGLU": lambda x: x[:, :4] * np.maximum(x[:, 4:], 0),
 }  # fmt: skip
 
 
@@ -186,14 +194,19 @@ def test_recurrent_layers(rng):
 # Losses.
 
 PAIR = {
-    "l1": lambda x, t: abs(x - t), "mse": lambda x, t: (x - t) ** 2, "huber": lambda x, t: np.where(abs(x - t) <= 1, (x - t) ** 2 / 2, abs(x - t) - 0.5),
-    "smooth_l1": lambda x, t: np.where(abs(x - t) <= 1, (x - t) ** 2 / 2, abs(x - t) - 0.5), "log_cosh": lambda x, t: np.log(np.cosh(x - t)),
+    "l1": lambda x, t: abs(x - t), "mse": lambda x, t: (x - t) ** 2, "huber": lambda x,
+    t: np.where(abs(x - t) <= 1, (x - t) ** 2 / 2, abs(x - t) - 0.5),
+    "smooth_l1": lambda x, t: np.where(abs(x - t) <= 1, (x - t) ** 2 / 2, abs(x - t) - 0.5), "log_cosh": lambda x,
+    t: np.log(np.cosh(x - t)),
     "binary_cross_entropy_with_logits": lambda x, t: -(t * np.log(sigmoid(x)) + (1 - t) * np.log(1 - sigmoid(x))),
-    "focal": lambda x, t: -(t * np.log(sigmoid(x)) + (1 - t) * np.log(1 - sigmoid(x))) * (1 - np.where(t == 1, sigmoid(x), 1 - sigmoid(x))) ** 2,
+    "focal": lambda x,
+    t: -(t * np.log(sigmoid(x)) + (1 - t) * np.log(1 - sigmoid(x))) * (1 - np.where(t == 1, sigmoid(x),
+            1 - sigmoid(x))) ** 2,
     "poisson_nll": lambda x, t: np.exp(x) - t * x,
 }  # fmt: skip
 SIGNED = {
-    "hinge": lambda x, t: np.maximum(0, 1 - t * x), "squared_hinge": lambda x, t: np.maximum(0, 1 - t * x) ** 2, "soft_margin": lambda x, t: np.log1p(np.exp(-t * x)),
+    "hinge": lambda x, t: np.maximum(0, 1 - t * x), "squared_hinge": lambda x, t: np.maximum(0, 1 - t * x) ** 2,
+    "soft_margin": lambda x, t: np.log1p(np.exp(-t * x)),
 }  # fmt: skip
 
 
@@ -317,11 +330,17 @@ def test_states_move_from_one_model_to_another(rng):
 
 def test_errors_of_layers_say_what_to_do():
     for make, what in [
-        (lambda: nn.Dropout(2), "not between 0 and 1"), (lambda: nn.GroupNorm(4, 6), "do not make 4 groups"), (lambda: nn.MultiheadAttention(10, 4), "not a multiple"),
-        (lambda: nn.LeakyReLU(alpha=1), "takes \\(negative_slope\\)"), (lambda: nn.LayerNorm(4)(Tensor.zeros(2, 3)), r"of \(4,\) for"), (lambda: nn.BatchNorm(4)(Tensor.zeros(2, 3)), "4 channels"),
-        (lambda: nn.GRU(3, 4)(Tensor.zeros(2, 3)), r"\(n, steps, 3\)"), (lambda: nn.GLU()(Tensor.zeros(2, 3)), "odd size"), (lambda: optim.SGD([]), "no parameters"),
-        (lambda: optim.SGD([Tensor([1.0]).requires_grad_()] * 2), "parameter 1 is parameter 0 again"), (lambda: optim.SGD([Tensor([1.0]).requires_grad_()], -0.1), "lr is -0.1, negative"),
-        (lambda: optim.SGD([Tensor([1.0])]), "requires no gradient"), (lambda: optim.SGD([Tensor([1.0]).requires_grad_()])(), "call backward"),
+        (lambda: nn.Dropout(2), "not between 0 and 1"), (lambda: nn.GroupNorm(4, 6), "do not make 4 groups"),
+        (lambda: nn.MultiheadAttention(10, 4), "not a multiple"),
+        (lambda: nn.LeakyReLU(alpha=1), "takes \\(negative_slope\\)"),
+        (lambda: nn.LayerNorm(4)(Tensor.zeros(2, 3)), r"of \(4,\) for"),
+        (lambda: nn.BatchNorm(4)(Tensor.zeros(2, 3)), "4 channels"),
+        (lambda: nn.GRU(3, 4)(Tensor.zeros(2, 3)), r"\(n, steps, 3\)"),
+        (lambda: nn.GLU()(Tensor.zeros(2, 3)), "odd size"), (lambda: optim.SGD([]), "no parameters"),
+        (lambda: optim.SGD([Tensor([1.0]).requires_grad_()] * 2), "parameter 1 is parameter 0 again"),
+        (lambda: optim.SGD([Tensor([1.0]).requires_grad_()], -0.1), "lr is -0.1, negative"),
+        (lambda: optim.SGD([Tensor([1.0])]), "requires no gradient"),
+        (lambda: optim.SGD([Tensor([1.0]).requires_grad_()])(), "call backward"),
         (lambda: nn.init.kaiming_uniform((3,)), "two axes or more"),
     ]:  # fmt: skip
         with pytest.raises(strata.Error, match=what):

@@ -44,8 +44,9 @@ def test_a_step_with_gradients_that_are_not_finite_is_left_out(captured):
         (run(Tensor([x, 1.0])).item(), w.tolist(), scaler.scale.item())
         for x in (1.0, float("inf"), 1.0, 1.0, float("nan"), 1.0)
     ]
-    assert seen == [(True, [0.5, 1.5], 4), (False, [0.5, 1.5], 2), (True, [-0.25, 0.75], 2), (True, [-1.125, -0.125], 4), (False, [-1.125, -0.125], 2),
-                    (True, [-2.0625, -1.0625], 2)]  # fmt: skip
+    assert seen == [(True, [0.5, 1.5], 4), (False, [0.5, 1.5], 2), (True, [-0.25, 0.75], 2),
+        (True, [-1.125, -0.125], 4), (False, [-1.125, -0.125], 2),
+        (True, [-2.0625, -1.0625], 2)]  # fmt: skip
     with pytest.raises(strata.UsageError, match="no parameter has a gradient"):
         scaler.step(step)
     with pytest.raises(strata.UsageError, match="below 1"):

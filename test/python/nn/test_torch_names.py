@@ -1,5 +1,4 @@
-"""strata.nn.functional: torch.nn.functional's names, arguments and defaults; values, in every floating type, and derivatives against
-NumPy, and against torch where that is installed."""
+"""strata.nn.functional has the names, arguments, defaults, values and derivatives of torch.nn.functional."""
 
 import ast
 import contextlib
@@ -299,7 +298,12 @@ def test_types_and_axes_that_are_not_named():
     same(F.max_pool2d(Tensor(ARRAY)[None, None], 2, return_indices=True)[1].cast("float32"), np.array([[[[3]]]]))
 
 
-IN_ROWS = "conv2d conv_transpose2d max_pool2d avg_pool2d adaptive_avg_pool2d adaptive_max_pool2d lp_pool2d interpolate grid_sample affine_grid unfold fold pad pixel_shuffle channel_shuffle batch_norm group_norm layer_norm rms_norm local_response_norm embedding embedding_bag one_hot linear bilinear cosine_similarity normalize glu softmax prelu scaled_dot_product_attention".split()
+IN_ROWS = (
+    "conv2d conv_transpose2d max_pool2d avg_pool2d adaptive_avg_pool2d adaptive_max_pool2d lp_pool2d interpolate "
+    "grid_sample affine_grid unfold fold pad pixel_shuffle channel_shuffle batch_norm group_norm layer_norm "
+    "rms_norm local_response_norm embedding embedding_bag one_hot linear bilinear cosine_similarity normalize glu "
+    "softmax prelu scaled_dot_product_attention"
+).split()
 
 
 @pytest.mark.parametrize("name", IN_ROWS)
@@ -327,12 +331,24 @@ def test_no_steps_of_attention():
 
 
 REFUSED = [
-    ("conv2d", (np.ones((2, 3)), np.ones((4, 3, 3, 3))), strata.ShapeError, "conv2d"), ("max_pool2d", (np.ones((1, 1, 4, 4)), (2,) * 4), strata.UsageError, "max_pool2d"),
-    ("conv1d", (np.ones((1, 2, 5)), np.ones((2, 2, 3)), None, 2, "same"), strata.UsageError, "stride 1 alone"), ("conv1d", (np.ones((1, 2, 5)), np.ones((2, 2, 3)), None, 1, "full"), strata.UsageError, "same or valid"),
-    ("mse_loss", (np.ones((3, 1)), np.ones(3)), strata.ShapeError, "differ"), ("interpolate", (np.ones((1, 1, 4)), 3, None, "bilinear"), strata.ShapeError, "2 sizes"), ("interpolate", (np.ones((1, 1, 4)), 3, None, "nearest", True), strata.UsageError, "align_corners goes with"),
-    ("pad", (np.ones((2, 3)), (3, 0), "reflect"), strata.UsageError, "reflection"), ("pad", (np.ones((2, 3)), (1, 0), "circular", 2.0), strata.UsageError, "value 2.0 goes with mode constant"), ("cross_entropy", (np.ones((2, 3)), np.array([0, 1]), np.ones(2)), strata.ShapeError, "3 classes"),
-    ("grid_sample", (np.ones((1, 1, 2, 2)), np.ones((1, 1, 1, 3))), strata.ShapeError, "grid_sample"), ("fold", (np.ones((1, 4, 5)), (3, 3), 2), strata.ShapeError, r"channels \* 4, 4"), ("batch_norm", (np.ones((2, 3)), None, None), strata.UsageError, "running_mean"), ("pixel_shuffle", (np.ones((1, 3, 2, 2)), 2), strata.ShapeError, "multiple of 4"),
-    ("max_unpool1d", (np.ones((1, 1, 2)), np.zeros((1, 1, 2), int), 2, None, 0, (9,)), strata.UsageError, "within the stride"), ("affine_grid", (np.ones((1, 2, 3)), (1, 1, 2)), strata.ShapeError, "theta"), ("embedding_bag", (np.array([0, 1]), np.ones((2, 2))), strata.ShapeError, "offsets"), ("normalize", (np.ones((2, 2)), 2.0, 1, 1e-12, 0), strata.UsageError, "use the result"),
+    ("conv2d", (np.ones((2, 3)), np.ones((4, 3, 3, 3))), strata.ShapeError, "conv2d"),
+    ("max_pool2d", (np.ones((1, 1, 4, 4)), (2,) * 4), strata.UsageError, "max_pool2d"),
+    ("conv1d", (np.ones((1, 2, 5)), np.ones((2, 2, 3)), None, 2, "same"), strata.UsageError, "stride 1 alone"),
+    ("conv1d", (np.ones((1, 2, 5)), np.ones((2, 2, 3)), None, 1, "full"), strata.UsageError, "same or valid"),
+    ("mse_loss", (np.ones((3, 1)), np.ones(3)), strata.ShapeError, "differ"),
+    ("interpolate", (np.ones((1, 1, 4)), 3, None, "bilinear"), strata.ShapeError, "2 sizes"),
+    ("interpolate", (np.ones((1, 1, 4)), 3, None, "nearest", True), strata.UsageError, "align_corners goes with"),
+    ("pad", (np.ones((2, 3)), (3, 0), "reflect"), strata.UsageError, "reflection"),
+    ("pad", (np.ones((2, 3)), (1, 0), "circular", 2.0), strata.UsageError, "value 2.0 goes with mode constant"),
+    ("cross_entropy", (np.ones((2, 3)), np.array([0, 1]), np.ones(2)), strata.ShapeError, "3 classes"),
+    ("grid_sample", (np.ones((1, 1, 2, 2)), np.ones((1, 1, 1, 3))), strata.ShapeError, "grid_sample"),
+    ("fold", (np.ones((1, 4, 5)), (3, 3), 2), strata.ShapeError, r"channels \* 4, 4"),
+    ("batch_norm", (np.ones((2, 3)), None, None), strata.UsageError, "running_mean"),
+    ("pixel_shuffle", (np.ones((1, 3, 2, 2)), 2), strata.ShapeError, "multiple of 4"),
+    ("max_unpool1d", (np.ones((1, 1, 2)), np.zeros((1, 1, 2), int), 2, None, 0, (9,)), strata.UsageError,
+        "within the stride"), ("affine_grid", (np.ones((1, 2, 3)), (1, 1, 2)), strata.ShapeError, "theta"),
+    ("embedding_bag", (np.array([0, 1]), np.ones((2, 2))), strata.ShapeError, "offsets"),
+    ("normalize", (np.ones((2, 2)), 2.0, 1, 1e-12, 0), strata.UsageError, "use the result"),
 ]  # fmt: skip
 
 

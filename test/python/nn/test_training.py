@@ -1,4 +1,6 @@
-"""What training costs and gives: the same bits each time, less memory with checkpoints, gradients in as few kernels as they can be."""
+"""What training costs and gives: the same bits each time, less memory with checkpoints, gradients in as few kernels as
+they can be.
+"""
 
 import gc
 

@@ -1,5 +1,7 @@
-"""Ten thousand steps of training leave nothing behind: what a process holds after half of them it holds after all. Counted are graph
-nodes, device memory, Python's objects and the C heap, so that one small thing a step is found; controls that leak one are."""
+"""Ten thousand steps of training leave nothing behind: what a process holds after half of them it holds after all.
+Counted are graph nodes, device memory, Python's objects and the C heap, so that one small thing a step is found;
+controls that leak one are.
+"""
 
 import json
 import os
@@ -81,7 +83,7 @@ with strata.config(device="null:gfx1100"):
             before = held()
     after = held()
 print(json.dumps({name: after[name] - before[name] for name in after}))
-"""
+"""  # noqa: E501
 # For any number of steps. Python's cache of methods keeps some names, and malloc's caches count as given away.
 ALLOWED = {"nodes": 0, "device bytes": 0, "Python's blocks": CONTROL // 4, "heap bytes": CONTROL * 16}
 

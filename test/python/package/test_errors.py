@@ -165,7 +165,10 @@ def test_dimensions_over_the_limit(sizes, words):
 
 
 def test_a_block_larger_than_the_kernel_was_compiled_for():
-    source = '#include <hip/hip_runtime.h>\nextern "C" __global__ void __launch_bounds__(64) k(float* out) { out[threadIdx.x] = 1; }'
+    source = (
+        '#include <hip/hip_runtime.h>\nextern "C" __global__ void __launch_bounds__(64) k(float* out) { '
+        "out[threadIdx.x] = 1; }"
+    )
     with pytest.raises(strata.LaunchError, match="at most 64"):
         launch(strata.hip_kernel(source, name="k", grid=1, block=128), out=Tensor.empty(128))
 
@@ -310,7 +313,10 @@ def test_a_damaged_cache_entry_is_rebuilt(tmp_path):
 
 
 def test_two_processes_fill_one_cache_at_once(tmp_path):
-    code = "import strata\nx = strata.Tensor(list(range(50)))\nprint([int((x * k + k).sum().item()) for k in range(2, 10)])"
+    code = (
+        "import strata\nx = strata.Tensor(list(range(50)))\nprint([int((x * k + k).sum().item()) for k in "
+        "range(2, 10)])"
+    )
     env = {**os.environ, "STRATA_CACHE_DIR": str(tmp_path)}
     running = [
         subprocess.Popen(

@@ -1,4 +1,6 @@
-"""What people of PyTorch, NumPy and tinygrad type in their first hour gives a value, or an error that says what to write instead."""
+"""What people of PyTorch, NumPy and tinygrad type in their first hour gives a value, or an error that says what to
+write instead.
+"""
 
 import numpy as np
 import pytest

@@ -1,4 +1,6 @@
-"""Names and arguments of other packages, and misspelt ones: they work where they mean the same, else the error says what to write."""
+"""Names and arguments of other packages, and misspelt ones: they work where they mean the same, else the error says
+what to write.
+"""
 
 import inspect
 import json

@@ -17,7 +17,8 @@ def child(code):
 def test_few_modules_are_loaded():
     loaded = json.loads(
         child(
-            "import json, sys; before = set(sys.modules); import strata; print(json.dumps(sorted(set(sys.modules) - before)))"
+            "import json, sys; before = set(sys.modules); import strata; "
+            "print(json.dumps(sorted(set(sys.modules) - before)))"
         )
     )
     assert len(loaded) <= 40, loaded

@@ -1,4 +1,6 @@
-"""What SECURITY.md promises, from outside: whose folders are used, which options are passed on, which names are taken."""
+"""What SECURITY.md promises, from outside: whose folders are used, which options are passed on, which names are
+taken.
+"""
 
 import os
 import pwd
@@ -42,7 +44,8 @@ def test_a_user_without_any_home_has_right_results_no_cache_and_a_line_that_says
         )
         assert done.stdout == "[3.0625, 6.125]\n", done.stderr
         assert done.stderr == (
-            "strata: the cache is not used: there is no home folder to keep it in; kernels are compiled anew in every process. "
+            "strata: the cache is not used: there is no home folder to keep it in; kernels are compiled anew "
+            "in every process. "
             "Mend that, or set STRATA_CACHE_DIR to a folder of your own\n"
         )
         assert os.listdir(shared) == []
@@ -127,7 +130,9 @@ def test_a_kernel_function_has_a_name_that_cannot_change_the_text(name):
 
 
 def test_the_command_of_a_checkout_runs_no_file_of_the_current_folder(tmp_path):
-    """The folder may be a stranger's: its Python files have the names of modules that the command imports, and leave a mark when they run."""
+    """The folder may be a stranger's: its Python files have the names of modules that the command imports, and leave a
+    mark when they run.
+    """
     checkout, package = Path(__file__).parents[3], Path(strata.__file__).parents[1]
     bin, folder = tmp_path / "bin", tmp_path / "theirs"
     bin.mkdir()

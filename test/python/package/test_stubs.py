@@ -57,7 +57,9 @@ def stub(name):
 
 
 def declared(body):
-    """name -> node of what a module's or class's stub declares; imports count when they re-export (as the same name)."""
+    """name -> node of what a module's or class's stub declares; imports count when they re-export (as the same
+    name).
+    """
     out = {}
     for node in body:
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
@@ -117,7 +119,8 @@ def test_a_class_has_the_members_of_its_stub(cls, node):
     assert {n for n in in_stub if not hasattr(cls, n)} - assigned_attributes(cls) == set()
     there = {n for n in vars(cls) if n not in GIVEN and (n.startswith("__") or not n.startswith("_"))}
     refuses = {n for n in there if (vars(cls)[n].__doc__ or "").partition("\n")[0].endswith("-> Never")}
-    # __getattr__ explains names that are not there; __slotnames__ is copyreg's own; NumPy alone asks for the __array_ two.
+    # __getattr__ explains names that are not there; __slotnames__ is copyreg's own; NumPy alone asks for the __array_
+    # two.
     unsaid = {
         "__init__",
         "__repr__",
@@ -131,7 +134,9 @@ def test_a_class_has_the_members_of_its_stub(cls, node):
 
 
 def parameters_of_binding(function):
-    """Names in the first line that pybind11 writes, 'f(self: T, axis: object = None, *args, **kwargs) -> T'; not * and **."""
+    """Names in the first line that pybind11 writes, 'f(self: T, axis: object = None, *args, **kwargs) -> T'; not * and
+    **.
+    """
     match = re.match(r"\w+\((.*)\)(?: -> .*)?$", (function.__doc__ or "").split("\n")[0])
     assert match, f"no signature in the docstring: {function.__doc__!r}"
     names, depth, quoted, start, text = [], 0, False, 0, match[1] + ","
@@ -293,7 +298,11 @@ def test_signatures_say_what_python_takes():
         "def clamp(self, min: Operand | None = None, max: Operand | None = None) -> Tensor:",
         "def shape(self) -> tuple[builtins.int, ...]:",
         "def chunk(self, chunks: builtins.int, axis: builtins.int = 0) -> list[Tensor]:",
-        "def custom_kernel(self, *inputs: KernelArgument, kernel: Kernel, outputs: str | builtins.int | Sequence[str | builtins.int] | None = None, grad: Callable[..., Any] | None = None) -> tuple[Tensor, ...]:",
+        (
+            "def custom_kernel(self, *inputs: KernelArgument, kernel: Kernel, outputs: str | builtins.int | "
+            "Sequence[str | builtins.int] | None = None, grad: Callable[..., Any] | None = None) -> tuple[Tensor, "
+            "...]:"
+        ),
         "def grid(self) -> list[int]:",
         "def instructions(self) -> list[InstructionUse]:",
         "def settings() -> dict[str, Any]:",

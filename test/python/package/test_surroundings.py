@@ -1,4 +1,6 @@
-"""What is said, and done, where the process's surroundings are unusual: no temporary folder, ^C at the start, suspended blocks."""
+"""What is said, and done, where the process's surroundings are unusual: no temporary folder, ^C at the start, suspended
+blocks.
+"""
 
 import os
 import shutil

@@ -1,4 +1,5 @@
-"""Every public function takes any arguments: a result that is NumPy's or an error in Strata's words; no signal, no hang.
+"""Every public function takes any arguments: a result that is NumPy's or an error in Strata's words; no signal, no
+hang.
 
 STRATA_FUZZ_SECONDS runs it for longer, with the seed STRATA_FUZZ_SEED; the figures are printed.
 """

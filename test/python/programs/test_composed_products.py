@@ -1,4 +1,6 @@
-"""Products beside others, behind what makes their operands and before what is made of them: each is by matrix instructions."""
+"""Products beside others, behind what makes their operands and before what is made of them: each is by matrix
+instructions.
+"""
 
 import numpy as np
 import pytest
@@ -99,7 +101,9 @@ def test_products_whose_sides_tiles_do_not_divide_have_too(shape, arch):
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_what_kernels_hand_on_has_the_type_of_the_program(name):
-    """Nothing as large as a matrix is stored wider, but for the gradient of what two products share, of which each is a part."""
+    """Nothing as large as a matrix is stored wider, but for the gradient of what two products share, of which each is a
+    part.
+    """
     f, shapes, _ = PROGRAMS[name]
     with strata.config(device="emu:gfx1100"):
         kernels = strata.compile(results(f, arguments(shapes, "float16")), target="asm").kernels

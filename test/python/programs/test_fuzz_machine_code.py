@@ -17,11 +17,22 @@ SEED = int(os.environ.get("STRATA_FUZZ_SEED", "1"))
 ARCHS = ["gfx1100", "gfx1201", "gfx942", "gfx90a"]
 
 INSTRUCTIONS = {
-    "gfx1100": "s_load_b64 s[4:5], s[0:1], 0x0\nv_mov_b32 v1, 1.0\nloop:\nv_add_f32_e64 v0, -v1, |v2| clamp\nds_store_b64 v1, v[2:3] offset:8\n"
-    "v_dual_mov_b32 v0, 1 :: v_dual_mov_b32 v3, 2\ns_waitcnt vmcnt(0) lgkmcnt(0)\ns_cbranch_scc1 loop\nglobal_store_b32 v1, v0, s[4:5]\ns_endpgm\n",
-    "gfx1201": "s_load_b64 s[4:5], s[0:1], 0x0\nv_mov_b32 v1, ttmp9\nglobal_load_b32 v2, v1, s[4:5] th:TH_LOAD_NT scope:SCOPE_DEV\ns_wait_loadcnt 0x0\ns_endpgm\n",
-    "gfx942": "s_load_dwordx2 s[4:5], s[0:1], 0x0\nv_mfma_f32_32x32x8_f16 a[0:15], v[4:5], v[6:7], 0 cbsz:1\nv_add_u32_sdwa v1, v2, v3 dst_sel:BYTE_0\ns_endpgm\n",
-    "gfx90a": "s_set_gpr_idx_on s2, gpr_idx(SRC0)\nv_mov_b32 v20, v1\ns_set_gpr_idx_off\nbuffer_load_dword v1, v2, s[4:7], 0 offen offset:4\ns_endpgm\n",
+    "gfx1100": "s_load_b64 s[4:5], s[0:1], 0x0\nv_mov_b32 v1, 1.0\nloop:\nv_add_f32_e64 v0, -v1, |v2| clamp\n"
+    "ds_store_b64 v1, v[2:3] offset:8\n"
+    "v_dual_mov_b32 v0, 1 :: v_dual_mov_b32 v3, 2\ns_waitcnt vmcnt(0) lgkmcnt(0)\ns_cbranch_scc1 loop\n"
+    "global_store_b32 v1, v0, s[4:5]\ns_endpgm\n",
+    "gfx1201": (
+        "s_load_b64 s[4:5], s[0:1], 0x0\nv_mov_b32 v1, ttmp9\nglobal_load_b32 v2, v1, s[4:5] th:TH_LOAD_NT "
+        "scope:SCOPE_DEV\ns_wait_loadcnt 0x0\ns_endpgm\n"
+    ),
+    "gfx942": (
+        "s_load_dwordx2 s[4:5], s[0:1], 0x0\nv_mfma_f32_32x32x8_f16 a[0:15], v[4:5], v[6:7], 0 cbsz:1\n"
+        "v_add_u32_sdwa v1, v2, v3 dst_sel:BYTE_0\ns_endpgm\n"
+    ),
+    "gfx90a": (
+        "s_set_gpr_idx_on s2, gpr_idx(SRC0)\nv_mov_b32 v20, v1\ns_set_gpr_idx_off\nbuffer_load_dword v1, v2, "
+        "s[4:7], 0 offen offset:4\ns_endpgm\n"
+    ),
 }
 PIECES = [
     ".byte 1",
@@ -84,7 +95,8 @@ class Clock:
             self.rounds += 1
         grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - self.memory) >> 10
         print(
-            f"\n{self.name}: {self.rounds} rounds in {time.monotonic() - self.start:.0f} s from seed {SEED}, {self.results}, {grown} MiB more at most"
+            f"\n{self.name}: {self.rounds} rounds in {time.monotonic() - self.start:.0f} s from seed {SEED}, "
+            f"{self.results}, {grown} MiB more at most"
         )
 
     def attempt(self, call):

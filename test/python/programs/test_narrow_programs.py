@@ -1,7 +1,9 @@
-"""Random programs of narrow types against NumPy: exact, whatever the schedule, the instructions and the order of sums are.
+"""Random programs of narrow types against NumPy: exact, whatever the schedule, the instructions and the order of sums
+are.
 
 Integers wrap. Floats hold small integers, and are brought back to them after each step, so that each step is exact.
-STRATA_FUZZ_SECONDS: how long programs are made beyond the first ones; STRATA_FUZZ_SEED: where they start."""
+STRATA_FUZZ_SECONDS: how long programs are made beyond the first ones; STRATA_FUZZ_SEED: where they start.
+"""
 
 import os
 import time
@@ -146,8 +148,9 @@ class Program:
         self.take(self.t.cast("int8"), self.v)
 
     def op_product(self):
-        """Of a matrix and one of as many rows as it has columns. What matrix instructions cut off (`emulator.fidelity`) is less
-        than half."""
+        """Of a matrix and one of as many rows as it has columns. What matrix instructions cut off (`emulator.fidelity`)
+        is less than half.
+        """
         if self.v.ndim < 2:
             return
         n = int(self.rng.choice(SIZES))

@@ -1,9 +1,11 @@
-"""Random programs of tensors, computed in many ways and by NumPy in float64 with a bound of rounding: none differs beyond it.
+"""Random programs of tensors, computed in many ways and by NumPy in float64 with a bound of rounding: none differs
+beyond it.
 
     .venv/bin/python test/python/programs/test_program_fuzz.py --seed 5 --programs 10000 --ways usual,jit,hip
 
-A program that differs is made as small as it gets, and printed as Python that runs alone. STRATA_FUZZ_SECONDS: how long programs are made
-beyond the first ones; STRATA_FUZZ_SEED: where they start."""
+A program that differs is made as small as it gets, and printed as Python that runs alone. STRATA_FUZZ_SECONDS: how
+long programs are made beyond the first ones; STRATA_FUZZ_SEED: where they start.
+"""
 
 import argparse
 import os

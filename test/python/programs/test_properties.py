@@ -1,9 +1,10 @@
-"""Every function of strata, strata.linalg and strata.fft and every method of tensors against NumPy, by hypothesis: any type it takes,
-any shape, axis, no elements at all, and views that are transposed, strided, reversed, cut or repeated.
+"""Every function of strata, strata.linalg and strata.fft and every method of tensors against NumPy, by hypothesis: any
+type it takes, any shape, axis, no elements at all, and views that are transposed, strided, reversed, cut or
+repeated.
 
-A row draws arguments and gives (Strata's result, NumPy's), each called at once, so that errors are compared too: where one side
-refuses what was drawn, the other has to. NumPy computes in a wider type; floats are compared within a few roundings of their own.
-STRATA_FUZZ_EXAMPLES: how many are drawn for each row.
+A row draws arguments and gives (Strata's result, NumPy's), each called at once, so that errors are compared too:
+where one side refuses what was drawn, the other has to. NumPy computes in a wider type; floats are compared within a
+few roundings of their own. STRATA_FUZZ_EXAMPLES: how many are drawn for each row.
 """
 
 import inspect
@@ -40,14 +41,29 @@ EXAMPLES = int(os.environ.get("STRATA_FUZZ_EXAMPLES", "10"))
 
 # Names without a row, by the reason.
 NOT = {
-    "of types or shapes alone (test_array_api.py, test_promotion.py, test_interop.py)": "can_cast finfo iinfo isdtype promote result_type broadcast_shapes size dim numel ndim nbytes shape dtype device is_realized __len__",
+    "of types or shapes alone (test_array_api.py, test_promotion.py, test_interop.py)": (
+        "can_cast finfo iinfo isdtype promote result_type broadcast_shapes size dim numel ndim nbytes shape dtype "
+        "device is_realized __len__"
+    ),
     "random (test_random.py)": "multinomial manual_seed rand randn randint",
     "numbers": "e inf nan newaxis pi",
-    "derivatives, which have rows of their own": "backward checkpoint custom_gradient grad gradients jvp no_grad requires_grad requires_grad_ value_and_grad vjp",
-    "of devices, compilers, files and settings": "asm_kernel compile config current_stream custom_kernel default_device device_properties devices explain hip_kernel jit load profile realize reset_stats save settings stats synchronize tune uop",
-    "types": "ArgumentError Artifact AssemblyError CheckError CompileError CustomKernel DType DTypeError DeviceError Error Event InternalError LaunchError LinAlgError MemoryFault ShapeError Stats Stream Tensor Unsupported UsageError "
+    "derivatives, which have rows of their own": (
+        "backward checkpoint custom_gradient grad gradients jvp no_grad requires_grad requires_grad_ "
+        "value_and_grad vjp"
+    ),
+    "of devices, compilers, files and settings": (
+        "asm_kernel compile config current_stream custom_kernel default_device device_properties devices explain "
+        "hip_kernel jit load profile realize reset_stats save settings stats synchronize tune uop"
+    ),
+    "types": "ArgumentError Artifact AssemblyError CheckError CompileError CustomKernel DType DTypeError DeviceError "
+    "Error Event InternalError LaunchError LinAlgError MemoryFault ShapeError Stats Stream Tensor Unsupported "
+    "UsageError "
     "complex64 complex128 float16 float32 float64 int8 int16 int32 int64 uint8 uint16 uint32 uint64",
-    "protocols of Python and of other libraries (test_values.py, test_dlpack.py, test_numpy_functions.py)": "__delitem__ __array__ __array_function__ __array_namespace__ __array_priority__ __array_ufunc__ __bool__ __complex__ __contains__ __copy__ __cuda_array_interface__ __deepcopy__ __dlpack__ __dlpack_device__ __float__ __getattr__ __index__ __int__ __iter__ __module__",
+    "protocols of Python and of other libraries (test_values.py, test_dlpack.py, test_numpy_functions.py)": (
+        "__delitem__ __array__ __array_function__ __array_namespace__ __array_priority__ __array_ufunc__ __bool__ "
+        "__complex__ __contains__ __copy__ __cuda_array_interface__ __deepcopy__ __dlpack__ __dlpack_device__ "
+        "__float__ __getattr__ __index__ __int__ __iter__ __module__"
+    ),
 }  # fmt: skip
 
 # What a row does not draw though others do, by the reason.

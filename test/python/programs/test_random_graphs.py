@@ -1,4 +1,6 @@
-"""Random graphs of integer tensors, several results at once, against NumPy: exact whatever the schedule is, with what fuses and without."""
+"""Random graphs of integer tensors, several results at once, against NumPy: exact whatever the schedule is, with what
+fuses and without.
+"""
 
 import numpy as np
 import pytest
@@ -12,7 +14,9 @@ NARROW = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32"]
 
 
 class Graph:
-    """Pairs of a lazy tensor and its NumPy value; each step takes some and adds one. Types are integers that no two promote to floats."""
+    """Pairs of a lazy tensor and its NumPy value; each step takes some and adds one. Types are integers that no two
+    promote to floats.
+    """
 
     def __init__(self, seed, fuses=True, shapes=SHAPES, types=("int64",)):
         self.fuses = fuses

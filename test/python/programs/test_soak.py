@@ -1,4 +1,6 @@
-"""Random tensor programs of ever new shapes and constants for STRATA_FUZZ_SECONDS: right values, and memory stays flat."""
+"""Random tensor programs of ever new shapes and constants for STRATA_FUZZ_SECONDS: right values, and memory
+stays flat.
+"""
 
 import os
 import subprocess

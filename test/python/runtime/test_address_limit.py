@@ -34,7 +34,7 @@ with strata.config(no_cache=True):
             print("did", work.__name__)
         except strata.Error as e:
             print("refused", work.__name__, type(e).__name__, ascii(str(e)))
-"""
+"""  # noqa: E501
 
 
 @pytest.mark.parametrize("megabytes", [1, 64, 128, 256, 512, 2048])

@@ -152,7 +152,10 @@ def run(code, **environment):
 
 
 def test_the_context_manager_beats_the_environment():
-    code = "import strata\ns = strata.settings\nprint(s()['beam'], s()['emu_seed'])\nwith strata.config(beam=1): print(s()['beam'], s()['emu_seed'])\nprint(s()['beam'])"
+    code = (
+        "import strata\ns = strata.settings\nprint(s()['beam'], s()['emu_seed'])\nwith strata.config(beam=1): "
+        "print(s()['beam'], s()['emu_seed'])\nprint(s()['beam'])"
+    )
     done = run(code, STRATA_BEAM="4", STRATA_EMU_SEED="9")
     assert done.stdout.split() == ["4", "9", "1", "9", "4"], done.stderr
 
@@ -201,7 +204,8 @@ def test_a_cache_folder_may_have_any_name(tmp_path):
     code = (
         "import os, strata\nassert (strata.Tensor([1.0, 2.0]) * 3.125).tolist() == [3.125, 6.25]\n"
         "print(os.fsencode(strata.settings()['cache_dir']).hex())\n"
-        "with strata.config(cache_dir=os.fsdecode(bytes.fromhex('{}'))): print(os.fsencode(strata.settings()['cache_dir']).hex())"
+        "with strata.config(cache_dir=os.fsdecode(bytes.fromhex('{}'))): "
+        "print(os.fsencode(strata.settings()['cache_dir']).hex())"
     )
     done = run(code.format((folder + b"2").hex()), STRATA_CACHE_DIR=os.fsdecode(folder))
     assert done.stdout.split() == [folder.hex(), (folder + b"2").hex()] and done.stderr == ""

@@ -34,7 +34,7 @@ def in_child(body, seconds=30):
 def computes():
     with strata.config(emu_threads=2):
         return 0 if (Tensor([1.0, 2.0]) + 1).tolist() == [2.0, 3.0] and Tensor.ones(100000).contiguous().sum().item() == 100000 else 1
-"""
+"""  # noqa: E501
 
 
 def run(code):

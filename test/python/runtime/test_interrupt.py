@@ -161,7 +161,7 @@ for name, work in WORK.items():
             assert (Tensor([1.0, 2.0]) * 3).tolist() == [3.0, 6.0], name
             assert threading.active_count() == 1 and not children(), name
 print(json.dumps(result))
-"""
+"""  # noqa: E501
 
 NAMES = [
     "a wave",

@@ -1,5 +1,6 @@
-"""What a process holds in memory stays near what its tensors need, however long it runs. Each case is a process of its own,
-which prints by how many MiB it grew, at most and at its end."""
+"""What a process holds in memory stays near what its tensors need, however long it runs. Each case is a process of its
+own, which prints by how many MiB it grew, at most and at its end.
+"""
 
 import os
 import subprocess

@@ -1,5 +1,6 @@
-"""Graphs whose structure was computed before are not scheduled again, and have the values that their own memory and numbers
-give: against NumPy, over everything that a structure leaves out."""
+"""Graphs whose structure was computed before are not scheduled again, and have the values that their own memory and
+numbers give: against NumPy, over everything that a structure leaves out.
+"""
 
 import numpy as np
 import pytest

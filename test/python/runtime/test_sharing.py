@@ -1,4 +1,6 @@
-"""Tensors are values: a kernel that writes changes the tensor that it is called with, and nothing that shares its memory."""
+"""Tensors are values: a kernel that writes changes the tensor that it is called with, and nothing that shares its
+memory.
+"""
 
 import copy
 import pickle
@@ -11,7 +13,10 @@ from strata import Tensor, uop
 N = 24
 START = np.arange(N, dtype=np.float32)
 
-HIP = 'extern "C" __global__ void bump(float* x, int n) { for (int i = threadIdx.x; i < n; i += blockDim.x) x[i] += 100; }'
+HIP = (
+    'extern "C" __global__ void bump(float* x, int n) { for (int i = threadIdx.x; i < n; i += blockDim.x) x[i] += '
+    "100; }"
+)
 ASM = """
     s_load_b64 s[4:5], s[0:1], 0x0
     v_lshlrev_b32 v1, 2, v0
@@ -71,18 +76,28 @@ def result_of_a_kernel():
 SHARINGS = {
     "realized equal graphs": equal_graphs,
     "equal graphs realized together": lambda: (lambda x: together(x + 1, x + 1, x + 1))(Tensor(START - 1)),
-    "a copy": of(copy.copy), "a deep copy": of(copy.deepcopy), "a pickled copy": of(lambda a: pickle.loads(pickle.dumps(a))),
-    "+a": of(lambda a: +a), "Tensor(a)": of(Tensor), "a of its own type": of(lambda a: a.cast(a.dtype)), "a on its own device": of(lambda a: a.to(a.device)),
+    "a copy": of(copy.copy), "a deep copy": of(copy.deepcopy),
+    "a pickled copy": of(lambda a: pickle.loads(pickle.dumps(a))),
+    "+a": of(lambda a: +a), "Tensor(a)": of(Tensor), "a of its own type": of(lambda a: a.cast(a.dtype)),
+    "a on its own device": of(lambda a: a.to(a.device)),
     "contiguous": of(lambda a: a.contiguous()), "contiguous in memory": of(lambda a: a.contiguous().realize()),
-    "a reshape": of(lambda a: a.reshape(4, 6)), "a reshape in memory": of(lambda a: a.reshape(4, 6).realize()), "all of it": of(lambda a: a[:]),
-    "a part": of(lambda a: a[2:]), "a part in memory": of(lambda a: a[2:].realize()), "a row": of(lambda a: a.reshape(4, 6)[1]),
-    "transposed": of(lambda a: a.reshape(4, 6).T), "flipped": of(lambda a: a.flip(0)), "repeated": of(lambda a: a.unsqueeze(0).expand(3, N)),
-    "a value to be computed": of(lambda a: a * 2 + 1), "a sum to be computed": of(lambda a: a.sum()), "a value of a view of it": of(lambda a: a[3:9] * 2),
-    "an array": of(np.asarray), "an array by DLPack": of(lambda a: np.from_dlpack(a, device="cpu")), "an array that is a part": of(lambda a: np.asarray(a)[5:]),
+    "a reshape": of(lambda a: a.reshape(4, 6)), "a reshape in memory": of(lambda a: a.reshape(4, 6).realize()),
+    "all of it": of(lambda a: a[:]),
+    "a part": of(lambda a: a[2:]), "a part in memory": of(lambda a: a[2:].realize()),
+    "a row": of(lambda a: a.reshape(4, 6)[1]),
+    "transposed": of(lambda a: a.reshape(4, 6).T), "flipped": of(lambda a: a.flip(0)),
+    "repeated": of(lambda a: a.unsqueeze(0).expand(3, N)),
+    "a value to be computed": of(lambda a: a * 2 + 1), "a sum to be computed": of(lambda a: a.sum()),
+    "a value of a view of it": of(lambda a: a[3:9] * 2),
+    "an array": of(np.asarray), "an array by DLPack": of(lambda a: np.from_dlpack(a, device="cpu")),
+    "an array that is a part": of(lambda a: np.asarray(a)[5:]),
     "the result of a kernel and its copy": result_of_a_kernel,
-    "zeros": lambda: together(Tensor.zeros(N), Tensor.zeros(N)), "ones": lambda: together(Tensor.ones(N), Tensor.ones(4, 6), Tensor.ones(N)),
-    "full": lambda: together(Tensor.full((N,), 2.5), Tensor.full((N,), 2.5)), "arange": lambda: together(Tensor.arange(0, N, dtype="float32"), Tensor.arange(0, N, dtype="float32")),
-    "zeros to be made": lambda: (Tensor.zeros(N), Tensor.zeros(N)), "rand": lambda: (lambda r: (r, copy.copy(r), +r))(Tensor.rand(N).realize()),
+    "zeros": lambda: together(Tensor.zeros(N), Tensor.zeros(N)),
+    "ones": lambda: together(Tensor.ones(N), Tensor.ones(4, 6), Tensor.ones(N)),
+    "full": lambda: together(Tensor.full((N,), 2.5), Tensor.full((N,), 2.5)),
+    "arange": lambda: together(Tensor.arange(0, N, dtype="float32"), Tensor.arange(0, N, dtype="float32")),
+    "zeros to be made": lambda: (Tensor.zeros(N), Tensor.zeros(N)),
+    "rand": lambda: (lambda r: (r, copy.copy(r), +r))(Tensor.rand(N).realize()),
     "rand to be made": lambda: (lambda r: (r, copy.copy(r)))(Tensor.rand(N)),
 }  # fmt: skip
 

@@ -170,7 +170,7 @@ def test_an_endless_launch_of_a_daemon_thread_does_not_hold_up_the_end():
         threading.Thread(target=emulator.run_wave, args=("gfx1100", code), kwargs={"max_instructions": 2**62}, daemon=True).start()
         time.sleep(0.1)
         print("end")
-    """)
+    """)  # noqa: E501
     assert (done.returncode, done.stdout, done.stderr) == (0, "end\n", "")
 
 
@@ -187,7 +187,7 @@ def test_a_thread_with_a_small_stack_computes(size):
         thread = threading.Thread(target=work)
         thread.start()
         thread.join()
-    """)
+    """)  # noqa: E501
     assert (done.returncode, done.stdout) == (0, "[2.0, 3.0] True b'\\x7fELF'\n"), done.stderr
 
 

@@ -1,4 +1,6 @@
-"""Equal expressions are one graph, and yet each device has a value of its own: in both orders, and after a launch that failed."""
+"""Equal expressions are one graph, and yet each device has a value of its own: in both orders, and after a launch that
+failed.
+"""
 
 import numpy as np
 import pytest
@@ -23,7 +25,10 @@ WILD = strata.hip_kernel(
     'extern "C" __global__ void wild(float* x) { x[1ll << 52] = 1; }', name="wild", grid=1, block=12
 )
 UNKNOWN = strata.hip_kernel(
-    'extern "C" __global__ void unknown(float* x) { x[0] += 1; asm volatile(".long 0xf07c0104, 0xf07c0104, 0xf07c0104"); }',
+    (
+        'extern "C" __global__ void unknown(float* x) { x[0] += 1; asm volatile(".long 0xf07c0104, 0xf07c0104, '
+        '0xf07c0104"); }'
+    ),
     name="unknown",
     grid=1,
     block=12,
@@ -191,7 +196,8 @@ def test_a_result_is_where_its_tensors_are(result, n):
         t + Tensor([1.0], device=A)
 
 
-# Functions of (3, 0) floats whose value has elements that none of theirs are in, or none; the gradient goes past them by a rule.
+# Functions of (3, 0) floats whose value has elements that none of theirs are in, or none; the gradient goes past them
+# by a rule.
 OF_NOTHING = {
     "sum": lambda x: x.sum(1),
     "pad": lambda x: x.pad([(1, 0), (0, 2)], 2.0),

@@ -1,4 +1,6 @@
-"""The namespace of the Python array API: its names, what it says of types, and the functions that are no methods, against NumPy."""
+"""The namespace of the Python array API: its names, what it says of types, and the functions that are no methods,
+against NumPy.
+"""
 
 import math
 
@@ -19,7 +21,13 @@ def same(tensor, array):
 
 ELEMENTWISE = [
     name
-    for name in "abs acos acosh add asin asinh atan atan2 atanh bitwise_and bitwise_invert bitwise_left_shift bitwise_or bitwise_right_shift bitwise_xor ceil copysign cos cosh divide equal exp expm1 floor floor_divide greater greater_equal hypot isfinite isinf isnan less less_equal log log10 log1p log2 logaddexp logical_and logical_not logical_or logical_xor maximum minimum multiply negative nextafter not_equal positive pow reciprocal remainder round sign signbit sin sinh sqrt square subtract tan tanh trunc".split()
+    for name in (
+        "abs acos acosh add asin asinh atan atan2 atanh bitwise_and bitwise_invert bitwise_left_shift bitwise_or "
+        "bitwise_right_shift bitwise_xor ceil copysign cos cosh divide equal exp expm1 floor floor_divide greater "
+        "greater_equal hypot isfinite isinf isnan less less_equal log log10 log1p log2 logaddexp logical_and "
+        "logical_not logical_or logical_xor maximum minimum multiply negative nextafter not_equal positive pow "
+        "reciprocal remainder round sign signbit sin sinh sqrt square subtract tan tanh trunc"
+    ).split()
 ]
 
 

@@ -1,4 +1,6 @@
-"""Every public function that takes a function says what is wrong with one: it is none, it takes other arguments, it gives something else."""
+"""Every public function that takes a function says what is wrong with one: it is none, it takes other arguments, it
+gives something else.
+"""
 
 import inspect
 

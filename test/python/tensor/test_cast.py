@@ -23,7 +23,9 @@ from strata import Tensor, dtypes
 
 
 def odd_double(n):
-    """An integer as float64; where it does not fit, the neighbour with an odd mantissa: rounding that again is right."""
+    """An integer as float64; where it does not fit, the neighbour with an odd mantissa: rounding that again is
+    right.
+    """
     f = float(n)
     error = n - int(f)
     if error == 0 or not np.float64(f).view(np.uint64) % 2 == 0:

@@ -180,11 +180,16 @@ def test_an_image_goes_through_a_small_net(rng):
 def test_errors_name_shapes_and_numbers():
     x, weight = Tensor.zeros(1, 4, 8, 8), Tensor.zeros(6, 4, 3, 3)
     for call, kind, text in [
-        (lambda: functional.conv(x, Tensor.zeros(6, 3, 3, 3)), strata.ShapeError, "channels do not fit"), (lambda: functional.conv(x, weight, groups=3), strata.ShapeError, "3 groups"),
-        (lambda: functional.conv(x, weight, Tensor.zeros(5)), strata.ShapeError, r"must be \(6,\)"), (lambda: functional.conv(x, weight, stride=0), strata.UsageError, "stride.*at least 1"),
-        (lambda: functional.conv(x, weight, stride=(1, 2, 3)), strata.UsageError, "3 axes|for 2 axes"), (lambda: functional.conv(x, Tensor.zeros(6, 4, 9, 3)), strata.ShapeError, "do not fit axis"),
-        (lambda: functional.conv(x, Tensor.zeros(6, 4, 3)), strata.ShapeError, "as many axes"), (lambda: functional.max_pool(x, 2, padding=2), strata.UsageError, "more than half"),
-        (lambda: functional.conv_transpose(x, Tensor.zeros(4, 2, 3, 3), output_padding=1), strata.UsageError, "below the stride"),
+        (lambda: functional.conv(x, Tensor.zeros(6, 3, 3, 3)), strata.ShapeError, "channels do not fit"),
+        (lambda: functional.conv(x, weight, groups=3), strata.ShapeError, "3 groups"),
+        (lambda: functional.conv(x, weight, Tensor.zeros(5)), strata.ShapeError, r"must be \(6,\)"),
+        (lambda: functional.conv(x, weight, stride=0), strata.UsageError, "stride.*at least 1"),
+        (lambda: functional.conv(x, weight, stride=(1, 2, 3)), strata.UsageError, "3 axes|for 2 axes"),
+        (lambda: functional.conv(x, Tensor.zeros(6, 4, 9, 3)), strata.ShapeError, "do not fit axis"),
+        (lambda: functional.conv(x, Tensor.zeros(6, 4, 3)), strata.ShapeError, "as many axes"),
+        (lambda: functional.max_pool(x, 2, padding=2), strata.UsageError, "more than half"),
+        (lambda: functional.conv_transpose(x, Tensor.zeros(4, 2, 3, 3), output_padding=1), strata.UsageError,
+            "below the stride"),
     ]:  # fmt: skip
         with pytest.raises(kind, match=text):
             call()

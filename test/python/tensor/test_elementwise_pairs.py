@@ -1,4 +1,6 @@
-"""Functions of two and three numbers, every type, against NumPy in a wider type. Limits are in ulp, as in test_elementwise.py."""
+"""Functions of two and three numbers, every type, against NumPy in a wider type. Limits are in ulp, as in
+test_elementwise.py.
+"""
 
 import operator
 

@@ -113,9 +113,15 @@ def test_a_transform_is_a_kernel_a_factor(rng):
 
 
 WRONG = [
-    (lambda x: fft.fft(x, n=0), strata.UsageError, "length of 0"), (lambda x: fft.fft(x, axis=1), strata.ShapeError, "axis 1"), (lambda x: fft.fft(x, norm="both"), strata.UsageError, "'both'"),
-    (lambda x: fft.rfft(x * 1j), strata.DTypeError, "x.real"), (lambda x: fft.ihfft(x * 1j), strata.DTypeError, "x.real"), (lambda x: fft.fftn(x, s=(2, 2), axes=(0,)), strata.UsageError, "2 lengths"),
-    (lambda x: fft.fftfreq(0), strata.UsageError, "at least 1"), (lambda x: fft.irfft(x[:1]), strata.UsageError, "length of 0"), (lambda x: fft.fftshift(x, axes=3), strata.ShapeError, "axis 3"),
+    (lambda x: fft.fft(x, n=0), strata.UsageError, "length of 0"),
+    (lambda x: fft.fft(x, axis=1), strata.ShapeError, "axis 1"),
+    (lambda x: fft.fft(x, norm="both"), strata.UsageError, "'both'"),
+    (lambda x: fft.rfft(x * 1j), strata.DTypeError, "x.real"),
+    (lambda x: fft.ihfft(x * 1j), strata.DTypeError, "x.real"),
+    (lambda x: fft.fftn(x, s=(2, 2), axes=(0,)), strata.UsageError, "2 lengths"),
+    (lambda x: fft.fftfreq(0), strata.UsageError, "at least 1"),
+    (lambda x: fft.irfft(x[:1]), strata.UsageError, "length of 0"),
+    (lambda x: fft.fftshift(x, axes=3), strata.ShapeError, "axis 3"),
 ]  # fmt: skip
 
 

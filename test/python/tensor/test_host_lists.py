@@ -1,4 +1,6 @@
-"""Functions of torch's names whose places the host lists refuse axes that it cannot list; others make tensors of any size."""
+"""Functions of torch's names whose places the host lists refuse axes that it cannot list; others make tensors of any
+size.
+"""
 
 import pytest
 from strata import Tensor, UsageError

@@ -1,4 +1,6 @@
-"""An index outside of its axis is an error that names it: at the call where the host has it, else in the kernel that uses it."""
+"""An index outside of its axis is an error that names it: at the call where the host has it, else in the kernel that
+uses it.
+"""
 
 import numpy as np
 import pytest

@@ -87,7 +87,9 @@ def test_integer_tensors(indices):
 
 
 def test_numpys_place_of_axes_wherever_numbers_lists_masks_and_dots_stand():
-    """Of every order of up to four entries: the shape, and where an ellipsis of no axes stands between entries the values too."""
+    """Of every order of up to four entries: the shape, and where an ellipsis of no axes stands between entries the
+    values too.
+    """
     parts, keys = {"i": 1, "l": [0, 1, 1], "s": slice(None, None, 3), "n": None, "d": ...}, []
     for length in (2, 3, 4, 5):
         for letters in itertools.product(parts, repeat=length):
@@ -107,7 +109,7 @@ def test_numpys_place_of_axes_wherever_numbers_lists_masks_and_dots_stand():
         if re.search("[il].*d.*[il]", letters) and sum(letter in "ils" for letter in letters) == 3
     ]
     assert len(keys) > 300 and len(between) > 50
-    for letters, key in random.Random(2).sample(between, 12):
+    for _, key in random.Random(2).sample(between, 12):
         same(t[key], X[key])
         same(Tensor(X + 1j)[key], X[key] + 1j)
         y, want = t.clone(), X.copy()
@@ -215,7 +217,9 @@ def test_a_bool_is_a_mask_of_a_new_axis():
 
 
 def test_indices_of_gather_may_be_smaller():
-    """PyTorch's rule: result[i, j] = x[i, index[i, j]] for the places that there are; of size 1 along another axis they are repeated, as NumPy does."""
+    """PyTorch's rule: result[i, j] = x[i, index[i, j]] for the places that there are; of size 1 along another axis they
+    are repeated, as NumPy does.
+    """
     x = np.arange(60, dtype=np.float32).reshape(4, 5, 3)
     rng = np.random.default_rng(0)
     for axis in range(3):

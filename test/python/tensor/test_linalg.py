@@ -1,4 +1,6 @@
-"""Linear algebra against numpy.linalg: types, stacks, empty matrices, what decompositions promise, gradients, errors."""
+"""Linear algebra against numpy.linalg: types, stacks, empty matrices, what decompositions promise, gradients,
+errors.
+"""
 
 import math
 
@@ -146,10 +148,14 @@ def test_products(dtype, rng):
     near = dict(rtol=NEAR.get(dtype, 0), atol=NEAR.get(dtype, 0) * 100)
     t, u = Tensor(x), Tensor(y)
     for got, want in (
-        (linalg.outer(t[0], u[1]), np.outer(x[0], y[1])), (linalg.vecdot(t, u), np.linalg.vecdot(x, y)), (linalg.vecdot(t, u, axis=-2), np.linalg.vecdot(x, y, axis=-2)),
-        (linalg.vecdot(t, u[1]), np.linalg.vecdot(x, y[1])), (linalg.tensordot(t, u, axes=2), np.tensordot(x, y, 2)), (linalg.tensordot(t, u, axes=0), np.tensordot(x, y, 0)),
-        (linalg.tensordot(t, u, axes=((0,), (0,))), np.tensordot(x, y, ((0,), (0,)))), (linalg.tensordot(t, u.T, axes=1), np.tensordot(x, y.T, 1)), (linalg.matmul(t, u.T), x @ y.T),
-        (linalg.matrix_transpose(t), x.T), (linalg.cross(t[:, :3], u[:, :3]), np.cross(x[:, :3], y[:, :3])), (linalg.cross(t, u[:, :1], axis=0), np.cross(x, np.broadcast_to(y[:, :1], x.shape), axis=0)),
+        (linalg.outer(t[0], u[1]), np.outer(x[0], y[1])), (linalg.vecdot(t, u), np.linalg.vecdot(x, y)),
+        (linalg.vecdot(t, u, axis=-2), np.linalg.vecdot(x, y, axis=-2)),
+        (linalg.vecdot(t, u[1]), np.linalg.vecdot(x, y[1])), (linalg.tensordot(t, u, axes=2), np.tensordot(x, y, 2)),
+        (linalg.tensordot(t, u, axes=0), np.tensordot(x, y, 0)),
+        (linalg.tensordot(t, u, axes=((0,), (0,))), np.tensordot(x, y, ((0,), (0,)))),
+        (linalg.tensordot(t, u.T, axes=1), np.tensordot(x, y.T, 1)), (linalg.matmul(t, u.T), x @ y.T),
+        (linalg.matrix_transpose(t), x.T), (linalg.cross(t[:, :3], u[:, :3]), np.cross(x[:, :3], y[:, :3])),
+        (linalg.cross(t, u[:, :1], axis=0), np.cross(x, np.broadcast_to(y[:, :1], x.shape), axis=0)),
     ):  # fmt: skip
         assert got.dtype.name == want.dtype.name and got.shape == want.shape
         np.testing.assert_allclose(got.numpy(), want, **near)
@@ -185,11 +191,21 @@ def test_gradients_of_products_and_norms(rng):
 
 
 WRONG = [
-    (lambda x: linalg.inv(x[0]), strata.ShapeError, "has no matrices"), (lambda x: linalg.det(x), strata.ShapeError, "square"), (lambda x: linalg.qr(x, mode="raw"), strata.UsageError, "raw"),
-    (lambda x: linalg.solve(x[:, :2], x.T), strata.ShapeError, "rows"), (lambda x: linalg.svd(x.cast("float16")), strata.DTypeError, "float16"), (lambda x: linalg.eigh(x.cast("int64")[:, :2]), strata.DTypeError, "int64"),
-    (lambda x: linalg.outer(x, x), strata.ShapeError, "one axis"), (lambda x: linalg.cross(x, x[:, :2]), strata.ShapeError, "(?i)3 elements|broadcast"), (lambda x: linalg.vecdot(x, x[0], axis=0), strata.ShapeError, "along axis"),
-    (lambda x: linalg.vecdot(x, x[:, :2]), strata.ShapeError, "of one size"), (lambda x: linalg.tensordot(x, x, axes=1), strata.ShapeError, "differ"), (lambda x: linalg.matrix_norm(x, ord=3), strata.UsageError, "ord 3"),
-    (lambda x: linalg.vector_norm(x.cast("int32")), strata.DTypeError, "int32"), (lambda x: linalg.tensordot(x, x, axes=3), strata.UsageError, "3 axes"), (lambda x: linalg.diagonal(x[0]), strata.ShapeError, "has no matrices"),
+    (lambda x: linalg.inv(x[0]), strata.ShapeError, "has no matrices"),
+    (lambda x: linalg.det(x), strata.ShapeError, "square"),
+    (lambda x: linalg.qr(x, mode="raw"), strata.UsageError, "raw"),
+    (lambda x: linalg.solve(x[:, :2], x.T), strata.ShapeError, "rows"),
+    (lambda x: linalg.svd(x.cast("float16")), strata.DTypeError, "float16"),
+    (lambda x: linalg.eigh(x.cast("int64")[:, :2]), strata.DTypeError, "int64"),
+    (lambda x: linalg.outer(x, x), strata.ShapeError, "one axis"),
+    (lambda x: linalg.cross(x, x[:, :2]), strata.ShapeError, "(?i)3 elements|broadcast"),
+    (lambda x: linalg.vecdot(x, x[0], axis=0), strata.ShapeError, "along axis"),
+    (lambda x: linalg.vecdot(x, x[:, :2]), strata.ShapeError, "of one size"),
+    (lambda x: linalg.tensordot(x, x, axes=1), strata.ShapeError, "differ"),
+    (lambda x: linalg.matrix_norm(x, ord=3), strata.UsageError, "ord 3"),
+    (lambda x: linalg.vector_norm(x.cast("int32")), strata.DTypeError, "int32"),
+    (lambda x: linalg.tensordot(x, x, axes=3), strata.UsageError, "3 axes"),
+    (lambda x: linalg.diagonal(x[0]), strata.ShapeError, "has no matrices"),
 ]  # fmt: skip
 
 
@@ -236,8 +252,12 @@ def both_ways(x, towards, f, step=1e-6):
 
 
 RULES = {
-    "inv": (lambda x, b: linalg.inv(x), lambda x, b: np.linalg.inv(x)), "det": (lambda x, b: linalg.det(x), lambda x, b: np.linalg.det(x)), "logabsdet": (lambda x, b: linalg.slogdet(x).logabsdet, lambda x, b: np.linalg.slogdet(x)[1]),
-    "solve": (linalg.solve, np.linalg.solve), "cholesky": (lambda x, b: linalg.cholesky(x), lambda x, b: np.linalg.cholesky(x)), "upper": (lambda x, b: linalg.cholesky(x, upper=True), lambda x, b: np.linalg.cholesky(x, upper=True)),
+    "inv": (lambda x, b: linalg.inv(x), lambda x, b: np.linalg.inv(x)),
+    "det": (lambda x, b: linalg.det(x), lambda x, b: np.linalg.det(x)),
+    "logabsdet": (lambda x, b: linalg.slogdet(x).logabsdet, lambda x, b: np.linalg.slogdet(x)[1]),
+    "solve": (linalg.solve, np.linalg.solve),
+    "cholesky": (lambda x, b: linalg.cholesky(x), lambda x, b: np.linalg.cholesky(x)),
+    "upper": (lambda x, b: linalg.cholesky(x, upper=True), lambda x, b: np.linalg.cholesky(x, upper=True)),
     "power": (lambda x, b: linalg.matrix_power(x, -2), lambda x, b: np.linalg.matrix_power(x, -2)),
 }  # fmt: skip
 
@@ -336,8 +356,10 @@ def test_equal_values_have_gradients_of_what_no_choice_of_vectors_changes(rng, v
         return (part @ part.mT * weights).sum()
 
     functions = {
-        "sum": lambda t: linalg.eigh(t).eigenvalues.sum(), "squares": lambda t: linalg.eigvalsh(t).square().sum(), "projector": between,
-        "svdvals": lambda t: linalg.svdvals(t).square().sum(), "trace": lambda t: linalg.eigvalsh(t).sum() * linalg.eigvalsh(t).square().sum(),
+        "sum": lambda t: linalg.eigh(t).eigenvalues.sum(), "squares": lambda t: linalg.eigvalsh(t).square().sum(),
+        "projector": between,
+        "svdvals": lambda t: linalg.svdvals(t).square().sum(),
+        "trace": lambda t: linalg.eigvalsh(t).sum() * linalg.eigvalsh(t).square().sum(),
     }  # fmt: skip
     for name, f in functions.items():
         got = strata.grad(f)(Tensor(x)).numpy()

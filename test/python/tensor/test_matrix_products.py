@@ -1,4 +1,6 @@
-"""Products by matrix instructions: what the action matrix makes of tensors' products, on every arch that has such instructions."""
+"""Products by matrix instructions: what the action matrix makes of tensors' products, on every arch that has such
+instructions.
+"""
 
 import re
 
@@ -24,7 +26,9 @@ def operand(rng, shape, dtype):
 
 
 def expect_product(got, a, b, dtype, also=0.0):
-    """Sums in float32 of exact products, rounded to the result's type; wrapped sums of bytes. `also` was added to them."""
+    """Sums in float32 of exact products, rounded to the result's type; wrapped sums of bytes. `also` was added
+    to them.
+    """
     got = got.cast("float64").numpy()
     if dtype == "int8":
         np.testing.assert_array_equal(got.astype(np.int64), (a.astype(np.int64) @ b.astype(np.int64)).astype(np.int8))
@@ -67,7 +71,9 @@ def test_all_lanes_take_part_where_few_have_results(dtype, arch, target, rng):
 
 
 def rounds_along(rng, first, product, sums):
-    """(tensor, NumPy's value) of sums of products whose operands, products and sums have these types one after the other."""
+    """(tensor, NumPy's value) of sums of products whose operands, products and sums have these types one after the
+    other.
+    """
     x, y = (
         rng.integers(-128, 128, (32, 32)).astype(np.int8)
         if first == "int8"

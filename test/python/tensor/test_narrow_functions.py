@@ -51,10 +51,14 @@ def functions():
 
 def of_loss(name, function):
     given = {
-        "cross_entropy": (lambda x: function(x, LABELS, 0.1), [ROW]), "nll": (lambda x: function(x, LABELS), [ROW]), "gaussian_nll": (function, [X, Y, X * X + 0.1]),
-        "binary_cross_entropy": (lambda x, t: function(x, t, "sum"), [PART, PART[::-1].copy()]), "kl_div": (lambda x, t: function(x, t.abs()), [X, Y]),
-        "cosine_embedding": (lambda a, b: function(a, b, Tensor([1, -1, 1])), [ROW, ROW[::-1].copy()]), "cosine_similarity": (function, [X, Y]), "margin_ranking": (lambda a, b: function(a, b, b.sign()), [X, Y]),
-        "triplet_margin": (function, [ROW, ROW[::-1].copy(), ROW * 1.7]), "ctc": (lambda x: function(x.reshape(3, 2, 4).log_softmax(-1), Tensor([[1], [2]]), [3, 2], [1, 1]), [X]),
+        "cross_entropy": (lambda x: function(x, LABELS, 0.1), [ROW]), "nll": (lambda x: function(x, LABELS), [ROW]),
+        "gaussian_nll": (function, [X, Y, X * X + 0.1]),
+        "binary_cross_entropy": (lambda x, t: function(x, t, "sum"), [PART, PART[::-1].copy()]),
+        "kl_div": (lambda x, t: function(x, t.abs()), [X, Y]),
+        "cosine_embedding": (lambda a, b: function(a, b, Tensor([1, -1, 1])), [ROW, ROW[::-1].copy()]),
+        "cosine_similarity": (function, [X, Y]), "margin_ranking": (lambda a, b: function(a, b, b.sign()), [X, Y]),
+        "triplet_margin": (function, [ROW, ROW[::-1].copy(), ROW * 1.7]),
+        "ctc": (lambda x: function(x.reshape(3, 2, 4).log_softmax(-1), Tensor([[1], [2]]), [3, 2], [1, 1]), [X]),
     }  # fmt: skip
     return given.get(name) or (function, [X, Y])
 

@@ -1,4 +1,6 @@
-"""NumPy's functions on tensors, and tensors in notebooks: Strata's own where it has them, NumPy's of the values elsewhere."""
+"""NumPy's functions on tensors, and tensors in notebooks: Strata's own where it has them, NumPy's of the values
+elsewhere.
+"""
 
 import numpy as np
 import pytest
@@ -14,19 +16,35 @@ B = X > 0
 
 # name -> calls that strata answers, as functions of an array of the kind that the table gives.
 CALLS = {
-    "abs": lambda x: np.abs(x), "all": lambda x: np.all(x > 0, axis=0), "any": lambda x: np.any(x > 0, axis=1, keepdims=True), "argmax": lambda x: np.argmax(x, 1), "argmin": lambda x: np.argmin(x),
-    "argsort": lambda x: np.argsort(x, axis=None), "astype": lambda x: np.astype(x, np.float64), "bincount": lambda i: np.bincount(i, minlength=6), "broadcast_to": lambda x: np.broadcast_to(x, (2, 3, 4)),
-    "clip": lambda x: np.clip(x, -0.5, 0.5), "concatenate": lambda x: np.concatenate([x, X], axis=1), "copy": lambda x: np.copy(x), "count_nonzero": lambda x: np.count_nonzero(x > 0, axis=0),
-    "cumprod": lambda x: np.cumprod(x, axis=1), "cumsum": lambda x: np.cumsum(x), "diff": lambda x: np.diff(x, axis=0), "einsum": lambda x: np.einsum("ij,kj->ik", x, X), "expand_dims": lambda x: np.expand_dims(x, 1),
-    "flip": lambda x: np.flip(x, 0), "imag": lambda x: np.imag(x), "kron": lambda x: np.kron(X, x), "linalg.cholesky": lambda p: np.linalg.cholesky(p), "linalg.det": lambda p: np.linalg.det(p),
-    "linalg.inv": lambda p: np.linalg.inv(p), "linalg.norm": lambda x: np.linalg.norm(x, axis=1), "max": lambda x: np.max(x, axis=0), "mean": lambda x: np.mean(x, axis=(0, 1), keepdims=True),
-    "median": lambda x: np.median(x, axis=1), "min": lambda x: np.amin(x), "moveaxis": lambda x: np.moveaxis(x, 0, 1), "nanmax": lambda n: np.nanmax(n, axis=0), "nanmean": lambda n: np.nanmean(n),
-    "nanmin": lambda n: np.nanmin(n), "nansum": lambda n: np.nansum(n, axis=1), "ones_like": lambda x: np.ones_like(x), "outer": lambda x: np.outer(x, X), "permute_dims": lambda x: np.permute_dims(x, (1, 0)),
-    "prod": lambda x: np.prod(x, axis=0), "quantile": lambda x: np.quantile(x, 0.3, axis=1), "ravel": lambda x: np.ravel(x), "real": lambda x: np.real(x), "repeat": lambda x: np.repeat(x, 2, axis=1),
-    "reshape": lambda x: np.reshape(x, (4, 3)), "roll": lambda x: np.roll(x, 2), "round": lambda x: np.round(x), "searchsorted": lambda i: np.searchsorted(np.arange(3), i, side="right"),
-    "sort": lambda x: np.sort(x, axis=None), "squeeze": lambda x: np.squeeze(x[:1]), "stack": lambda x: np.stack([x, X], axis=1), "std": lambda x: np.std(x, axis=0, ddof=1), "sum": lambda x: np.sum(x, axis=1),
-    "swapaxes": lambda x: np.swapaxes(x, 0, 1), "take": lambda x: np.take(x, I, axis=1), "take_along_axis": lambda x: np.take_along_axis(x, np.argsort(X, 1), 1), "tensordot": lambda x: np.tensordot(x, X.T, axes=1),
-    "tile": lambda x: np.tile(x, 2), "transpose": lambda x: np.transpose(x), "tril": lambda x: np.tril(x), "triu": lambda x: np.triu(x, 1), "var": lambda x: np.var(x), "where": lambda x: np.where(x > 0, x, 0),
+    "abs": lambda x: np.abs(x), "all": lambda x: np.all(x > 0, axis=0),
+    "any": lambda x: np.any(x > 0, axis=1, keepdims=True), "argmax": lambda x: np.argmax(x, 1),
+    "argmin": lambda x: np.argmin(x),
+    "argsort": lambda x: np.argsort(x, axis=None), "astype": lambda x: np.astype(x, np.float64),
+    "bincount": lambda i: np.bincount(i, minlength=6), "broadcast_to": lambda x: np.broadcast_to(x, (2, 3, 4)),
+    "clip": lambda x: np.clip(x, -0.5, 0.5), "concatenate": lambda x: np.concatenate([x, X], axis=1),
+    "copy": lambda x: np.copy(x), "count_nonzero": lambda x: np.count_nonzero(x > 0, axis=0),
+    "cumprod": lambda x: np.cumprod(x, axis=1), "cumsum": lambda x: np.cumsum(x), "diff": lambda x: np.diff(x, axis=0),
+    "einsum": lambda x: np.einsum("ij,kj->ik", x, X), "expand_dims": lambda x: np.expand_dims(x, 1),
+    "flip": lambda x: np.flip(x, 0), "imag": lambda x: np.imag(x), "kron": lambda x: np.kron(X, x),
+    "linalg.cholesky": lambda p: np.linalg.cholesky(p), "linalg.det": lambda p: np.linalg.det(p),
+    "linalg.inv": lambda p: np.linalg.inv(p), "linalg.norm": lambda x: np.linalg.norm(x, axis=1),
+    "max": lambda x: np.max(x, axis=0), "mean": lambda x: np.mean(x, axis=(0, 1), keepdims=True),
+    "median": lambda x: np.median(x, axis=1), "min": lambda x: np.amin(x), "moveaxis": lambda x: np.moveaxis(x, 0, 1),
+    "nanmax": lambda n: np.nanmax(n, axis=0), "nanmean": lambda n: np.nanmean(n),
+    "nanmin": lambda n: np.nanmin(n), "nansum": lambda n: np.nansum(n, axis=1), "ones_like": lambda x: np.ones_like(x),
+    "outer": lambda x: np.outer(x, X), "permute_dims": lambda x: np.permute_dims(x, (1, 0)),
+    "prod": lambda x: np.prod(x, axis=0), "quantile": lambda x: np.quantile(x, 0.3, axis=1),
+    "ravel": lambda x: np.ravel(x), "real": lambda x: np.real(x), "repeat": lambda x: np.repeat(x, 2, axis=1),
+    "reshape": lambda x: np.reshape(x, (4, 3)), "roll": lambda x: np.roll(x, 2), "round": lambda x: np.round(x),
+    "searchsorted": lambda i: np.searchsorted(np.arange(3), i, side="right"),
+    "sort": lambda x: np.sort(x, axis=None), "squeeze": lambda x: np.squeeze(x[:1]),
+    "stack": lambda x: np.stack([x, X], axis=1), "std": lambda x: np.std(x, axis=0, ddof=1),
+    "sum": lambda x: np.sum(x, axis=1),
+    "swapaxes": lambda x: np.swapaxes(x, 0, 1), "take": lambda x: np.take(x, I, axis=1),
+    "take_along_axis": lambda x: np.take_along_axis(x, np.argsort(X, 1), 1),
+    "tensordot": lambda x: np.tensordot(x, X.T, axes=1),
+    "tile": lambda x: np.tile(x, 2), "transpose": lambda x: np.transpose(x), "tril": lambda x: np.tril(x),
+    "triu": lambda x: np.triu(x, 1), "var": lambda x: np.var(x), "where": lambda x: np.where(x > 0, x, 0),
     "zeros_like": lambda x: np.zeros_like(x),
 }  # fmt: skip
 GIVEN = {"x": X, "p": P, "n": N, "i": I}
@@ -49,7 +67,8 @@ def test_functions_of_numpy_give_tensors_of_numpys_values(name):
 
 
 FURTHER = [
-    lambda x: np.nanmean(np.astype(x * 9, np.uint8), axis=0), lambda x: np.nanmean(np.astype(x * 9, np.int32)), lambda x: np.repeat(x, np.array([2, 0, 1]), axis=0), lambda x: np.take_along_axis(x, I, None),
+    lambda x: np.nanmean(np.astype(x * 9, np.uint8), axis=0), lambda x: np.nanmean(np.astype(x * 9, np.int32)),
+    lambda x: np.repeat(x, np.array([2, 0, 1]), axis=0), lambda x: np.take_along_axis(x, I, None),
     lambda x: np.repeat(x, [1, 2, 0, 3], axis=1),
 ]  # fmt: skip
 

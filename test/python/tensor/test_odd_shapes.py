@@ -1,4 +1,6 @@
-"""Shapes that powers of two do not divide, or with narrow sides: their kernels are near what memory or arithmetic allows, and right."""
+"""Shapes that powers of two do not divide, or with narrow sides: their kernels are near what memory or arithmetic
+allows, and right.
+"""
 
 import math
 
@@ -35,7 +37,8 @@ def windows_of_arrays(x, w):
     )
 
 
-# name: (tensors to tensor, arrays to array, shapes whose values are checked, shapes whose time is modelled, times the least time at most, operations)
+# name: (tensors to tensor, arrays to array, shapes whose values are checked, shapes whose time is modelled, times the
+# least time at most, operations)
 CASES = {
     "narrow results of a transpose": (lambda x: x.T.contiguous(), lambda x: x.T, [(1009, 3)], [(2490855, 3)], 1.2, 0),
     "15 columns transposed": (lambda x: x.T.contiguous(), lambda x: x.T, [(1201, 15)], [(144701, 15)], 1.2, 0),

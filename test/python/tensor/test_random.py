@@ -190,7 +190,8 @@ def test_every_device_target_and_number_of_threads_draws_the_same_bits(arch, tar
             assert drawn() == wanted
 
 
-@pytest.mark.parametrize("make", [lambda: Tensor.rand(37, 20), lambda: Tensor.randn(37, 20), lambda: Tensor.randint(0, 7, (37, 20)),
+@pytest.mark.parametrize("make",
+    [lambda: Tensor.rand(37, 20), lambda: Tensor.randn(37, 20), lambda: Tensor.randint(0, 7, (37, 20)),
                                   lambda: (Tensor.rand(37, 20) < 0.5).where(Tensor.ones(37, 20), 0)])  # fmt: skip
 def test_they_are_made_by_one_kernel(make):
     strata.reset_stats()

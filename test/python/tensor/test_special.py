@@ -1,4 +1,6 @@
-"""Functions made of others: within 4 ulp of NumPy's long double, and what the standard says of infinities, zeros and NaN."""
+"""Functions made of others: within 4 ulp of NumPy's long double, and what the standard says of infinities, zeros and
+NaN.
+"""
 
 import itertools
 
@@ -8,7 +10,8 @@ import strata
 from strata import Tensor
 
 ONE = {
-    "expm1": np.expm1, "log1p": np.log1p, "sinh": np.sinh, "cosh": np.cosh, "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan,
+    "expm1": np.expm1, "log1p": np.log1p, "sinh": np.sinh, "cosh": np.cosh, "asin": np.arcsin, "acos": np.arccos,
+    "atan": np.arctan,
     "asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh,
 }  # fmt: skip
 TWO = {
@@ -70,7 +73,7 @@ def test_special_values_of_two(name):
 def test_narrow_floats_keep_their_type_and_round_once(dtype, rng):
     x = Tensor(rng.uniform(-0.9, 0.9, 500), dtype=dtype)
     wide = x.cast("float32").numpy()
-    for name, function in ONE.items():
+    for name in ONE:
         if name != "acosh":
             got = getattr(x, name)()
             assert got.dtype.name == dtype

@@ -20,9 +20,12 @@ def central(f, z):
 
 
 LOSSES = {
-    "product": lambda z: (z * z * (2 - 1j)).real.sum(), "abs": lambda z: z.abs().sum(), "quotient": lambda z: (1 / (z + 3j)).imag.sum(), "exp": lambda z: z.exp().real.sum(),
-    "log": lambda z: z.log().imag.sum(), "sqrt": lambda z: z.sqrt().real.sum(), "tanh": lambda z: (z * 0.3).tanh().imag.sum(), "matmul": lambda z: (z @ z.mT.conj()).abs().sum(),
-    "power": lambda z: (z**2.5).real.sum(), "prod": lambda z: z.prod().real, "cumprod": lambda z: z.flatten().cumprod().imag.sum(), "angle": lambda z: z.angle().sum(),
+    "product": lambda z: (z * z * (2 - 1j)).real.sum(), "abs": lambda z: z.abs().sum(),
+    "quotient": lambda z: (1 / (z + 3j)).imag.sum(), "exp": lambda z: z.exp().real.sum(),
+    "log": lambda z: z.log().imag.sum(), "sqrt": lambda z: z.sqrt().real.sum(),
+    "tanh": lambda z: (z * 0.3).tanh().imag.sum(), "matmul": lambda z: (z @ z.mT.conj()).abs().sum(),
+    "power": lambda z: (z**2.5).real.sum(), "prod": lambda z: z.prod().real,
+    "cumprod": lambda z: z.flatten().cumprod().imag.sum(), "angle": lambda z: z.angle().sum(),
 }  # fmt: skip
 
 
