@@ -94,9 +94,16 @@ from .dtypes import (  # noqa: E402
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ._namespace import *  # before operations, whose forms are others
+    # Before operations, whose forms are others. Type checkers read the lists of names that are written out.
+    from ._namespace.creation import *
+    from ._namespace.inspection import *
+    from ._namespace.movement import *
+    from ._namespace.places import *
+    from ._namespace.products import *
+    from ._namespace.searching import *
+    from ._namespace.statistics import *
 
-from .operations import *  # noqa: E402, F403
+from .operations import *  # type: ignore[assignment]  # noqa: E402, F403
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

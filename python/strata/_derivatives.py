@@ -13,8 +13,10 @@ from ._strata import DTypeError, ShapeError, Tensor, UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
+    from collections.abc import Callable, Sequence
+    from typing import Any, Self
+
+    from ._types import ArrayLike
 
 
 def inside(times: int = 1) -> bool:
@@ -66,7 +68,7 @@ def _places(argnums):
     return places
 
 
-def value_and_grad(f: Callable[..., Any], argnums: int = 0) -> Any:
+def value_and_grad(f: Callable[..., object], argnums: int | tuple[int, ...] = 0) -> Callable[..., tuple[Tensor, Any]]:
     """A function that gives f's value, a Tensor of one element, and its derivative by an argument.
 
     argnums: which positional argument, or a tuple of several; then the derivatives are a tuple too. They have the
@@ -89,7 +91,7 @@ def value_and_grad(f: Callable[..., Any], argnums: int = 0) -> Any:
     return both
 
 
-def grad(f: Callable[..., Any], argnums: int = 0) -> Any:
+def grad(f: Callable[..., object], argnums: int | tuple[int, ...] = 0) -> Callable[..., Any]:
     """The derivative of f, whose value is a Tensor of one element, by an argument: value_and_grad without the value."""
     both = value_and_grad(f, argnums)
 
@@ -100,7 +102,7 @@ def grad(f: Callable[..., Any], argnums: int = 0) -> Any:
     return derivative
 
 
-def vjp(f: Callable[..., Any], *arguments: Any) -> Any:
+def vjp(f: Callable[..., object], *arguments: ArrayLike) -> tuple[Tensor, Callable[[ArrayLike], tuple[Tensor, ...]]]:
     """f's value y, and a function that takes a tensor g of y's shape to the derivatives of sum(g * y) by all
     arguments.
     """
@@ -116,7 +118,9 @@ def vjp(f: Callable[..., Any], *arguments: Any) -> Any:
     return _strata._replaced(y, stand_ins, originals), pull_back
 
 
-def jvp(f: Callable[..., Any], arguments: Any, tangents: Any) -> Any:
+def jvp(
+    f: Callable[..., object], arguments: Sequence[ArrayLike], tangents: Sequence[ArrayLike]
+) -> tuple[Tensor, Tensor]:
     """f's value at the arguments, a sequence, and its derivative along the tangents, tensors of their shapes.
 
     By differentiating twice: what pull_back does is linear in g, and its derivative by g is the one along the tangents.
@@ -131,8 +135,8 @@ def jvp(f: Callable[..., Any], arguments: Any, tangents: Any) -> Any:
             )
     if len(tangents) != len(arguments):
         raise UsageError(f"[jvp] {len(tangents)} tangents for {len(arguments)} arguments")
-    arguments, tangents = [_strata._twin(_tensor(x)) for x in arguments], [_tensor(t) for t in tangents]
-    for i, (x, tangent) in enumerate(zip(arguments, tangents)):
+    points, directions = [_strata._twin(_tensor(x)) for x in arguments], [_tensor(t) for t in tangents]
+    for i, (x, tangent) in enumerate(zip(points, directions)):
         if tangent.shape != x.shape:
             raise ShapeError(
                 f"[jvp] tangent {i} has shape {tangent.shape}, the argument {x.shape}: "
@@ -140,10 +144,10 @@ def jvp(f: Callable[..., Any], arguments: Any, tangents: Any) -> Any:
             )
         if not (tangent.dtype.is_float or tangent.dtype.is_complex):
             raise DTypeError(f"[jvp] tangent {i} is of {tangent.dtype.name}: cast it to {x.dtype.name}")
-    y, pull_back = vjp(f, *arguments)
+    y, pull_back = vjp(f, *points)
     g = _strata._stand_in(y.zeros_like())
     total = None
-    for arrived, tangent in zip(pull_back(g), tangents):
+    for arrived, tangent in zip(pull_back(g), directions):
         part = (arrived.conj() * tangent).real.sum()
         total = part if total is None else total + part
     if total is None:
@@ -175,7 +179,7 @@ def _of_each(given, arguments, what):
     return [g for g, x in zip(given, arguments) if isinstance(x, Tensor) and x.dtype.is_float]
 
 
-def of_kernel(results: Any, inputs: Any, grad: Any) -> Any:
+def of_kernel(results: tuple[Tensor, ...], inputs: Sequence[object], grad: Callable[..., object]) -> tuple[Tensor, ...]:
     """Results of a user's kernel, of which the first has the gradient that the function says."""
     if not callable(grad):
         raise UsageError(
@@ -189,7 +193,7 @@ def of_kernel(results: Any, inputs: Any, grad: Any) -> Any:
     return first, *results[1:]
 
 
-def custom_gradient(f: Callable[..., Any]) -> Any:
+def custom_gradient(f: Callable[..., object]) -> Callable[..., Any]:
     """A function whose gradient it says itself. f gives a value and a function that takes it back.
 
         @strata.custom_gradient
@@ -229,7 +233,7 @@ def custom_gradient(f: Callable[..., Any]) -> Any:
     return own
 
 
-def checkpoint(f: Callable[..., Any]) -> Any:
+def checkpoint(f: Callable[..., object]) -> Callable[..., Tensor]:
     """The function, made once more when gradients go through it: what it computes on the way is not kept from forward
     to backward.
 
@@ -337,7 +341,7 @@ class no_grad:
     then.
     """
 
-    def __init__(self, f: Callable[..., Any] | None = None) -> None:
+    def __init__(self, f: Callable[..., object] | None = None) -> None:
         if f is not None and not callable(f):
             raise UsageError(
                 f"[no_grad] takes a function, not a {type(f).__name__}: with strata.no_grad():, or @strata.no_grad"
@@ -347,11 +351,11 @@ class no_grad:
         if f is not None:
             functools.update_wrapper(self, f)
 
-    def __enter__(self) -> Any:
+    def __enter__(self) -> Self:
         self._entered.append(_enter())
         return self
 
-    def __exit__(self, *_: Any) -> None:
+    def __exit__(self, *_: object) -> None:
         if not self._entered:
             raise UsageError("[no_grad] is left that was not entered: use with strata.no_grad():")
         _leave(self._entered.pop())

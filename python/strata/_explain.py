@@ -6,6 +6,7 @@ from . import Tensor, _strata
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
 
@@ -24,7 +25,7 @@ def bytes_text(n: int) -> str:
     return f"{size:.4g} {units[0]}"
 
 
-def explain(*tensors: Any) -> Explanation:
+def explain(*tensors: Tensor | Sequence[Tensor]) -> Explanation:
     """Says which kernels compute tensors, and why each ends where it does.
 
     tensors: Tensors, or lists of them, that are computed together; nothing is run.
@@ -33,7 +34,7 @@ def explain(*tensors: Any) -> Explanation:
     fewest that any schedule moves, those of what the tensors are made of and of the tensors.
     Raises TypeError for what is no Tensor.
     """
-    flat = [t for each in tensors for t in (each if isinstance(each, (list, tuple)) else [each])]
+    flat: list[Any] = [t for each in tensors for t in (each if isinstance(each, (list, tuple)) else [each])]
     if not flat or not all(isinstance(t, Tensor) for t in flat):
         raise TypeError("explain() takes Tensors: strata.explain(x.softmax(-1))")
     steps, least = _strata._outline(flat)

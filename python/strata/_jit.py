@@ -15,8 +15,10 @@ from ._strata import UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
     from typing import Any
 
+    from ._strata import Tensor
     from ._types import DTypeLike
 
 
@@ -81,7 +83,13 @@ class _FedPlaces(threading.local):
 _fed_places = _FedPlaces()
 
 
-def fed(numbers: Any, owner: Any, changes: Any, dtype: DTypeLike = "float32", device: str = "") -> Any:
+def fed(
+    numbers: Callable[[], Sequence[float]],
+    owner: object,
+    changes: Sequence[str],
+    dtype: DTypeLike = "float32",
+    device: str = "",
+) -> Tensor:
     """A tensor of the numbers that numbers() gives: now, and anew at each replay of a captured function that asked for
     them.
 
@@ -145,7 +153,7 @@ class jit(_strata._Calls):
     def __new__(cls, function: Any = None, *, symbolic: bool = False) -> Any:
         return functools.partial(cls, symbolic=symbolic) if function is None else super().__new__(cls)
 
-    def __init__(self, function: Any, *, symbolic: bool = False) -> None:
+    def __init__(self, function: Callable[..., object], *, symbolic: bool = False) -> None:
         if not callable(function):
             raise UsageError(f"[jit] of a {type(function).__name__}: it takes a function")
         super().__init__()
@@ -160,11 +168,11 @@ class jit(_strata._Calls):
         return self if instance is None else types.MethodType(self, instance)
 
     @property
-    def captures(self) -> Any:
+    def captures(self) -> int:
         return sum(one.confirmed for known in self._known.values() for one in known)
 
     @property
-    def launches(self) -> Any:
+    def launches(self) -> int:
         return self._last.capture.launches if self._last else 0
 
     def _otherwise(self, *args, **kwargs):

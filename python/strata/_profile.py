@@ -12,15 +12,17 @@ from ._written import written
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from os import PathLike
+    from collections.abc import Mapping, Sequence
     from typing import Any
+
+    from ._types import FileName, Launch
 
 
 HOT = 4  # instructions that a table shows of a kernel
 KERNELS = 8  # kernels whose instructions it shows
 
 
-def operations(assembly: Any) -> Any:
+def operations(assembly: str) -> list[str]:
     """Of each instruction that Strata lowered itself, the operation that it is for: the comment above."""
     out, comment = [], ""
     for line in assembly.splitlines():
@@ -32,7 +34,7 @@ def operations(assembly: Any) -> Any:
     return out
 
 
-def origin(launch: Any, place: Any, lowered: Any) -> Any:
+def origin(launch: Launch, place: Launch, lowered: list[str]) -> str:
     """Where an instruction comes from: the operation, or the line of source."""
     if lowered:
         return lowered[place["index"]] if place["index"] < len(lowered) else ""
@@ -46,7 +48,7 @@ def origin(launch: Any, place: Any, lowered: Any) -> Any:
     return f"{os.path.basename(file)}:{line}" + (f": {text.strip()}" if text.strip() else "")
 
 
-def with_origins(launch: Any, done: Any) -> Any:
+def with_origins(launch: Launch, done: set[int]) -> Launch:
     """done: the lists of instructions that have theirs, by id; equal launches share one."""
     places = []
     if id(launch.get("instructions")) not in done:
@@ -62,17 +64,17 @@ def with_origins(launch: Any, done: Any) -> Any:
     return {key: value for key, value in launch.items() if key not in ("source", "assembly")}
 
 
-def short(text: Any, width: int) -> str:
+def short(text: str, width: int) -> str:
     return text if len(text) <= width else text[: width - 3] + "..."
 
 
-def bound_text(launch: Any) -> str:
+def bound_text(launch: Launch) -> str:
     if "bound" not in launch:
         return "measured"
     return f"{launch['bound']} {launch['bound_cycles'][launch['bound']] / launch['cycles']:.0%}"
 
 
-def waves_text(launch: Any) -> str:
+def waves_text(launch: Launch) -> str:
     if "bound" not in launch:
         return ""
     limit = launch["occupancy_limit"]
@@ -81,14 +83,14 @@ def waves_text(launch: Any) -> str:
     )
 
 
-def moved_text(launch: Any) -> str:
+def moved_text(launch: Launch) -> str:
     if "bound" not in launch:
         return ""
     times = f" ({launch['dram_bytes'] / launch['least_bytes']:.2f}x)" if launch["least_bytes"] else ""
     return bytes_text(launch["dram_bytes"]) + times
 
 
-def conflicts_text(launch: Any) -> str:
+def conflicts_text(launch: Launch) -> str:
     return f"{launch['lds_conflict_cycles'] / launch['lds_cycles']:.0%}" if launch.get("lds_cycles") else "-"
 
 
@@ -103,7 +105,7 @@ COLUMNS = {
 }
 
 
-def table(rows: Any) -> Any:
+def table(rows: Sequence[Sequence[str]]) -> str:
     """Lines of columns as wide as what is in them; numbers on the right."""
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     left = (0, 3, 4)
@@ -116,7 +118,7 @@ def table(rows: Any) -> Any:
     )
 
 
-def stalls_text(launch: Any) -> str:
+def stalls_text(launch: Launch) -> str:
     """The instructions that a kernel's waves stand longest before."""
     all_stalls = sum(one["stall_cycles"] for one in launch["instructions"])
     hot = sorted((one for one in launch["instructions"] if one["stall_cycles"]), key=lambda one: -one["stall_cycles"])[
@@ -152,7 +154,7 @@ class Trace:
         self.tracks: set[Any] = set()
         self.now_us: dict[Any, Any] = {}
 
-    def track(self, device: str, number: Any, name: Any) -> Any:
+    def track(self, device: str, number: int, name: str) -> dict[str, int]:
         if device not in self.devices:
             self.devices.append(device)
             self.events.append(
@@ -164,10 +166,12 @@ class Trace:
             self.events.append({"ph": "M", "name": "thread_name", "pid": pid, "tid": number, "args": {"name": name}})
         return {"pid": pid, "tid": number}
 
-    def slice(self, track: Any, name: Any, start_us: Any, end_us: Any, args: Any) -> None:
+    def slice(
+        self, track: dict[str, int], name: str, start_us: float, end_us: float, args: Mapping[str, object]
+    ) -> None:
         self.events.append({"ph": "X", "name": name, "ts": start_us, "dur": end_us - start_us, "args": args, **track})
 
-    def add(self, launch: Any) -> None:
+    def add(self, launch: Launch) -> None:
         device, start = launch["device"], self.now_us.get(launch["device"], 0)
         end = self.now_us[device] = start + launch["time_ms"] * 1e3
         facts = (
@@ -208,7 +212,7 @@ class Trace:
 class Profile:
     """What strata.profile() collects: `launches`, a dict for each, in their order; print() shows a table."""
 
-    def __init__(self, trace: Any = None) -> None:
+    def __init__(self, trace: FileName | None = None) -> None:
         if trace is not None:
             trace = os.fspath(trace)
         self._trace_file, self._block = trace, _strata._ProfileBlock()
@@ -220,14 +224,14 @@ class Profile:
         self._block.enter()
         return self
 
-    def __exit__(self, *_: Any) -> None:
+    def __exit__(self, *_: object) -> None:
         self._block.exit()
         self._ended = True
         if self._trace_file is not None:
             self.save_trace(self._trace_file)
 
     @property
-    def launches(self) -> Any:
+    def launches(self) -> list[Launch]:
         if self._read is not None:
             return self._read
         done: set[Any] = set()
@@ -240,7 +244,7 @@ class Profile:
         """A JSON array, an object a launch."""
         return json.dumps(self.launches, indent=2)
 
-    def save_trace(self, file: str | PathLike[str]) -> None:
+    def save_trace(self, file: FileName) -> None:
         """Writes a trace that chrome://tracing and ui.perfetto.dev show."""
         trace = Trace()
         for launch in self.launches:
@@ -262,7 +266,7 @@ class Profile:
         return f"<Profile of {len(self.launches)} launches>"
 
 
-def profile(trace: Any = None) -> Profile:
+def profile(trace: FileName | None = None) -> Profile:
     """with strata.profile() as p: collects what holds up each launch of the block; print(p) shows it.
 
     trace: a file to write when the block ends, for chrome://tracing or ui.perfetto.dev.

@@ -1,7 +1,15 @@
 """Names of the version before this one. They work for one version more, and warn."""
 
+from __future__ import annotations
+
 import functools
 import warnings
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, TypeVar
+
+    _F = TypeVar("_F")
 
 
 def warn(where, old, new):
@@ -26,12 +34,14 @@ def renamed_attribute(old, new):
     return property(get, put)
 
 
-def renamed_function(old, function):
+def renamed_function(old: str, function: _F) -> _F:
     """The function under its old name."""
 
-    @functools.wraps(function)
-    def call(*given, **named):
-        warn(old, old, function.__name__)
-        return function(*given, **named)
+    plain: Any = function
 
-    return call
+    @functools.wraps(plain)
+    def call(*given, **named):
+        warn(old, old, plain.__name__)
+        return plain(*given, **named)
+
+    return call  # type: ignore[return-value]

@@ -42,7 +42,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from ._types import DTypeLike
+    from ._types import ArrayLike, Axes, DTypeLike
 
 
 __all__ = [
@@ -104,7 +104,7 @@ def diagonal(x: Tensor, /, *, offset: int = 0) -> Tensor:
     return square.flatten(-2)[..., :: k + 1]
 
 
-def trace(x: Tensor, /, *, offset: Any = 0, dtype: DTypeLike | None = None) -> Tensor:
+def trace(x: Tensor, /, *, offset: int = 0, dtype: DTypeLike | None = None) -> Tensor:
     """The sum of a diagonal. Integers give int64 (uint64 for unsigned)."""
     return diagonal(x, offset=offset).sum(-1, dtype=dtype)
 
@@ -137,14 +137,14 @@ def _floating(name, x):
 
 
 @rounded_once
-def vector_norm(x: Tensor, /, *, axis: int | None = None, keepdims: bool = False, ord: Any = 2) -> Tensor:
+def vector_norm(x: Tensor, /, *, axis: Axes = None, keepdims: bool = False, ord: float = 2) -> Tensor:
     """sum(|x|^ord)^(1 / ord) along axes, or over all elements. ord: a number, inf (the largest |x|), -inf (the
     smallest), 0 (how many are not 0). Real."""
     return _norm_of("vector_norm", _tensor(x), axis, keepdims, ord)
 
 
 @rounded_once
-def matrix_norm(x: Tensor, /, *, keepdims: bool = False, ord: Any = "fro") -> Tensor:
+def matrix_norm(x: Tensor, /, *, keepdims: bool = False, ord: float | str = "fro") -> Tensor:
     """Norms of matrices. ord: "fro" sqrt(sum |x|^2), "nuc" the sum of the singular values, 2 and -2 the largest and the
     smallest of them, 1 and -1 the largest and smallest sum of |x| of a column, inf and -inf of a row. Real."""
     x = _floating("matrix_norm", _matrices("matrix_norm", x))
@@ -169,7 +169,7 @@ def matrix_norm(x: Tensor, /, *, keepdims: bool = False, ord: Any = "fro") -> Te
 
 
 @rounded_once
-def norm(x: Tensor, /, ord: Any = None, axis: int | None = None, keepdims: bool = False) -> Tensor:
+def norm(x: Tensor, /, ord: float | str | None = None, axis: Axes = None, keepdims: bool = False) -> Tensor:
     """numpy.linalg.norm: over one axis, or all of them without an order, the norm of vectors; over two that of
     matrices.
     """
@@ -178,7 +178,8 @@ def norm(x: Tensor, /, ord: Any = None, axis: int | None = None, keepdims: bool 
     if axes is None and ord is not None and x.ndim > 2:
         raise UsageError(f"[norm] ord {ord!r} of {x.ndim} axes: name one axis for vectors, two for matrices")
     if ord is None or isinstance(axes, int) or (axes is None and x.ndim < 2) or (axes is not None and len(axes) == 1):
-        return vector_norm(x, axis=axes, keepdims=keepdims, ord=2 if ord is None else ord)
+        order: Any = 2 if ord is None else ord  # what is wrong with a word vector_norm says
+        return vector_norm(x, axis=axes, keepdims=keepdims, ord=order)
     first, second = (_axis("norm", x, at) for at in axes or (0, 1))
     found = matrix_norm(x.movedim((first, second), (-2, -1)), keepdims=keepdims, ord=ord)
     return found.movedim((-2, -1), (first, second)) if keepdims else found
@@ -374,7 +375,7 @@ def _cut(x, s, rtol):
     return _tensor(rtol).cast(s.dtype).unsqueeze(-1) * s.max(-1, keepdims=True)
 
 
-def matrix_rank(x: Tensor, /, *, rtol: Any = None) -> Tensor:
+def matrix_rank(x: Tensor, /, *, rtol: ArrayLike | None = None) -> Tensor:
     """How many singular values are larger than rtol times the largest: int64 (...). rtol: max(n, m) epsilons of the
     type.
     """
@@ -384,7 +385,7 @@ def matrix_rank(x: Tensor, /, *, rtol: Any = None) -> Tensor:
 
 
 @_on_host(rule=_of_pinv)
-def pinv(x: Tensor, /, *, rtol: Any = None) -> Tensor:
+def pinv(x: Tensor, /, *, rtol: ArrayLike | None = None) -> Tensor:
     """The inverse of Moore and Penrose, (..., n, m) -> (..., m, n); singular values up to rtol times the largest count
     as 0.
     rtol: max(n, m) epsilons of the type."""

@@ -22,7 +22,8 @@ from .nn.module import new_values
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from typing import Any
+
+    from ._types import ArrayLike, LearningRate, Parameters
 
 
 # Rates.
@@ -43,13 +44,13 @@ def _check_way(name, lr, steps, end):
     real(name, "lr", lr, 0), real(name, "end", end, 0), integer(name, "steps", steps, 1)
 
 
-def linear(lr: float, steps: Any, end: float = 0.0, warmup: int = 0) -> Callable[[int], float]:
+def linear(lr: float, steps: int, end: float = 0.0, warmup: int = 0) -> Callable[[int], float]:
     """From `lr` to `end` over so many steps, 1 or more, then `end`."""
     _check_way("linear", lr, steps, end)
     return _warmed(lambda step: lr + (end - lr) * min(step / steps, 1), warmup)
 
 
-def cosine(lr: float, steps: Any, end: float = 0.0, warmup: int = 0) -> Callable[[int], float]:
+def cosine(lr: float, steps: int, end: float = 0.0, warmup: int = 0) -> Callable[[int], float]:
     """From `lr` to `end` over so many steps, 1 or more, along half a cosine (Loshchilov and Hutter 2017)."""
     _check_way("cosine", lr, steps, end)
     return _warmed(lambda step: end + (lr - end) * (1 + math.cos(math.pi * min(step / steps, 1))) / 2, warmup)
@@ -70,7 +71,7 @@ def step_decay(lr: float, every: int, factor: float = 0.1, warmup: int = 0) -> C
 stairs = renamed_function("stairs", step_decay)
 
 
-def clip_grad_norm(parameters: Any, max_norm: float) -> Tensor:
+def clip_grad_norm(parameters: Parameters, max_norm: float) -> Tensor:
     """Scales the gradients so that their common norm is at most `max_norm`; returns the norm before, a Tensor."""
     real("clip_grad_norm", "max_norm", max_norm, 0)
     grads = [(p, p.grad) for p in _tensors("clip_grad_norm", parameters) if p.grad is not None]
@@ -83,7 +84,7 @@ def clip_grad_norm(parameters: Any, max_norm: float) -> Tensor:
     return norm
 
 
-def clip_grad_value(parameters: Any, max_value: float) -> None:
+def clip_grad_value(parameters: Parameters, max_value: float) -> None:
     """Keeps each element of the gradients within [-max_value, max_value]."""
     real("clip_grad_value", "max_value", max_value, 0)
     for p in _tensors("clip_grad_value", parameters):
@@ -121,7 +122,7 @@ class Optimizer:
     slots: tuple[str, ...] = ()
     rate = renamed_attribute("rate", "lr")
 
-    def __init__(self, parameters: Any, lr: Any) -> None:
+    def __init__(self, parameters: Parameters, lr: LearningRate) -> None:
         self.parameters = _tensors(type(self).__name__, parameters)
         for i, p in enumerate(self.parameters):
             if not p.requires_grad:
@@ -152,11 +153,11 @@ class Optimizer:
     def _wide(p):
         return "float32" if p.dtype.itemsize < 4 else p.dtype.name
 
-    def update(self, value: Any, grad: Any, state: Any, lr: Any, *numbers: Any) -> Any:
+    def update(self, value: Tensor, grad: Tensor, state: dict[str, Tensor], lr: Tensor, *numbers: Tensor) -> Tensor:
         """The new value; puts what it keeps into state. lr and the numbers are tensors of shape (), of value's type."""
         raise NotImplementedError
 
-    def numbers(self) -> Any:
+    def numbers(self) -> list[float]:
         """What update takes after the learning rate in this step, which is number self.steps, from 1 on."""
         return []
 
@@ -169,7 +170,7 @@ class Optimizer:
         self.steps += 1
         return [float(lr), *self.numbers()]
 
-    def __call__(self, scale: Any = None, when: Any = None) -> Any:
+    def __call__(self, scale: Tensor | None = None, when: Tensor | None = None) -> None:
         """Makes a step from the gradients that are there, and takes them away; parameters without one stay.
 
         scale: a tensor of shape () that gradients are multiplied with. when: a bool tensor of shape (); where it is
@@ -203,14 +204,14 @@ class Optimizer:
         for p in self.parameters:
             p.grad = None
 
-    def state_dict(self) -> dict[str, Any]:
+    def state_dict(self) -> dict[str, Tensor | int]:
         """Name -> tensor or number: what another of its kind goes on from."""
         return {
             "steps": self.steps,
             **{f"{i}.{name}": t for i, state in enumerate(self.state) for name, t in state.items()},
         }
 
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+    def load_state_dict(self, state: Mapping[str, ArrayLike]) -> None:
         """Goes on from what state_dict() of another of its kind gave. UsageError for other names, ShapeError and
         DTypeError for values that do not fit; nothing is changed then."""
         own, steps = _checked_names(self.state_dict(), state), state["steps"]
@@ -242,14 +243,19 @@ class SGD(Optimizer):
     """
 
     def __init__(
-        self, parameters: Any, lr: Any = 1e-2, momentum: float = 0.0, nesterov: bool = False, weight_decay: float = 0.0
+        self,
+        parameters: Parameters,
+        lr: LearningRate = 1e-2,
+        momentum: float = 0.0,
+        nesterov: bool = False,
+        weight_decay: float = 0.0,
     ) -> None:
         self._check(momentum=momentum, weight_decay=weight_decay)
         self.momentum, self.nesterov, self.weight_decay = momentum, nesterov, weight_decay
         self.slots = ("momentum",) if momentum else ()
         super().__init__(parameters, lr)
 
-    def update(self, value: Any, grad: Any, state: Any, lr: Any) -> Any:
+    def update(self, value: Tensor, grad: Tensor, state: dict[str, Tensor], lr: Tensor, *numbers: Tensor) -> Tensor:
         if self.weight_decay:
             grad = grad + value * self.weight_decay
         if self.momentum:
@@ -268,8 +274,8 @@ class Adam(Optimizer):
 
     def __init__(
         self,
-        parameters: Any,
-        lr: Any = 1e-3,
+        parameters: Parameters,
+        lr: LearningRate = 1e-3,
         betas: tuple[float, float] = (0.9, 0.999),
         eps: float = 1e-8,
         weight_decay: float = 0.0,
@@ -284,7 +290,7 @@ class Adam(Optimizer):
         self.betas, self.eps, self.weight_decay = tuple(betas), eps, weight_decay
         super().__init__(parameters, lr)
 
-    def numbers(self) -> Any:
+    def numbers(self) -> list[float]:
         return [1 - beta**self.steps for beta in self.betas]
 
     def _direction(self, grad, state, first, second):
@@ -292,7 +298,7 @@ class Adam(Optimizer):
             state[name] = state[name] * beta + what * (1 - beta)
         return (state["mean"] / first) / ((state["square"] / second).sqrt() + self.eps)
 
-    def update(self, value: Any, grad: Any, state: Any, lr: Any, *corrections: Any) -> Any:
+    def update(self, value: Tensor, grad: Tensor, state: dict[str, Tensor], lr: Tensor, *corrections: Tensor) -> Tensor:
         return (
             value
             - self._direction(grad + value * self.weight_decay if self.weight_decay else grad, state, *corrections) * lr
@@ -304,22 +310,22 @@ class AdamW(Adam):
 
     def __init__(
         self,
-        parameters: Any,
-        lr: Any = 1e-3,
+        parameters: Parameters,
+        lr: LearningRate = 1e-3,
         betas: tuple[float, float] = (0.9, 0.999),
         eps: float = 1e-8,
         weight_decay: float = 1e-2,
     ) -> None:
         super().__init__(parameters, lr, betas, eps, weight_decay)
 
-    def update(self, value: Any, grad: Any, state: Any, lr: Any, *corrections: Any) -> Any:
+    def update(self, value: Tensor, grad: Tensor, state: dict[str, Tensor], lr: Tensor, *corrections: Tensor) -> Tensor:
         return value * (1 - lr * self.weight_decay) - self._direction(grad, state, *corrections) * lr
 
 
 class Lamb(AdamW):
     """AdamW whose steps are as long, beside the parameter's norm, for each tensor (You et al. 2020, algorithm 2)."""
 
-    def update(self, value: Any, grad: Any, state: Any, lr: Any, *corrections: Any) -> Any:
+    def update(self, value: Tensor, grad: Tensor, state: dict[str, Tensor], lr: Tensor, *corrections: Tensor) -> Tensor:
         step = self._direction(grad, state, *corrections) + value * self.weight_decay
         length, of_step = value.square().sum().sqrt(), step.square().sum().sqrt()
         trust = ((length > 0) & (of_step > 0)).where(length / of_step.maximum(1e-30), 1.0)
@@ -333,12 +339,14 @@ class Muon(Optimizer):
 
     slots = ("momentum",)
 
-    def __init__(self, parameters: Any, lr: Any = 2e-2, momentum: float = 0.95, weight_decay: float = 0.0) -> None:
+    def __init__(
+        self, parameters: Parameters, lr: LearningRate = 2e-2, momentum: float = 0.95, weight_decay: float = 0.0
+    ) -> None:
         self._check(momentum=momentum, weight_decay=weight_decay)
         self.momentum, self.weight_decay = momentum, weight_decay
         super().__init__(parameters, lr)
 
-    def update(self, value: Any, grad: Any, state: Any, lr: Any) -> Any:
+    def update(self, value: Tensor, grad: Tensor, state: dict[str, Tensor], lr: Tensor, *numbers: Tensor) -> Tensor:
         state["momentum"] = m = state["momentum"] * self.momentum + grad
         step = grad + m * self.momentum
         if value.ndim >= 2 and value.size:
@@ -371,7 +379,7 @@ class LossScaler:
     that were not it is times `growth`. scale and good, the steps in a row, are tensors of shape ().
     """
 
-    def __init__(self, scale: Any = 2.0**16, growth: float = 2.0, backoff: float = 0.5, every: int = 2000) -> None:
+    def __init__(self, scale: float = 2.0**16, growth: float = 2.0, backoff: float = 0.5, every: int = 2000) -> None:
         (
             real("LossScaler", "scale", scale, 0, 2.0**127, closed=False),
             real("LossScaler", "growth", growth, 1, closed=False),
@@ -381,13 +389,13 @@ class LossScaler:
         self.scale = Tensor(float(scale), dtype="float32").contiguous().realize()
         self.good = Tensor(0, dtype="int32").contiguous().realize()
 
-    def __call__(self, loss: Tensor) -> Any:
+    def __call__(self, loss: Tensor) -> Tensor:
         """The loss times the scale."""
         if not isinstance(loss, Tensor) or not loss.dtype.is_float:
             raise UsageError(f"[LossScaler] the loss is {shown(loss)}: a tensor of floats")
         return loss * self.scale.cast(loss.dtype)
 
-    def step(self, optimizer: Callable[..., Any]) -> Any:
+    def step(self, optimizer: Optimizer) -> Tensor:
         """Makes a step of the optimizer, or leaves it out; returns a bool tensor that says whether it was made."""
         if not isinstance(optimizer, Optimizer):
             raise UsageError(
@@ -408,10 +416,10 @@ class LossScaler:
         _strata.realize([self.scale, self.good])
         return finite
 
-    def state_dict(self) -> dict[str, Any]:
+    def state_dict(self) -> dict[str, Tensor]:
         return {"scale": self.scale, "good": self.good}
 
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+    def load_state_dict(self, state: Mapping[str, ArrayLike]) -> None:
         """As an optimiser's."""
         own = _checked_names(self.state_dict(), state)
         for tensor, value in new_values(own, {name: state[name] for name in own}):

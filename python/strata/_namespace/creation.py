@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from .. import _strata
 from .._strata import DType, Tensor, complex as _complex
 
 if TYPE_CHECKING:
-    from .._types import ArrayLike, DTypeLike, Scalar, Shape
+    from .._types import ArrayLike, DTypeLike, HasDLPack, Scalar, Shape
 
 __all__ = [
     "arange",
@@ -55,7 +55,7 @@ def asarray(
     return Tensor(obj, dtype, device or "")
 
 
-def from_dlpack(x: Any, /, *, device: str | None = None, copy: bool | None = None) -> Tensor:
+def from_dlpack(x: HasDLPack, /, *, device: str | None = None, copy: bool | None = None) -> Tensor:
     """A tensor of what has __dlpack__; a Tensor gives itself.
 
     On a card dense memory of that card and of 16-byte alignment (of torch, CuPy, JAX) is used where it is, in the order

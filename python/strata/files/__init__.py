@@ -18,10 +18,11 @@ from .._written import written
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from os import PathLike
     from typing import Any
 
-    from .._types import Sizes
+    from .._types import FileName
 
 
 class Tensors(Mapping):
@@ -33,15 +34,21 @@ class Tensors(Mapping):
     file says. shapes: of all tensors, by name, None where a type that is not known hides it; nothing is read for it.
     """
 
-    def __init__(self, path: Any, rows: Any, metadata: Any, stamp: Any) -> None:
+    def __init__(
+        self,
+        path: FileName,
+        rows: Mapping[str, tuple[tuple[int, ...] | None, Callable[[], Tensor]]],
+        metadata: Mapping[str, Any],
+        stamp: tuple[int, ...],
+    ) -> None:
         self.path, self._rows, self.metadata = str(path), rows, metadata  # name -> (shape, function that reads it)
         self._stamp = stamp
 
     @property
-    def shapes(self) -> Any:
+    def shapes(self) -> dict[str, tuple[int, ...] | None]:
         return {name: shape for name, (shape, _) in self._rows.items()}
 
-    def __getitem__(self, name: Any) -> Any:
+    def __getitem__(self, name: str) -> Tensor:
         if name not in self._rows:
             near = [n for n in self._rows if str(name) in n or n in str(name)]
             raise KeyError(
@@ -70,25 +77,25 @@ class Tensors(Mapping):
     def __len__(self) -> int:
         return len(self._rows)
 
-    def __contains__(self, name: Any) -> bool:
+    def __contains__(self, name: object) -> bool:
         return name in self._rows
 
     def __repr__(self) -> str:
         return f"<{len(self)} tensors of {self.path}>"
 
 
-def stamp_of(path: Any) -> Any:
+def stamp_of(path: str | PathLike[str]) -> tuple[int, ...]:
     """What tells a file from one that takes its place or is written over it."""
     found = os.stat(path)
     check_kind(path, found.st_mode)
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_mode
 
 
-def malformed(path: Any, what: Any) -> UsageError:
+def malformed(path: str | PathLike[str], what: str) -> UsageError:
     return UsageError(f"[load] {path}: {what}")
 
 
-def refusal(path: Any, name: Any, kind: Any, known: Any) -> Any:
+def refusal(path: str | PathLike[str], name: str, kind: object, known: Iterable[str]) -> Callable[[], Tensor]:
     """What reads a tensor of a type that is not known here."""
 
     def read():
@@ -97,7 +104,7 @@ def refusal(path: Any, name: Any, kind: Any, known: Any) -> Any:
     return read
 
 
-def bytes_of(path: Any, name: Any, shape: Any, itemsize: int = 1) -> Any:
+def bytes_of(path: str | PathLike[str], name: str, shape: Sequence[int], itemsize: int = 1) -> int:
     """Those of a tensor, whose shape is one that tensors have: what a file says may be anything."""
     if len(shape) > _MOST_AXES:
         raise malformed(path, f"'{name}' has {len(shape)} axes; tensors have {_MOST_AXES} at most")
@@ -106,7 +113,7 @@ def bytes_of(path: Any, name: Any, shape: Any, itemsize: int = 1) -> Any:
     return math.prod(shape) * itemsize
 
 
-def part_of(path: Any, name: Any, start: Any, size: Any) -> Any:
+def part_of(path: str | PathLike[str], name: str, start: int, size: int) -> bytes:
     """Bytes of a file that were there when it was opened."""
     with open_regular(path) as file:
         file.seek(start)
@@ -116,7 +123,7 @@ def part_of(path: Any, name: Any, start: Any, size: Any) -> Any:
     return content
 
 
-def load(path: Any, device: str = "") -> Any:
+def load(path: FileName, device: str = "") -> Tensors:
     """The tensors of a file, as a Mapping that reads each when it is asked for.
 
     The format is told by the name: .safetensors; .npz, .npy; .pt, .pth, .bin; .gguf. Of a PyTorch checkpoint names of
@@ -145,7 +152,7 @@ def load(path: Any, device: str = "") -> Any:
     return Tensors(path, rows, metadata, stamp)
 
 
-def save(path: Any, tensors: Any, metadata: Any = None) -> None:
+def save(path: FileName, tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | None = None) -> None:
     """Writes tensors, by name, to .safetensors (any type; metadata: a dict of texts) or .npz. The file is there whole
     or not at all.
     """

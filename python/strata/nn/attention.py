@@ -66,7 +66,7 @@ class KVCache:
     def __len__(self) -> int:
         return 0 if self.keys is None else self.keys.shape[2]
 
-    def extended(self, keys: Any, values: Any) -> tuple[Tensor, Tensor]:
+    def extended(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
         """All keys and values, with those of the positions behind."""
         if self.keys is not None:
             keys, values = _strata.cat([self.keys, keys], 2), _strata.cat([self.values, values], 2)
@@ -89,7 +89,7 @@ class MultiheadAttention(Module):
         num_heads: int,
         num_kv_heads: int | None = None,
         causal: bool = False,
-        rope: Any = None,
+        rope: float | None = None,
         bias: bool = True,
         dtype: DTypeLike = "float32",
     ) -> None:
@@ -110,7 +110,9 @@ class MultiheadAttention(Module):
         self.value = Linear(embed_dim, num_kv_heads * of_head, bias, dtype)
         self.out = Linear(embed_dim, embed_dim, bias, dtype)
 
-    def forward(self, x: Tensor, memory: Tensor | None = None, mask: Tensor | None = None, cache: Any = None) -> Any:
+    def forward(
+        self, x: Tensor, memory: Tensor | None = None, mask: Tensor | None = None, cache: KVCache | None = None
+    ) -> Tensor:
         """memory (n, m, embed_dim): where keys and values come from, x by default. mask as in
         scaled_dot_product_attention.
 

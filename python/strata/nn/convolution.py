@@ -13,8 +13,6 @@ from .module import Module
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from .._strata import Tensor
     from .._types import Sizes
 
@@ -136,10 +134,12 @@ class ConvTranspose3d(_ConvolutionTransposed):
 class MaxPool(Module):
     """functional.max_pool: `kernel_size` has a number for each of the last axes, (2, 2) for images."""
 
-    def __init__(self, kernel_size: Sizes, stride: Any = None, padding: Any = 0, dilation: Sizes = 1) -> None:
+    def __init__(
+        self, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0, dilation: Sizes = 1
+    ) -> None:
         self.kernel_size, self.stride, self.padding, self.dilation = kernel_size, stride, padding, dilation
 
-    def forward(self, x: Tensor) -> Any:
+    def forward(self, x: Tensor) -> Tensor:
         return max_pool(x, self.kernel_size, self.stride, self.padding, self.dilation)
 
     def _describes(self):
@@ -150,7 +150,7 @@ class AvgPool(Module):
     """functional.avg_pool: `kernel_size` has a number for each of the last axes."""
 
     def __init__(
-        self, kernel_size: Sizes, stride: Any = None, padding: Any = 0, count_include_pad: bool = True
+        self, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0, count_include_pad: bool = True
     ) -> None:
         self.kernel_size, self.stride, self.padding, self.count_include_pad = (
             kernel_size,
@@ -159,7 +159,7 @@ class AvgPool(Module):
             count_include_pad,
         )
 
-    def forward(self, x: Tensor) -> Any:
+    def forward(self, x: Tensor) -> Tensor:
         return avg_pool(x, self.kernel_size, self.stride, self.padding, self.count_include_pad)
 
     def _describes(self):

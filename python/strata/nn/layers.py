@@ -13,13 +13,14 @@ from .module import Module
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from .._strata import Tensor
     from .._types import DTypeLike
 
 
-def parameter(value: Any) -> Tensor:
+def parameter(value: Tensor) -> Tensor:
     """A tensor in memory of its own that requires a gradient."""
     return value.contiguous().realize().requires_grad_()
 
@@ -39,7 +40,7 @@ class Linear(Module):
         self.weight = parameter(init.uniform((out_features, in_features), -bound, bound, dtype))
         self.bias = parameter(init.uniform((out_features,), -bound, bound, dtype)) if bias else None
 
-    def forward(self, x: Tensor) -> Any:
+    def forward(self, x: Tensor) -> Tensor:
         return linear(x, self.weight, self.bias)
 
     def _describes(self):
@@ -58,7 +59,7 @@ class Embedding(Module):
         )
         self.weight = parameter(init.normal(shape, dtype=dtype))
 
-    def forward(self, ids: Tensor) -> Any:
+    def forward(self, ids: Tensor) -> Tensor:
         return embedding(ids, self.weight)
 
     def _describes(self):
@@ -68,12 +69,12 @@ class Embedding(Module):
 class Dropout(Module):
     """In training each element becomes 0 with probability p, and the others are divided by 1 - p; else x itself."""
 
-    def __init__(self, p: Any = 0.5) -> None:
+    def __init__(self, p: float = 0.5) -> None:
         if not 0 <= p <= 1:
             raise UsageError(f"[Dropout] the probability {p} is not between 0 and 1")
         self.p = p
 
-    def forward(self, x: Tensor) -> Any:
+    def forward(self, x: Tensor) -> Tensor:
         return dropout(x, self.p, self.training)
 
     def _describes(self):
@@ -83,21 +84,21 @@ class Dropout(Module):
 class Flatten(Module):
     """(n, ...) -> (n, the rest as one axis)."""
 
-    def forward(self, x: Tensor) -> Any:
+    def forward(self, x: Tensor) -> Tensor:
         return x.flatten(1)
 
 
 class Identity(Module):
     """x itself."""
 
-    def forward(self, x: Tensor) -> Any:
+    def forward(self, x: Tensor) -> Tensor:
         return x
 
 
 class Sequential(Module):
     """Calls modules and functions of one tensor one after the other."""
 
-    def __init__(self, *layers: Any) -> None:
+    def __init__(self, *layers: Callable[[Tensor], Tensor]) -> None:
         for layer in layers:
             if not callable(layer):
                 raise UsageError(
@@ -106,7 +107,7 @@ class Sequential(Module):
                 )
         self.layers = list(layers)
 
-    def forward(self, x: Tensor) -> Any:
+    def forward(self, x: Tensor) -> Tensor:
         for layer in self.layers:
             x = called("Sequential", layer, (x,))
         return x
@@ -114,7 +115,7 @@ class Sequential(Module):
     def __len__(self) -> int:
         return len(self.layers)
 
-    def __getitem__(self, i: Any) -> Any:
+    def __getitem__(self, i: int | slice) -> Any:
         return Sequential(*self.layers[i]) if isinstance(i, slice) else self.layers[i]
 
 

@@ -19,7 +19,6 @@ from .activations import softplus as _softplus
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Any
 
     from .._types import Reduction
 
@@ -173,13 +172,13 @@ def soft_margin(x: Tensor, target: Tensor, reduction: Reduction = "mean") -> Ten
     return _reduced(_softplus(-(target * x)), reduction)
 
 
-def margin_ranking(a: Tensor, b: Any, target: Tensor, margin: float = 0.0, reduction: Reduction = "mean") -> Tensor:
+def margin_ranking(a: Tensor, b: Tensor, target: Tensor, margin: float = 0.0, reduction: Reduction = "mean") -> Tensor:
     """max(0, margin - target * (a - b)): target 1 wants a above b, -1 below."""
     _alike("margin_ranking", a, b, target)
     return _reduced((margin - target * (a - b)).relu(), reduction)
 
 
-def cosine_similarity(a: Tensor, b: Any, axis: int = -1, eps: float = 1e-8) -> Tensor:
+def cosine_similarity(a: Tensor, b: Tensor, axis: int = -1, eps: float = 1e-8) -> Tensor:
     """a . b / (|a| |b|) along an axis; norms are not taken below eps."""
     _alike("cosine_similarity", a, b)
     norms = _strata._root_of(a.square().sum(axis), 2).maximum(eps) * _strata._root_of(b.square().sum(axis), 2).maximum(
@@ -188,7 +187,9 @@ def cosine_similarity(a: Tensor, b: Any, axis: int = -1, eps: float = 1e-8) -> T
     return (a * b).sum(axis) / norms
 
 
-def cosine_embedding(a: Tensor, b: Any, target: Tensor, margin: float = 0.0, reduction: Reduction = "mean") -> Tensor:
+def cosine_embedding(
+    a: Tensor, b: Tensor, target: Tensor, margin: float = 0.0, reduction: Reduction = "mean"
+) -> Tensor:
     """1 - cosine of rows of (n, width) where the target is 1, max(0, cosine - margin) where it is -1."""
     cosine = cosine_similarity(a, b)
     _alike("cosine_embedding", cosine, target)
@@ -211,7 +212,7 @@ def ctc(
     log_probabilities: Tensor,
     targets: Tensor,
     input_lengths: Sequence[int] | Tensor,
-    target_lengths: Any,
+    target_lengths: Tensor | Sequence[int],
     blank: int = 0,
     reduction: Reduction = "mean",
 ) -> Tensor:

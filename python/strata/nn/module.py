@@ -10,13 +10,13 @@ from .._strata import DType, ShapeError, Tensor, UsageError, _become as become, 
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from typing import Any
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from typing import Any, Self
 
-    from .._types import DTypeLike
+    from .._types import ArrayLike, DTypeLike
 
 
-def new_values(own: Any, state: Any) -> list[tuple[Tensor, Any]]:
+def new_values(own: Mapping[str, Tensor], state: Mapping[str, ArrayLike]) -> list[tuple[Tensor, Tensor]]:
     """(tensor, the value that it is to get) of each name of a state; ShapeError, DTypeError for one that does not
     fit.
     """
@@ -29,7 +29,7 @@ def new_values(own: Any, state: Any) -> list[tuple[Tensor, Any]]:
     return found
 
 
-def by_name(pairs: Any, what: Any) -> dict[str, Any]:
+def by_name(pairs: Iterable[tuple[str, Tensor]], what: str) -> dict[str, Tensor]:
     """A dict of them; UsageError for two of one name."""
     found = {}
     for name, value in pairs:
@@ -103,13 +103,13 @@ class Module:
     def parameters(self) -> list[Tensor]:
         return [t for _, t in self.named_parameters()]
 
-    def state_dict(self) -> dict[str, Any]:
+    def state_dict(self) -> dict[str, Tensor]:
         """Dotted name -> tensor, of parameters and everything else that is to be saved. UsageError where two have one
         name.
         """
         return by_name(self._tensors(), "state_dict")
 
-    def load_state_dict(self, state: Mapping[str, Any], strict: bool = True) -> None:
+    def load_state_dict(self, state: Mapping[str, ArrayLike], strict: bool = True) -> None:
         """Gives the tensors other values, by name. strict: every name is there, and no other; UsageError names what is
         not.
 
@@ -128,60 +128,61 @@ class Module:
         for tensor, value in new_values(own, {n: state[n] for n in own if n in state}):
             tensor.assign(value)
 
-    def train(self, mode: bool = True) -> Any:
+    def train(self, mode: bool = True) -> Self:
         """As for training (Dropout drops, BatchNorm uses the batch), or not; returns the module."""
         for module in self.modules():
             module.training = mode
         return self
 
-    def eval(self) -> Any:
+    def eval(self) -> Self:
         return self.train(False)
 
     def children(self) -> list[Module]:
         """The modules right below this one, in the order of attributes."""
         return [m for _, m in self._parts() if isinstance(m, Module)]
 
-    def apply(self, function: Any) -> Any:
+    def apply(self, function: Callable[[Module], object]) -> Self:
         """Calls function(module) for each module below this one and then for this one; returns the module."""
         for module in reversed(self.modules()):
             function(module)
         return self
 
-    def requires_grad_(self, requires_grad: bool = True) -> Any:
+    def requires_grad_(self, requires_grad: bool = True) -> Self:
         """All tensors of floats are parameters, or none is; returns the module."""
         for _, t in self._tensors():
             if t.dtype.is_float:
                 t.requires_grad_(requires_grad)
         return self
 
-    def to(self, dtype: DTypeLike | None = None, device: str | None = None) -> Any:
+    def to(self, dtype: DTypeLike | Tensor | None = None, device: str | None = None) -> Self:
         """Casts the tensors of floats to a type of floats, moves all tensors to a device; returns the module.
         to("emu:gfx942") and to(tensor) work too. Tensors stay the same objects, so that an optimiser made before goes
         on with them."""
         if isinstance(dtype, Tensor):
-            dtype, device = dtype.dtype, device or dtype.device
+            return self.to(dtype.dtype, device or dtype.device)
         if isinstance(dtype, str) and dtype in devices():
             dtype, device = None, dtype
-        if dtype is not None and not (dtype := DType(dtype)).is_float:
-            raise UsageError(f"[to] {dtype.name} is no type of floats: parameters have gradients")
+        kind = None if dtype is None else DType(dtype)
+        if kind is not None and not kind.is_float:
+            raise UsageError(f"[to] {kind.name} is no type of floats: parameters have gradients")
         with no_grad():
             for _, t in self._tensors():
-                value = t.cast(dtype) if dtype is not None and t.dtype.is_float else t
+                value = t.cast(kind) if kind is not None and t.dtype.is_float else t
                 value = value.to(device) if device else value
                 if value is not t:
                     become(t, value)
         return self
 
-    def half(self) -> Any:
+    def half(self) -> Self:
         return self.to("float16")
 
-    def bfloat16(self) -> Tensor:
+    def bfloat16(self) -> Self:
         return self.to("bfloat16")
 
-    def float(self) -> Any:
+    def float(self) -> Self:
         return self.to("float32")
 
-    def double(self) -> Any:
+    def double(self) -> Self:
         return self.to("float64")
 
     def __getattr__(self, name):

@@ -13,8 +13,6 @@ from .module import Module
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from .._types import DTypeLike, Sizes
 
 
@@ -41,7 +39,7 @@ class LayerNorm(Module):
         self.weight = parameter(Tensor.ones(self.normalized_shape, dtype=dtype)) if elementwise_affine else None
         self.bias = parameter(Tensor.zeros(self.normalized_shape, dtype=dtype)) if elementwise_affine and bias else None
 
-    def forward(self, x: Tensor) -> Any:
+    def forward(self, x: Tensor) -> Tensor:
         if x.shape[-len(self.normalized_shape) :] != self.normalized_shape:
             raise ShapeError(f"[LayerNorm] of {self.normalized_shape} for a tensor of shape {x.shape}")
         return layernorm(x, len(self.normalized_shape), self.weight, self.bias, self.eps)
@@ -64,7 +62,7 @@ class RMSNorm(Module):
         )
         self.weight = parameter(Tensor.ones(normalized_shape, dtype=dtype)) if elementwise_affine else None
 
-    def forward(self, x: Tensor) -> Any:
+    def forward(self, x: Tensor) -> Tensor:
         if x.shape[-1:] != (self.normalized_shape,):
             raise ShapeError(f"[RMSNorm] of {self.normalized_shape} for a tensor of shape {x.shape}")
         return rmsnorm(x, self.weight, self.eps)
@@ -122,7 +120,7 @@ class GroupNorm(_OfChannels):
         self.num_groups = num_groups
 
     @rounded_once
-    def forward(self, x: Tensor) -> Any:
+    def forward(self, x: Tensor) -> Tensor:
         self._check(x)
         of_groups = x.reshape(x.shape[0], self.num_groups, math.prod(x.shape[1:]) // self.num_groups)
         return self._scaled(_normalised(of_groups, -1, self.eps).reshape(x.shape))
@@ -140,7 +138,7 @@ class InstanceNorm(_OfChannels):
         super().__init__(num_features, eps, affine, dtype)
 
     @rounded_once
-    def forward(self, x: Tensor) -> Any:
+    def forward(self, x: Tensor) -> Tensor:
         self._check(x)
         return self._scaled(_normalised(x, tuple(range(2, x.ndim)), self.eps))
 
@@ -166,7 +164,7 @@ class BatchNorm(_OfChannels):
         self.running_var = Tensor.ones(num_features, dtype=dtype).contiguous().realize()
 
     @rounded_once
-    def forward(self, x: Tensor) -> Any:
+    def forward(self, x: Tensor) -> Tensor:
         self._check(x)
         if not self.training:
             scale = self._along(x, (self.running_var + self.eps).rsqrt())

@@ -13,10 +13,6 @@ from . import init
 from .layers import parameter
 from .module import Module
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
 
 class _Recurrent(Module):
     gates = 1
@@ -77,7 +73,7 @@ class GRU(_Recurrent):
 
     gates = 3
 
-    def forward(self, x: Tensor, state: Any = None) -> Any:
+    def forward(self, x: Tensor, state: Tensor | None = None) -> tuple[Tensor, Tensor]:
         @rounded_once
         def step(given, kept, state):
             reset, update = (given[0] + kept[0]).sigmoid(), (given[1] + kept[1]).sigmoid()
@@ -95,7 +91,7 @@ class LSTM(_Recurrent):
 
     gates = 4
 
-    def forward(self, x: Tensor, state: Any = None) -> Any:
+    def forward(self, x: Tensor, state: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, tuple[Tensor, Tensor]]:
         @rounded_once
         def step(given, kept, state):
             take, keep, new, show = (g + k for g, k in zip(given, kept))

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["Model", "load"]
 
 
-def load(model: Any, device: str = "") -> Any:
+def load(model: Any, device: str = "") -> Model:
     """A Model of a file's name, of its bytes, or of an onnx.ModelProto.
 
     Unsupported names all operators of it that are not there, with the types of layers that need them; UsageError for

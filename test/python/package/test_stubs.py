@@ -320,3 +320,35 @@ def test_every_setting_is_an_argument_of_config():
 
 def test_the_package_says_that_it_is_typed():
     assert (FOLDER / "py.typed").exists()
+
+
+MADE = {
+    "Conv": "conv{}d", "ConvTranspose": "conv_transpose{}d", "ChannelDropout": "dropout{}d", "AvgPool": "avg_pool{}d",
+    "LpPool": "lp_pool{}d", "MaxPool": "max_pool{}d", "MaxPoolWithIndices": "max_pool{}d_with_indices",
+    "MaxUnpool": "max_unpool{}d", "AdaptiveAvgPool": "adaptive_avg_pool{}d",
+    "AdaptiveMaxPool": "adaptive_max_pool{}d", "AdaptiveMaxPoolWithIndices": "adaptive_max_pool{}d_with_indices",
+    "FractionalMaxPool": "fractional_max_pool{}d",
+    "FractionalMaxPoolWithIndices": "fractional_max_pool{}d_with_indices",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("protocol", MADE)
+def test_functions_that_are_made_for_each_number_of_axes_have_their_protocols_arguments(protocol):
+    from strata.nn import functional
+
+    types = ast.parse((FOLDER / "_types.pyi").read_text())
+    call = next(n for n in types.body if isinstance(n, ast.ClassDef) and n.name == protocol).body[0].args
+    defaults = [None] * (len(call.args) - len(call.defaults)) + [ast.literal_eval(d) for d in call.defaults]
+    declared = [(a.arg, d) for a, d in zip(call.args, defaults)][1:]
+    for axes in (1, 2, 3):
+        if f := getattr(functional, MADE[protocol].format(axes), None):
+            own = [
+                (p.name, None if p.default is p.empty else p.default) for p in inspect.signature(f).parameters.values()
+            ]
+            assert own == declared[: len(own)] and len(declared) - len(own) <= (MADE[protocol] == "avg_pool{}d"), f
+
+
+def test_every_function_that_is_made_has_a_protocol():
+    types = ast.parse((FOLDER / "_types.pyi").read_text())
+    called = {n.name for n in types.body if isinstance(n, ast.ClassDef) and "__call__" in ast.unparse(n)}
+    assert called == {*MADE}

@@ -8,6 +8,7 @@ from ._shared import rounded_once, stored
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from ..._types import DTypeLike
@@ -85,7 +86,7 @@ def silu(input: Tensor, inplace: bool = False) -> Tensor:
     return stored(input, input.silu(), inplace)
 
 
-def threshold(input: Tensor, threshold: float, value: Any, inplace: bool = False) -> Tensor:
+def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
     """x where it is above threshold, else value."""
     return stored(input, (input <= threshold).where(value, input), inplace)
 
@@ -105,13 +106,11 @@ def _rrelu(x, lower, upper, training):
     return (x > 0).where(x, (x * slope).cast(x.dtype))
 
 
-def _in_place(function):
+def _in_place(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """function(input, ...) that stores its result in input."""
     import inspect
 
-    def stores(*given, **named):
-        return function(*given, **named, inplace=True)
-
+    stores: Any = lambda *given, **named: function(*given, **named, inplace=True)  # noqa: E731  # it gets attributes
     signature = inspect.signature(function)
     stores.__signature__ = signature.replace(parameters=[p for n, p in signature.parameters.items() if n != "inplace"])
     stores.__name__ = stores.__qualname__ = f"{function.__name__}_"
@@ -119,9 +118,8 @@ def _in_place(function):
     return stores
 
 
-relu_, hardtanh_, leaky_relu_, elu_, selu_, celu_, rrelu_, threshold_ = map(
-    _in_place, (relu, hardtanh, leaky_relu, elu, selu, celu, rrelu, threshold)
-)
+_FORMS: tuple[Callable[..., Tensor], ...] = (relu, hardtanh, leaky_relu, elu, selu, celu, rrelu, threshold)
+relu_, hardtanh_, leaky_relu_, elu_, selu_, celu_, rrelu_, threshold_ = map(_in_place, _FORMS)
 
 
 def sigmoid(input: Tensor) -> Tensor:
@@ -146,7 +144,7 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
     return input.gelu_tanh() if approximate == "tanh" else input.gelu()
 
 
-def glu(input: Tensor, dim: Any = -1) -> Tensor:
+def glu(input: Tensor, dim: int = -1) -> Tensor:
     """a * sigmoid(b) of the halves a, b of an axis."""
     return rounded_once(_own.GLU(axis=dim))(input)
 
@@ -203,7 +201,7 @@ def _axis(x, dim):
     return dim if dim is not None else 0 if x.ndim in (0, 1, 3) else 1
 
 
-def softmax(input: Tensor, dim: Any = None, _stacklevel: int = 3, dtype: DTypeLike | None = None) -> Tensor:
+def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: DTypeLike | None = None) -> Tensor:
     """exp(x) / sum(exp(x)) along an axis, of input cast to dtype first. No dim: 0 of at most one or of three axes, else
     1.
     """
@@ -211,19 +209,19 @@ def softmax(input: Tensor, dim: Any = None, _stacklevel: int = 3, dtype: DTypeLi
     return x.softmax(_axis(x, dim))
 
 
-def softmin(input: Tensor, dim: Any = None, _stacklevel: int = 3, dtype: DTypeLike | None = None) -> Tensor:
+def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: DTypeLike | None = None) -> Tensor:
     """softmax of -x."""
     return softmax(-input, dim, dtype=dtype)
 
 
-def log_softmax(input: Tensor, dim: Any = None, _stacklevel: int = 3, dtype: DTypeLike | None = None) -> Tensor:
+def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: DTypeLike | None = None) -> Tensor:
     """log(softmax(x)) along an axis, as softmax takes it."""
     x = input if dtype is None else input.cast(dtype)
     return x.log_softmax(_axis(x, dim))
 
 
 @rounded_once
-def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: Any = -1) -> Tensor:
+def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
     """softmax((logits + Gumbel noise) / tau); hard: 1 at the largest and 0 elsewhere, with the gradient of the soft
     one. eps is not used.
     """

@@ -9,11 +9,6 @@ from ...functional import linear, scaled_dot_product_attention as _own
 from ._dropouts import dropout
 from ._shared import rounded_once
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-
 __all__ = ["multi_head_attention_forward", "scaled_dot_product_attention"]
 
 _NEVER = -math.inf
@@ -22,11 +17,11 @@ _NEVER = -math.inf
 def scaled_dot_product_attention(
     query: Tensor,
     key: Tensor,
-    value: Any,
+    value: Tensor,
     attn_mask: Tensor | None = None,
     dropout_p: float = 0.0,
     is_causal: bool = False,
-    scale: Any = None,
+    scale: float | None = None,
     enable_gqa: bool = False,
 ) -> Tensor:
     """softmax(query @ key^T * scale + attn_mask) @ value: query (..., n, d), key (..., m, d), value (..., m, e) ->
@@ -93,7 +88,7 @@ def _added(mask, more):
 def multi_head_attention_forward(
     query: Tensor,
     key: Tensor,
-    value: Any,
+    value: Tensor,
     embed_dim_to_check: int,
     num_heads: int,
     in_proj_weight: Tensor,

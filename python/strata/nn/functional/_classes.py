@@ -13,7 +13,6 @@ from ._shared import reduced, rounded_once
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Any
 
 
 __all__ = [
@@ -103,15 +102,15 @@ def _of_probabilities(x, target, axis, along, reduction, label_smoothing):
 @rounded_once
 def linear_cross_entropy(
     input: Tensor,
-    linear_weight: Any,
+    linear_weight: Tensor,
     target: Tensor,
     *,
-    linear_bias: Any = None,
+    linear_bias: Tensor | None = None,
     weight: Tensor | None = None,
     reduction: str = "mean",
     ignore_index: int | None = None,
     label_smoothing: float = 0.0,
-    options: Any = None,
+    options: None = None,
 ) -> Tensor:
     """cross_entropy(linear(input, linear_weight, linear_bias), target): input (n, in) or (in,). options: None."""
     if options is not None:
@@ -164,7 +163,7 @@ def ctc_loss(
     log_probs: Tensor,
     targets: Tensor,
     input_lengths: Sequence[int] | Tensor,
-    target_lengths: Any,
+    target_lengths: Tensor | Sequence[int],
     blank: int = 0,
     reduction: str = "mean",
     zero_infinity: bool = False,
@@ -201,7 +200,7 @@ def ctc_loss(
 def multi_margin_loss(
     input: Tensor,
     target: Tensor,
-    p: Any = 1,
+    p: int = 1,
     margin: float = 1.0,
     weight: Tensor | None = None,
     size_average: bool | None = None,

@@ -9,22 +9,25 @@ from ._shared import each, rounded_once
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
+    from typing import TypeVar
 
     from ..._strata import Tensor
+    from ..._types import Conv, ConvTranspose
+
+    _T = TypeVar("_T", Tensor, tuple[Tensor, Tensor])
 
 
-__all__ = [f"{kind}{n}d" for kind in ("conv", "conv_transpose") for n in (1, 2, 3)] + ["conv_tbc"]
+__all__ = ["conv1d", "conv2d", "conv3d", "conv_tbc", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d"]
 
 
-def batched(name: str, axes: int, function: Callable[[Tensor], Any], x: Tensor) -> Any:
+def batched(name: str, axes: int, function: Callable[[Tensor], _T], x: Tensor) -> _T:
     """function(x) of x with n, which is taken away again where x has none."""
     if x.ndim not in (axes + 1, axes + 2):
         raise ShapeError(f"[{name}] shape {x.shape}: it takes (n, channels, {axes} sizes), or one of them without n")
     if x.ndim == axes + 2:
         return function(x)
     out = function(x.unsqueeze(0))
-    return tuple(part.squeeze(0) for part in out) if isinstance(out, tuple) else out.squeeze(0)
+    return (out[0].squeeze(0), out[1].squeeze(0)) if isinstance(out, tuple) else out.squeeze(0)
 
 
 def _same(name, x, weight, stride, dilation):
@@ -40,7 +43,7 @@ def _same(name, x, weight, stride, dilation):
     return x, tuple(total // 2 for total in totals)
 
 
-def _conv(axes):
+def _conv(axes: int) -> Conv:
     name = f"conv{axes}d"
 
     def conv(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
@@ -88,7 +91,7 @@ def _transposed(name, x, weight, bias, stride, padding, output_padding, groups, 
     return y if bias is None else y + bias.reshape(1, -1, *[1] * axes)
 
 
-def _conv_transpose(axes):
+def _conv_transpose(axes: int) -> ConvTranspose:
     name = f"conv_transpose{axes}d"
 
     def conv_transpose(input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):

@@ -8,11 +8,6 @@ from ..._strata import ShapeError, Tensor, UsageError, broadcast_shapes
 from .. import losses as _own
 from ._shared import rounded_once
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-
 __all__ = ["cosine_similarity", "normalize", "pairwise_distance", "pdist"]
 
 
@@ -23,20 +18,20 @@ def _norm(x, p, axis, keepdims=False):
 
 
 @rounded_once
-def cosine_similarity(x1: Tensor, x2: Tensor, dim: Any = 1, eps: float = 1e-8) -> Tensor:
+def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     """x1 . x2 / (|x1| |x2|) along an axis; norms are not taken below eps. The two broadcast."""
     shape = broadcast_shapes(x1.shape, x2.shape)
     return _own.cosine_similarity(x1.expand(shape), x2.expand(shape), dim, eps)
 
 
 @rounded_once
-def pairwise_distance(x1: Tensor, x2: Tensor, p: Any = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
+def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
     """The p-norm of x1 - x2 + eps along the last axis. The two broadcast."""
     return _norm(x1 - x2 + eps, p, -1, keepdim)
 
 
 @rounded_once
-def pdist(input: Tensor, p: Any = 2) -> Tensor:
+def pdist(input: Tensor, p: float = 2) -> Tensor:
     """The p-norms of the differences of rows i < j of (n, width): (n (n - 1) / 2,), by i, then by j."""
     if input.ndim != 2:
         raise ShapeError(f"[pdist] shape {input.shape}: it takes (n, width)")
@@ -54,7 +49,7 @@ def _normalised(x, p, dim, eps):
     return x / _norm(x, p, dim, True).maximum(eps)
 
 
-def normalize(input: Tensor, p: Any = 2.0, dim: Any = 1, eps: float = 1e-12, out: Any = None) -> Tensor:
+def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out: Tensor | None = None) -> Tensor:
     """x over its p-norm along an axis, which is not taken below eps."""
     if out is not None:
         raise UsageError("[normalize] out: operations do not write into tensors: use the result")

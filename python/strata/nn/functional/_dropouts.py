@@ -7,7 +7,7 @@ from ._shared import rounded_once, stored
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from ..._types import ChannelDropout
 
 
 __all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d", "feature_alpha_dropout"]
@@ -28,13 +28,13 @@ def _dropped(x, p, shape):
     return kept.where(x / (1 - p), 0)
 
 
-def dropout(input: Tensor, p: Any = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Each element 0 with probability p, the others divided by 1 - p; input itself where not in training."""
     _checked("dropout", p)
     return stored(input, _dropped(input, p, input.shape), inplace) if training and p else input
 
 
-def _of_channels(axes):
+def _of_channels(axes: int) -> ChannelDropout:
     def channels(input, p=0.5, training=True, inplace=False):
         name = f"dropout{axes}d"
         _checked(name, p)
@@ -70,7 +70,7 @@ def _self_normalised(x, p, shape):
     return kept.where(x, _SATURATED) * a - a * _SATURATED * p
 
 
-def alpha_dropout(input: Tensor, p: Any = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
+def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """Each element what selu tends to with probability p, then all scaled and moved so that mean 0 and variance 1
     stay.
     """
@@ -78,7 +78,7 @@ def alpha_dropout(input: Tensor, p: Any = 0.5, training: bool = False, inplace: 
     return stored(input, _self_normalised(input, p, input.shape), inplace) if training and p else input
 
 
-def feature_alpha_dropout(input: Tensor, p: Any = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
+def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """alpha_dropout of whole channels of (n, channels, ...)."""
     _checked("feature_alpha_dropout", p)
     if input.ndim < 2:

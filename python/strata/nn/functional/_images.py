@@ -12,6 +12,7 @@ from ._shared import each, listed, rounded_once, taken
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
     from ..._types import Sizes
@@ -30,7 +31,7 @@ __all__ = [
 ]
 
 
-def pad(input: Tensor, pad: list[int] | tuple[int, ...], mode: str = "constant", value: Any = None) -> Tensor:
+def pad(input: Tensor, pad: list[int] | tuple[int, ...], mode: str = "constant", value: float | None = None) -> Tensor:
     """By pairs (before, after) for the last axes, the last one first; numbers below 0 take away. mode: constant, filled
     with value (0), reflect, replicate or circular.
     """
@@ -96,7 +97,7 @@ def native_channel_shuffle(input: Tensor, groups: int) -> Tensor:
     return channel_shuffle(input, groups)
 
 
-def unfold(input: Tensor, kernel_size: Sizes, dilation: Sizes = 1, padding: Any = 0, stride: Any = 1) -> Tensor:
+def unfold(input: Tensor, kernel_size: Sizes, dilation: Sizes = 1, padding: Sizes = 0, stride: Sizes = 1) -> Tensor:
     """Patches of (n, channels, height, width), or of one without n, as columns: (n, channels * window, places)."""
     window, apart, around, steps = (
         each("unfold", *pair, 2)  # type: ignore[call-arg]
@@ -115,7 +116,7 @@ def unfold(input: Tensor, kernel_size: Sizes, dilation: Sizes = 1, padding: Any 
 
 @rounded_once
 def fold(
-    input: Tensor, output_size: Any, kernel_size: Sizes, dilation: Sizes = 1, padding: Any = 0, stride: Any = 1
+    input: Tensor, output_size: Sizes, kernel_size: Sizes, dilation: Sizes = 1, padding: Sizes = 0, stride: Sizes = 1
 ) -> Tensor:
     """Columns (n, channels * window, places), or those of one, added up where unfold takes them from: (n, channels,
     *output_size).
@@ -153,7 +154,7 @@ def fold(
     return x if input.ndim == 3 else x.squeeze(0)
 
 
-def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> Tensor:
+def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None = None) -> Tensor:
     """Places for grid_sample that affine maps theta (n, 2, 3) or (n, 3, 4) give: size (n, channels, sizes) -> (n,
     sizes, 2 or 3).
     """

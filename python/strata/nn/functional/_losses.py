@@ -15,7 +15,7 @@ from ._shared import reduced, rounded_once
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from collections.abc import Callable
 
 
 __all__ = [
@@ -257,7 +257,7 @@ def triplet_margin_loss(
     positive: Tensor,
     negative: Tensor,
     margin: float = 1.0,
-    p: Any = 2,
+    p: float = 2,
     eps: float = 1e-6,
     swap: bool = False,
     size_average: bool | None = None,
@@ -288,7 +288,7 @@ def triplet_margin_with_distance_loss(
     positive: Tensor,
     negative: Tensor,
     *,
-    distance_function: Any = None,
+    distance_function: Callable[[Tensor, Tensor], Tensor] | None = None,
     margin: float = 1.0,
     swap: bool = False,
     reduction: str = "mean",

@@ -11,8 +11,6 @@ from ._shared import rounded, widened
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from ..._strata import Tensor
     from ..._types import Sizes
 
@@ -146,7 +144,7 @@ def rms_norm(input: Tensor, normalized_shape: Sizes, weight: Tensor | None = Non
     return rounded(y if weight is None else y * widened(weight), input.dtype)
 
 
-def local_response_norm(input: Tensor, size: Any, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:
+def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:
     """x / (k + alpha * mean(x^2 of `size` neighbouring channels))^beta of (n, channels, sizes), zeros beside the
     channels.
     """

@@ -1,5 +1,7 @@
 """Pools by torch's arguments: (n, channels, sizes) of one to three sizes, or one of them without n."""
 
+from __future__ import annotations
+
 import math
 
 from ... import functional as _own
@@ -8,14 +10,52 @@ from ..._strata import Tensor, UsageError, _root_of
 from ._convolutions import batched
 from ._shared import MOST_LISTED, each, listed, rounded_once, taken
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..._types import (
+        AdaptiveAvgPool,
+        AdaptiveMaxPool,
+        AdaptiveMaxPoolWithIndices,
+        AvgPool,
+        FractionalMaxPool,
+        FractionalMaxPoolWithIndices,
+        LpPool,
+        MaxPool,
+        MaxPoolWithIndices,
+        MaxUnpool,
+    )
+
 _SIZES = (1, 2, 3)
 __all__ = [
-    f"{kind}{n}d"
-    for kind in ("adaptive_avg_pool", "adaptive_max_pool", "avg_pool", "lp_pool", "max_pool", "max_unpool")
-    for n in _SIZES
+    "adaptive_avg_pool1d",
+    "adaptive_avg_pool2d",
+    "adaptive_avg_pool3d",
+    "adaptive_max_pool1d",
+    "adaptive_max_pool1d_with_indices",
+    "adaptive_max_pool2d",
+    "adaptive_max_pool2d_with_indices",
+    "adaptive_max_pool3d",
+    "adaptive_max_pool3d_with_indices",
+    "avg_pool1d",
+    "avg_pool2d",
+    "avg_pool3d",
+    "fractional_max_pool2d",
+    "fractional_max_pool2d_with_indices",
+    "fractional_max_pool3d",
+    "fractional_max_pool3d_with_indices",
+    "lp_pool1d",
+    "lp_pool2d",
+    "lp_pool3d",
+    "max_pool1d",
+    "max_pool1d_with_indices",
+    "max_pool2d",
+    "max_pool2d_with_indices",
+    "max_pool3d",
+    "max_pool3d_with_indices",
+    "max_unpool1d",
+    "max_unpool2d",
+    "max_unpool3d",
 ]
-__all__ += [f"{kind}{n}d_with_indices" for kind in ("adaptive_max_pool", "max_pool") for n in _SIZES]
-__all__ += [f"fractional_max_pool{n}d{more}" for n in (2, 3) for more in ("", "_with_indices")]
 
 
 def _named(name, function, meaning):
@@ -86,7 +126,7 @@ def _picked(x, places, axes):
     return _flat(x, axes).gather(-1, _flat(places, axes)).reshape(places.shape)
 
 
-def _max_pool(axes):
+def _max_pool(axes: int) -> tuple[MaxPool, MaxPoolWithIndices]:
     def with_indices(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
         def of(x):
             at = _Windows(f"max_pool{axes}d", x.shape[2:], kernel_size, stride, padding, dilation, ceil_mode)
@@ -138,7 +178,7 @@ def _averaged(x, at, count_include_pad, divisor):
     )
 
 
-def _avg_pool(axes):
+def _avg_pool(axes: int) -> AvgPool:
     def of(input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override):
         if divisor_override == 0:
             raise UsageError(f"[avg_pool{axes}d] divisor_override is 0")
@@ -176,7 +216,7 @@ def _of_powers(x, at, p):
     return _root_of(sums.relu() if p == 2 else sums.sign() * sums.abs(), p)
 
 
-def _lp_pool(axes):
+def _lp_pool(axes: int) -> LpPool:
     def lp_pool(input, norm_type, kernel_size, stride=None, ceil_mode=False):
         name, order = f"lp_pool{axes}d", float(norm_type)
         return batched(
@@ -222,7 +262,7 @@ def _evenly_averaged(x, name, output_size):
     return x
 
 
-def _adaptive_avg_pool(axes):
+def _adaptive_avg_pool(axes: int) -> AdaptiveAvgPool:
     name = f"adaptive_avg_pool{axes}d"
 
     def pool(input, output_size):
@@ -236,7 +276,7 @@ def _adaptive_avg_pool(axes):
     )
 
 
-def _adaptive_max_pool(axes):
+def _adaptive_max_pool(axes: int) -> tuple[AdaptiveMaxPool, AdaptiveMaxPoolWithIndices]:
     name = f"adaptive_max_pool{axes}d"
 
     def with_indices(input, output_size, return_indices=False):
@@ -261,7 +301,7 @@ def _adaptive_max_pool(axes):
     return _named(name, pool, meaning), _named(f"{name}_with_indices", with_indices, meaning)
 
 
-def _max_unpool(axes):
+def _max_unpool(axes: int) -> MaxUnpool:
     name = f"max_unpool{axes}d"
 
     def unpool(input, indices, kernel_size, stride=None, padding=0, output_size=None):
@@ -296,7 +336,7 @@ def _starts(n, k, to, u):
     return (Tensor.arange(to) == to - 1).where(n - k, first)
 
 
-def _fractional_max_pool(axes):
+def _fractional_max_pool(axes: int) -> tuple[FractionalMaxPool, FractionalMaxPoolWithIndices]:
     name = f"fractional_max_pool{axes}d"
 
     def of(x, kernel_size, output_size, output_ratio, samples):

@@ -15,7 +15,8 @@ from ._shared import MOST_LISTED, rounded_once, taken
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Any
+
+    from ..._types import Sizes
 
 
 __all__ = ["interpolate", "upsample", "upsample_bilinear", "upsample_nearest"]
@@ -134,7 +135,7 @@ def _sizes(x, size, scale_factor, recompute):
 
 def interpolate(
     input: Tensor,
-    size: Any = None,
+    size: Sizes | None = None,
     scale_factor: float | Sequence[float] | None = None,
     mode: str = "nearest",
     align_corners: bool | None = None,
@@ -172,7 +173,7 @@ def interpolate(
 
 def upsample(
     input: Tensor,
-    size: Any = None,
+    size: Sizes | None = None,
     scale_factor: float | Sequence[float] | None = None,
     mode: str = "nearest",
     align_corners: bool | None = None,
@@ -181,11 +182,15 @@ def upsample(
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
-def upsample_nearest(input: Tensor, size: Any = None, scale_factor: float | Sequence[float] | None = None) -> Tensor:
+def upsample_nearest(
+    input: Tensor, size: Sizes | None = None, scale_factor: float | Sequence[float] | None = None
+) -> Tensor:
     """interpolate by the nearest element."""
     return interpolate(input, size, scale_factor, "nearest")
 
 
-def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: float | Sequence[float] | None = None) -> Tensor:
+def upsample_bilinear(
+    input: Tensor, size: Sizes | None = None, scale_factor: float | Sequence[float] | None = None
+) -> Tensor:
     """interpolate by mode bilinear, with align_corners."""
     return interpolate(input, size, scale_factor, "bilinear", align_corners=True)

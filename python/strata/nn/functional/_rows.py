@@ -10,8 +10,6 @@ from ._shared import rounded_once
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from ..._types import DTypeLike
 
 
@@ -137,7 +135,7 @@ def _looked_up(name, ids, weight, padding_idx, max_norm, norm_type, scale_grad_b
 def embedding(
     input: Tensor,
     weight: Tensor,
-    padding_idx: Any = None,
+    padding_idx: int | None = None,
     max_norm: float | None = None,
     norm_type: float = 2.0,
     scale_grad_by_freq: bool = False,
@@ -179,7 +177,7 @@ def embedding_bag(
     sparse: bool = False,
     per_sample_weights: Tensor | None = None,
     include_last_offset: bool = False,
-    padding_idx: Any = None,
+    padding_idx: int | None = None,
 ) -> Tensor:
     """The sum, mean or largest elements of rows of weight, a bag each: ids (bags, n), or (n,) with offsets (bags,)
     where each begins.

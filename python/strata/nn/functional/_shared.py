@@ -8,27 +8,27 @@ from ..._strata import Tensor, UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from collections.abc import Sequence
 
-    from ..._types import DTypeLike
+    from ..._types import DTypeLike, Sizes
 
 
-def widened(x: Tensor) -> Any:
+def widened(x: Tensor) -> Tensor:
     return x.cast("float32") if isinstance(x, Tensor) and x.dtype.is_float and x.dtype.itemsize < 4 else x
 
 
-def rounded(x: Tensor, dtype: DTypeLike) -> Any:
+def rounded(x: Tensor, dtype: DTypeLike) -> Tensor:
     return x.cast(dtype) if isinstance(x, Tensor) and x.dtype.is_float and x.dtype != dtype else x
 
 
-def stored(input: Tensor, result: Any, inplace: bool) -> Any:
+def stored(input: Tensor, result: Tensor, inplace: bool) -> Tensor:
     """The result; where `inplace`, it is input's value from now on, and input is given back. Views of input keep their
     value.
     """
     return input.assign(result) if inplace else result
 
 
-def reduced(x: Tensor, reduction: Any, size_average: bool | None = None, reduce: bool | None = None) -> Any:
+def reduced(x: Tensor, reduction: str, size_average: bool | None = None, reduce: bool | None = None) -> Tensor:
     """The mean, sum or elements; size_average and reduce, where given, say it in the older way."""
     if size_average is not None or reduce is not None:
         reduction = "none" if reduce is False else "sum" if size_average is False else "mean"
@@ -37,7 +37,7 @@ def reduced(x: Tensor, reduction: Any, size_average: bool | None = None, reduce:
     return x if reduction == "none" else getattr(x, reduction)()
 
 
-def each(name: str, what: str, given: Any, axes: int) -> tuple[Any, ...]:
+def each(name: str, what: str, given: Sizes, axes: int) -> tuple[int, ...]:
     """One number an axis, from one for all or one an axis."""
     numbers = (given,) * axes if isinstance(given, int) else tuple(given)
     numbers = numbers * axes if len(numbers) == 1 else numbers
@@ -49,14 +49,14 @@ def each(name: str, what: str, given: Any, axes: int) -> tuple[Any, ...]:
 MOST_LISTED = 1 << 22  # elements of an axis whose places the host lists
 
 
-def listed(name: str, n: int) -> Any:
+def listed(name: str, n: int) -> range:
     """range(n), whose places the host lists."""
     if n > MOST_LISTED:
         raise UsageError(f"[{name}] an axis of {shown(n)}: {MOST_LISTED} at most")
     return range(n)
 
 
-def taken(x: Tensor, axis: int, rows: Any, fill: float = 0.0) -> Any:
+def taken(x: Tensor, axis: int, rows: Sequence[Sequence[int]], fill: float = 0.0) -> Tensor:
     """x with an axis of len(rows) and a new last one: the elements at the places that each row lists, then `fill`."""
     most = max((len(row) for row in rows), default=0)
     places = Tensor([[*row, *[0] * (most - len(row))] for row in rows], dtype="int64", device=x.device).reshape(
