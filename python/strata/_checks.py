@@ -196,17 +196,33 @@ def checked(function, of_object=False, name=None, is_total=False):
     return call
 
 
+def show(namespace):
+    """dir() of a module gives what is public: the names of __all__, and the modules below it."""
+    below = namespace["__name__"] + "."
+
+    def is_shown(name, value):
+        is_below = isinstance(value, types.ModuleType) and value.__name__.startswith(below)
+        return name in namespace["__all__"] or name.startswith("__") or (is_below and not name.startswith("_"))
+
+    namespace["__dir__"] = lambda: sorted(name for name, value in namespace.items() if is_shown(name, value))
+
+
 def check_all(namespace, module, is_total=False):
     """Replaces the public functions of a module, and how objects of its classes are made and called, by what is
-    checked. With a dot
-    at its end: of the modules below."""
+    checked, and lists them in __all__ where there is none. With a dot at its end: of the modules below.
+    """
+    public = []
     for name, value in [*namespace.items()]:
         of = getattr(value, "__module__", None)
         if not isinstance(of, str) or not (of.startswith(module) if module.endswith(".") else of == module):
             continue
+        if not name.startswith("_") and isinstance(value, (types.FunctionType, type)):
+            public.append(name)
         if isinstance(value, types.FunctionType) and not name.startswith("_") and not hasattr(value, "is_checked"):
             namespace[name] = checked(value, is_total=is_total)
         elif isinstance(value, type):
             for method in ("__init__", "forward", "load_state_dict", "step"):
                 if isinstance(own := vars(value).get(method), types.FunctionType) and not hasattr(own, "is_checked"):
                     setattr(value, method, checked(own, of_object=True))
+    namespace.setdefault("__all__", public)
+    show(namespace)

@@ -26,6 +26,7 @@ import math
 
 import numpy as _np
 
+from ._checks import check_all
 from ._strata import DType, DTypeError, ShapeError, Tensor, UsageError, _capturing, cat, dtypes
 
 TYPE_CHECKING = False
@@ -323,3 +324,6 @@ def fftshift(x: Tensor, /, *, axes: Axes | None = None) -> Tensor:
 def ifftshift(x: Tensor, /, *, axes: Axes | None = None) -> Tensor:
     """The inverse of fftshift, for odd sizes too."""
     return _rolled(x, axes, lambda n: -(n // 2))
+
+
+check_all(globals(), __name__)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from . import _strata
+from ._checks import show
 from ._strata import Artifact, CustomKernel, Tensor, UsageError
 
 TYPE_CHECKING = False  # importing typing takes longer than the rest of the package
@@ -129,3 +130,7 @@ def compile(
         if isinstance(what, CustomKernel):
             return _strata._compile_kernel(what, arch)
         return _strata._compile([what] if isinstance(what, Tensor) else what, arch)
+
+
+__all__ = ["asm_kernel", "compile", "hip_kernel"]
+show(globals())

@@ -25,6 +25,7 @@ import numpy as _np
 from numpy.linalg import LinAlgError
 
 from . import _strata
+from ._checks import check_all
 from ._lapack import (
     apart as _apart,
     inverse_beyond as _inverse_beyond,
@@ -34,7 +35,7 @@ from ._lapack import (
     tensor as _tensor,
     to_shape as _to_shape,
 )
-from ._namespace.movement import matmul, matrix_transpose, tensordot, vecdot
+from ._namespace import matmul, matrix_transpose, tensordot, vecdot
 from ._narrow import rounded_once
 from ._strata import DTypeError, ShapeError, Tensor, Unsupported, UsageError, stack
 
@@ -396,3 +397,6 @@ def pinv(x: Tensor, /, *, rtol: ArrayLike | None = None) -> Tensor:
     large = s > least[..., None] * s.max(-1, keepdims=True)
     inverse = _np.where(large, 1 / _np.where(large, s, 1), 0)
     return (_np.conj(_np.swapaxes(vh, -1, -2)) * inverse[..., None, :]) @ _np.conj(_np.swapaxes(u, -1, -2))
+
+
+check_all(globals(), __name__)

@@ -20,6 +20,7 @@ import os
 import sys
 
 from .. import _strata
+from .._checks import show
 from ._instruction import Constants, Instruction, Label
 
 __all__ = [
@@ -187,3 +188,5 @@ class Assembler:
 
 
 from . import cdna3, rdna3, rdna4  # noqa: E402
+
+show(globals())

@@ -11,7 +11,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from .._checks import checked, shown
+from .._checks import checked, show, shown
 from .._files import check_kind, open_regular
 from .._strata import _MOST_AXES, Tensor, Unsupported, UsageError
 from .._written import written
@@ -187,3 +187,5 @@ def save(path: FileName, tensors: Mapping[str, Tensor], metadata: Mapping[str, s
 
 
 load, save = checked(load), checked(save)
+__all__ = ["Tensors", "load", "save"]
+show(globals())

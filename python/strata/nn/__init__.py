@@ -6,19 +6,20 @@ the same by the names and arguments of torch.nn.functional.
     step = optim.Adam(net.parameters())
 """
 
-import sys
+import sys as _sys
 
 from .. import _names
-from ..functional import cross_entropy, embedding, layernorm, linear, rmsnorm, scaled_dot_product_attention
+from ..functional import embedding, layernorm, linear, rmsnorm, scaled_dot_product_attention
 from . import functional, init, losses
 from .activations import *  # noqa: F403
 from .attention import KVCache, MultiheadAttention, rotary
 from .convolution import AvgPool, Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d, MaxPool
 from .layers import Dropout, Embedding, Flatten, Identity, Linear, Sequential
+from .losses import cross_entropy
 from .module import Module
 from .norms import BatchNorm, GroupNorm, InstanceNorm, LayerNorm, RMSNorm
 from .recurrent import GRU, LSTM
 
-__getattr__ = _names("strata.nn", sys.modules[__name__], "NN")
+__getattr__ = _names("strata.nn", _sys.modules[__name__], "NN")
 BatchNorm1d = BatchNorm2d = BatchNorm3d = BatchNorm  # of any number of axes
 InstanceNorm1d = InstanceNorm2d = InstanceNorm3d = InstanceNorm

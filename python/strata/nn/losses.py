@@ -79,7 +79,7 @@ def log_cosh(x: Tensor, target: Tensor, reduction: Reduction = "mean") -> Tensor
 
 
 def cross_entropy(
-    logits: Tensor, target: Tensor, label_smoothing: float = 0.0, reduction: Reduction = "mean"
+    logits: Tensor, target: Tensor, reduction: Reduction = "mean", label_smoothing: float = 0.0
 ) -> Tensor:
     """-log_softmax(logits)[target]: logits (n, classes, ...) or (classes,), target integers (n, ...) or (). A negative
     class counts from the last one, as an index does. A target whose class has all but an ulp of the probability costs

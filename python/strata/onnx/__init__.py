@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import os
 
+from .._checks import show
 from .._files import open_regular
 from .._strata import Error, Tensor, Unsupported, UsageError
 from . import functions
@@ -122,3 +123,6 @@ class Model:
             return [self._result(x) for x in value]
         value = to_tensor(value, self._device)
         return value.tensor if isinstance(value, Narrow) else value
+
+
+show(globals())

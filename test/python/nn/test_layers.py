@@ -235,7 +235,11 @@ def test_losses_of_probabilities(rng):
     x = rng.uniform(-2, 2, (4, 5))
     log_softmax = x - np.log(np.exp(x).sum(1, keepdims=True))
     mixed = 0.9 * np.eye(5)[target] + 0.1 / 5
-    close(losses.cross_entropy(Tensor(x), Tensor(target), 0.1), -(mixed * log_softmax).sum(1).mean(), 1e-12)
+    close(
+        losses.cross_entropy(Tensor(x), Tensor(target), label_smoothing=0.1),
+        -(mixed * log_softmax).sum(1).mean(),
+        1e-12,
+    )
     close(losses.gaussian_nll(Tensor(x), Tensor(p), Tensor(q)), ((np.log(q) + (x - p) ** 2 / q) / 2).mean(), 1e-12)
 
 

@@ -51,7 +51,8 @@ def functions():
 
 def of_loss(name, function):
     given = {
-        "cross_entropy": (lambda x: function(x, LABELS, 0.1), [ROW]), "nll": (lambda x: function(x, LABELS), [ROW]),
+        "cross_entropy": (lambda x: function(x, LABELS, label_smoothing=0.1), [ROW]),
+        "nll": (lambda x: function(x, LABELS), [ROW]),
         "gaussian_nll": (function, [X, Y, X * X + 0.1]),
         "binary_cross_entropy": (lambda x, t: function(x, t, "sum"), [PART, PART[::-1].copy()]),
         "kl_div": (lambda x, t: function(x, t.abs()), [X, Y]),
