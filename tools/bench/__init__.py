@@ -391,3 +391,13 @@ def run_benchmarks(only=(), quick=False, archs=(), shapes=None):
     if sys.stderr.isatty():
         print("\r\033[K", end="", file=sys.stderr)
     return out
+
+
+def write_docs(only, result):
+    """Puts the tables of a run into docs/benchmarks, by the names of the benchmarks."""
+    from . import pages
+
+    for name in only:
+        pages.write(
+            name, TABLES[name](result[name]), pages.machine_words(result["machine"]), f"strata bench --table {name}"
+        )

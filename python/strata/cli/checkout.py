@@ -46,8 +46,12 @@ def bench(args):
     of = tool("bench", "bench")
     if args.truth:
         return truth(args)
+    if args.write_docs and not args.table:
+        raise strata.UsageError("--write-docs goes with --table: strata bench --table model --write-docs")
     if args.table:
         args.only = [n for n in args.only if n in of.TABLES] or ["lowering"]
     shapes = {"count": args.cases, "seed": args.seed, "beam": args.beam}
     result = of.run_benchmarks(args.only, quick=args.quick, archs=args.arch, shapes=shapes)
+    if args.write_docs:
+        of.write_docs(args.only, result)
     print("\n\n".join(of.TABLES[n](result[n]) for n in args.only) if args.table else json.dumps(result, indent=2))

@@ -111,6 +111,9 @@ def benchmarks(add):
         help="lowering (the default), compile, kernels, model, search, shapes or train as a table instead of JSON",
     )
     c.add_argument(
+        "--write-docs", action="store_true", help="with --table: put the table into docs/benchmarks, and the page anew"
+    )
+    c.add_argument(
         "--truth",
         metavar="FOLDER",
         help="of model: beside the times of an MI300A that this checkout of sarchlab/mgpusim has (scripts/model_truth)",

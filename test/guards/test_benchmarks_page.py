@@ -1,0 +1,53 @@
+"""docs/benchmarks.md holds the tables of docs/benchmarks/*.json: each figure has a machine and a command."""
+
+import re
+import sys
+
+from tree import CHECKOUT, check
+
+sys.path.insert(0, str(CHECKOUT))
+from tools.bench import pages  # noqa: E402
+
+COMMANDS = {"| command | measures |": "what there is to measure, no result"}
+
+
+def unmarked(text):
+    """First lines of tables that no mark stands above."""
+    tables = re.findall(r"(?:(?<=\n)|^)(?:(?!\|).*\n)?\n?(\|.*)\n(?:\|.*\n)+", pages.MARK.sub("", text))
+    return {head: f"no mark stands above {head}" for head in tables}
+
+
+def test_the_page_is_what_its_results_make():
+    text, tables = pages.PAGE.read_text(), pages.read_tables()
+    assert pages.page_text(text, tables) == text, "run scripts/benchmarks_page"
+    assert set(tables) == {mark[1] for mark in pages.MARK.finditer(text)}, "each result is shown once"
+
+
+def test_every_result_has_its_machine_and_command():
+    wrong = {
+        name: f"{name}.json: machine and command, which starts with strata bench"
+        for name, table in pages.read_tables().items()
+        if not table.get("machine") or not table.get("command", "").startswith("strata bench")
+    }
+    check(wrong, {}, "Say where and how it was measured.")
+
+
+def test_every_table_of_the_page_is_made():
+    check(unmarked(pages.PAGE.read_text()), COMMANDS, "Put it into docs/benchmarks, and a mark into the page.")
+
+
+def test_a_new_result_changes_its_table_alone():
+    table = {"command": "strata bench a", "machine": "b", "columns": ["x", "y"], "align": ["left", "right"]}
+    text = "one\n\n<!-- table: a -->\nold\n\n| x | y |\n|---|---|\n| 0 | 0 |\n\ntwo\n\n| by | hand |\n|---|---|\n"
+    made = pages.page_text(text, {"a": {**table, "rows": [["1", "2"]]}})
+    assert made == (
+        "one\n\n<!-- table: a -->\n`strata bench a`, b.\n\n| x | y |\n| --- | --: |\n| 1 | 2 |\n\ntwo\n\n"
+        "| by | hand |\n|---|---|\n"
+    )
+    assert pages.page_text(made, {"a": {**table, "rows": [["1", "2"]]}}) == made
+    assert list(unmarked(made)) == ["| by | hand |"]
+    assert pages.parsed("| x | y |\n| --- | --: |\n| 1 | 2 |") == {
+        "columns": ["x", "y"],
+        "align": ["left", "right"],
+        "rows": [["1", "2"]],
+    }
