@@ -72,6 +72,9 @@ def check_script(script):
         raise strata.UsageError(f"{script} is a folder without a __main__.py; name the script in it")
 
 
+OPTIONS = {"--beam", "--seconds", "--candidates", "--export", "--import"}
+
+
 def tune(args):
     if not args.script and not args.import_file:
         raise strata.UsageError("what is to be tuned? strata tune SCRIPT [arguments], or --import FILE alone")
@@ -86,6 +89,8 @@ def tune(args):
     if not args.script:
         return
     check_script(args.script)
+    for option in OPTIONS.intersection(args.arguments):
+        print(f"strata: {option} stands after {args.script}, which gets it; before it, it is of tune", file=sys.stderr)
     recording = _strata._Recording()
     sys.argv = [args.script, *args.arguments]
     sys.path[0] = os.path.dirname(os.path.abspath(args.script))
