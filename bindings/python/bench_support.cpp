@@ -1,11 +1,16 @@
 // What `strata bench` times of this process's graphs and settings: the stages of a kernel without the ones after them.
 // What needs neither is in strata._strata_bench.
+#include <map>
+
 #include "convert_p.h"
 #include "front_end_p.h"
+#include "strata/asm/emu/card.h"
 #include "strata/asm/isa/arch.h"
+#include "strata/asm/isa/facts.h"
 #include "strata/codegen/driver/compile_kernel.h"
 #include "strata/codegen/driver/compile_p.h"
 #include "strata/codegen/schedule/named_storage.h"
+#include "strata/codegen/target/target.h"
 #include "strata/core/support/parallel.h"
 #include "strata/providers/emulated.h"
 #include "strata/runtime/program.h"
@@ -53,9 +58,43 @@ const providers::HipApi& null_devices() {
     return api;
 }
 
+/// Operations a second of a card by the type of the operands: of its fastest matrix instruction, and of vector
+/// instructions that multiply and add two float32 a lane at once (VOPD of RDNA, packed of CDNA).
+std::map<std::string, double> peaks(const isa::ArchInfo& arch, const emu::Card& card) {
+    const auto clocks = [&](std::string_view mnemonic) {
+        const isa::Facts& facts = isa::facts(arch.family, *isa::find_row(arch.family, mnemonic));
+        return isa::issue_cycles(arch.family, facts, arch.wave_size);
+    };
+    const std::string_view vector = is_cdna(arch.family) ? "v_pk_fma_f32" : "v_dual_fmac_f32";
+    std::map<std::string, double> out{{"float32", card.simd_clocks_per_s * 4 * arch.wave_size / clocks(vector)}};
+    for (const codegen::MatrixShape& shape : codegen::matrix_shapes()) {
+        if (shape.family != arch.family) continue;
+        double& peak = out[std::string(shape.operand.name())];
+        peak = std::max(peak, card.simd_clocks_per_s * 2 * shape.m * shape.n * shape.k / clocks(shape.mnemonic));
+    }
+    return out;
+}
+
+void bind_card(py::module_& m) {
+    m.def(
+        "_card", [](const std::string& arch, const std::string& model) -> As<"dict[str, Any]"> {
+            const isa::Arch found = isa::parse_arch(arch).value();
+            const emu::Card card = emu::find_card(found, model).value();
+            py::dict out;
+            out["name"] = card.name, out["dram_gb_per_s"] = card.dram_gb_per_s;
+            out["launch_us"] = card.launch_us, out["next_launch_us"] = card.next_launch_us;
+            out["peak_ops_per_s"] = peaks(isa::info(found), card);
+            return py::object(out);
+        },
+        py::arg("arch"), py::arg("model") = "",
+        "Limits of a modelled card (the arch's default without a name): name, dram_gb_per_s, launch_us (from an empty "
+        "queue), next_launch_us (behind another kernel), peak_ops_per_s (by the operands' type).");
+}
+
 }  // namespace
 
 void bind_bench(py::module_& m) {
+    bind_card(m);
     m.def(
         "_add_null_devices", [] { runtime::add_provider({"null", null_devices}); },
         "From now on there are devices 'null:gfx1100', ..., whose launches do nothing.");
