@@ -348,7 +348,14 @@ def bench_hip(quick):
     return bench_hip(quick)
 
 
-WHERE_NAMED = {"gpu": bench_gpu, "hip": bench_hip}  # need a card, a build of libamdhip64
+def bench_programs(quick, archs=(), card=False, only=()):
+    from .programs import bench_programs
+
+    return bench_programs(quick, archs, card, only)
+
+
+# Need a card; a build of libamdhip64; minutes.
+WHERE_NAMED = {"gpu": bench_gpu, "hip": bench_hip, "programs": bench_programs}
 
 
 def table_of(module):
@@ -362,6 +369,7 @@ TABLES = {
         ("compile", "graphs"),
         ("kernels", "kernels"),
         ("model", "model"),
+        ("programs", "programs"),
         ("search", "search"),
         ("shapes", "shapes"),
         ("train", "train"),
@@ -369,9 +377,9 @@ TABLES = {
 }
 
 
-def run_benchmarks(only=(), quick=False, archs=(), shapes=None):
-    """Results by name, with the machine. only: some of BENCHMARKS; quick: fewer repetitions; archs: of lowering, all if
-    empty; shapes: what bench_shapes takes beside quick."""
+def run_benchmarks(only=(), quick=False, archs=(), shapes=None, programs=None):
+    """Results by name, with the machine. only: some of BENCHMARKS; quick: fewer repetitions; archs: of lowering and
+    programs, all of the former if empty; shapes, programs: what bench_shapes and bench_programs take beside these."""
     import strata
 
     unknown = [n for n in only if n not in BENCHMARKS | WHERE_NAMED]
@@ -384,6 +392,7 @@ def run_benchmarks(only=(), quick=False, archs=(), shapes=None):
             f"strata bench {others}"
         )
     out, own = {"machine": machine()}, {"lowering": {"archs": archs}, "shapes": shapes or {}}
+    own["programs"] = {"archs": archs, **(programs or {})}
     for name in only or BENCHMARKS:
         if sys.stderr.isatty():
             print(f"\r{name} ...\033[K", end="", file=sys.stderr, flush=True)

@@ -51,7 +51,8 @@ def bench(args):
     if args.table:
         args.only = [n for n in args.only if n in of.TABLES] or ["lowering"]
     shapes = {"count": args.cases, "seed": args.seed, "beam": args.beam}
-    result = of.run_benchmarks(args.only, quick=args.quick, archs=args.arch, shapes=shapes)
+    programs = {"card": args.card, "only": args.only_rows}
+    result = of.run_benchmarks(args.only, quick=args.quick, archs=args.arch, shapes=shapes, programs=programs)
     if args.write_docs:
         of.write_docs(args.only, result)
     print("\n\n".join(of.TABLES[n](result[n]) for n in args.only) if args.table else json.dumps(result, indent=2))

@@ -102,13 +102,35 @@ def benchmarks(add):
         "only",
         nargs="*",
         help="import graph compile launch emu sum beam lowering kernels model search shapes train (default: "
-        "all these); gpu, on a card; hip, of a build's libamdhip64",
+        "all these); programs, composed ones beside the limit of a card; gpu, on a card; hip, of a build's "
+        "libamdhip64",
     )
-    c.add_argument("--arch", action="append", default=[], choices=ARCHS, help="of lowering (default: all)")
+    c.add_argument(
+        "--arch",
+        action="append",
+        default=[],
+        choices=ARCHS,
+        help="of lowering (default: all) and of programs (default: gfx1100 and gfx942)",
+    )
+    c.add_argument(
+        "--card",
+        action="store_true",
+        help="of programs: measured on a card (STRATA_DEVICE=hip), beside torch if it is there",
+    )
+    c.add_argument(
+        "--only",
+        dest="only_rows",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="of programs: those whose names contain this text, as 'attention' or 'gate x up, bfloat16'; may be "
+        "repeated",
+    )
     c.add_argument(
         "--table",
         action="store_true",
-        help="lowering (the default), compile, kernels, model, search, shapes or train as a table instead of JSON",
+        help="lowering (the default), compile, kernels, model, programs, search, shapes or train as a table, "
+        "not as JSON",
     )
     c.add_argument(
         "--write-docs", action="store_true", help="with --table: put the table into docs/benchmarks, and the page anew"
