@@ -34,12 +34,6 @@ def page_text(text, tables):
     return MARK.sub(lambda mark: f"<!-- table: {mark[1]} -->\n{table_text(tables[mark[1]])}", text)
 
 
-def parsed(markdown):
-    """{columns, align, rows} of a table in Markdown."""
-    head, rule, *rows = ([cell.strip() for cell in line.strip().strip("|").split("|")] for line in markdown.split("\n"))
-    return {"columns": head, "align": ["right" if cell.endswith(":") else "left" for cell in rule], "rows": rows}
-
-
 def dumped(table):
     """JSON with a row a line, so that a new result changes the lines of its figures alone."""
     facts = [f"  {json.dumps(key)}: {json.dumps(value)}" for key, value in table.items() if key != "rows"]
@@ -47,16 +41,7 @@ def dumped(table):
     return "{\n" + ",\n".join(facts) + f',\n  "rows": [\n{rows}\n  ]\n}}\n'
 
 
-def write(name, markdown, machine, command):
-    """Puts a result into the tree, and the page with it."""
-    table = {"command": command, "machine": machine, **parsed(markdown)}
-    (FOLDER / f"{name}.json").write_text(dumped(table))
+def write(name, table, command):
+    """Puts a table {machine, columns, align, rows} into the tree, and the page with it."""
+    (FOLDER / f"{name}.json").write_text(dumped({"command": command, **table}))
     PAGE.write_text(page_text(PAGE.read_text(), read_tables()))
-
-
-def machine_words(machine):
-    """In words what run_benchmarks says of the machine."""
-    return (
-        f"{machine['cores']} cores of {machine['cpu']}, {machine['vectors']}, {machine['system']}, "
-        f"Python {machine['python']}"
-    )

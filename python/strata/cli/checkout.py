@@ -50,6 +50,8 @@ def bench(args):
         raise strata.UsageError("--write-docs goes with --table: strata bench --table model --write-docs")
     if args.table:
         args.only = [n for n in args.only if n in of.TABLES] or ["lowering"]
+    if args.write_docs:
+        of.write_docs(args.only)
     shapes = {"count": args.cases, "seed": args.seed, "beam": args.beam}
     programs = {"card": args.card, "only": args.only_rows}
     result = of.run_benchmarks(args.only, quick=args.quick, archs=args.arch, shapes=shapes, programs=programs)
