@@ -52,9 +52,9 @@ def test_what_a_run_puts_there_has_the_page_s_columns():
     from tools.bench import DOCUMENTED, model, search
 
     row = {"what": "sum", "published": 2.0, "modelled": 1.0, "unit": "ms", "error_percent": -50.0}
-    results = {"model": {"MI210": [row]}, "search": {"matmul 256": {"beam_ms": 0.5, "annealed_ms": 0.25}}}
+    results = {"model": {"mi210": [row]}, "search": {"matmul 256": {"beam_ms": 0.5, "annealed_ms": 0.25}}}
     for name, module in (("model", model), ("search", search)):
         made, kept = module.document(results[name]), pages.read_tables()[name]
         assert (made["columns"], made["align"]) == (kept["columns"], kept["align"])
         assert all(len(cells) == len(made["columns"]) for cells in made["rows"])
-    assert set(DOCUMENTED) == set(results)
+    assert set(DOCUMENTED) == set(results) and set(model.SPELLED) == set(model.CARDS)

@@ -325,11 +325,14 @@ def bench_model(quick):
     return out
 
 
+SPELLED = {"7900xtx": "RX 7900 XTX", "7900gre": "RX 7900 GRE", "mi300x": "MI300X", "mi210": "MI210"}
+
+
 def document(result):
     """The table of docs/benchmarks.md."""
     rows = [
         [
-            card,
+            SPELLED[card],
             r["what"],
             *(f"{r[kind]:{digits}g} {r['unit']}" for kind, digits in (("published", ""), ("modelled", ".4"))),
             f"{r['error_percent']:+.0f}%",
