@@ -402,7 +402,7 @@ def run_benchmarks(only=(), quick=False, archs=(), shapes=None, programs=None):
     return out
 
 
-DOCUMENTED = ("model", "search")  # those whose module says what docs/benchmarks.md shows of a result
+DOCUMENTED = ("model", "programs", "search")  # those whose module says what docs/benchmarks.md shows of a result
 
 
 def write_docs(only, result=None):
@@ -411,7 +411,7 @@ def write_docs(only, result=None):
 
     if others := [name for name in only if name not in DOCUMENTED]:
         raise strata.UsageError(
-            f"--write-docs writes {' and '.join(DOCUMENTED)}; figures of {', '.join(others)} are chosen by hand: put "
+            f"--write-docs writes {', '.join(DOCUMENTED)}; figures of {', '.join(others)} are chosen by hand: put "
             f"them into docs/benchmarks, and run scripts/benchmarks_page"
         )
     from . import pages

@@ -34,6 +34,12 @@ def page_text(text, tables):
     return MARK.sub(lambda mark: f"<!-- table: {mark[1]} -->\n{table_text(tables[mark[1]])}", text)
 
 
+def parsed(markdown):
+    """{columns, align, rows} of a table in Markdown."""
+    head, rule, *rows = ([cell.strip() for cell in line.strip().strip("|").split("|")] for line in markdown.split("\n"))
+    return {"columns": head, "align": ["right" if cell.endswith(":") else "left" for cell in rule], "rows": rows}
+
+
 def dumped(table):
     """JSON with a row a line, so that a new result changes the lines of its figures alone."""
     facts = [f"  {json.dumps(key)}: {json.dumps(value)}" for key, value in table.items() if key != "rows"]

@@ -310,3 +310,10 @@ def table(result):
     widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
     cells = [[cell.ljust(w) for cell, w in zip(line, widths)] for line in lines]
     return "\n".join(f"| {' | '.join(line)} |" for line in cells)
+
+
+def document(result):
+    """The table of docs/benchmarks.md."""
+    from .pages import parsed
+
+    return {"machine": "the cards of the first column, modelled", **parsed(table(result))}

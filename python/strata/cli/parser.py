@@ -133,7 +133,7 @@ def benchmarks(add):
         "not as JSON",
     )
     c.add_argument(
-        "--write-docs", action="store_true", help="with --table: put model or search into docs/benchmarks.md"
+        "--write-docs", action="store_true", help="with --table: put model, programs or search into docs/benchmarks.md"
     )
     c.add_argument(
         "--truth",
