@@ -14,8 +14,7 @@
 namespace strata::ops {
 namespace {
 
-/// The rules of nodes that live. Rules hold what people wrote, which is let go where a rule is added, not where nodes are
-/// swept.
+/// The rules of nodes that live. Rules hold what people wrote, which is let go behind a collection, not within it.
 class Rules {
   public:
     std::shared_ptr<const GradientRule> find(UOp node) {
@@ -28,11 +27,18 @@ class Rules {
         return all_.empty();
     }
     void add(UOp node, GradientRule rule) {
-        std::vector<std::shared_ptr<const GradientRule>> gone;  // let go outside the lock
         auto kept = std::make_shared<const GradientRule>(std::move(rule));
         std::lock_guard lock(mutex_);
-        gone.swap(gone_);
         all_.emplace(node, std::move(kept));
+    }
+    /// Of nodes that were freed; whether there were any.
+    bool let_go() {
+        std::vector<std::shared_ptr<const GradientRule>> gone;  // let go outside the lock
+        {
+            std::lock_guard lock(mutex_);
+            gone.swap(gone_);
+        }
+        return !gone.empty();
     }
     void forget(UOp node) {
         if (!node.is(Op::bitcast)) return;
@@ -63,7 +69,8 @@ bool is_same(const GradientRule& a, const GradientRule& b) {
 
 Tensor with_rule(const Tensor& value, GradientRule rule) {
     if (!value.dtype().is_float()) return value;
-    static const bool told = (runtime::on_forget([](UOp node) { rules().forget(node); }), true);
+    static const bool told = (runtime::on_forget([](UOp node) { rules().forget(node); }),
+                              runtime::on_collected([] { return rules().let_go(); }), true);
     STRATA_CHECK(told, "rules do not hear of nodes");
     GraphScope scope;
     rule.device = value.placement();

@@ -118,6 +118,7 @@ void Tensor::realize(const std::vector<Tensor*>& tensors) {
 
 void Tensor::realize_real(const std::vector<Tensor*>& tensors) {
     const WithoutPast with_past(false);
+    runtime::collect_dropped();
     std::map<const runtime::Device*, std::vector<Tensor*>> by_device;
     for (Tensor* t : tensors)
         if (!t->is_realized()) by_device[t->device_].push_back(t);

@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "strata/core/support/settings.h"
+#include "strata/core/uop/sweep_due.h"
 
 namespace strata::runtime {
 namespace {
@@ -13,6 +14,7 @@ namespace {
 constexpr size_t kKeptLaunches = 4096;
 
 std::atomic<void (*)(UOp)> also_told{nullptr};
+std::atomic<bool (*)()> told_behind{nullptr};
 
 void forget(UOp node) {
     if (node.is(Op::buffer)) context().buffers.forget(node);
@@ -115,9 +117,13 @@ void Counters::add_untold(uint64_t kernels, uint64_t bytes, uint64_t flops) {
 }
 
 void Sweeper::sweep() {
-    const size_t before = collections();
-    strata::sweep();
-    if (collections() != before) allocated_since_ = 0;  // else a thread was using nodes
+    bool (*const told)() = told_behind.load();
+    do {
+        const size_t before = collections();
+        strata::sweep();
+        if (collections() == before) return;  // a thread uses nodes
+        allocated_since_ = 0;
+    } while (told && told());
 }
 
 void Sweeper::sweep_for(size_t bytes) {
@@ -126,11 +132,22 @@ void Sweeper::sweep_for(size_t bytes) {
 
 void on_forget(void (*told)(UOp)) { also_told = told; }
 
+void on_collected(bool (*told)()) { told_behind = told; }
+
 void forget_results() { context().results.forget_all(); }
 
 void collect() { context().sweeper.sweep(); }
 
+void collect_dropped() noexcept {
+    if (!is_sweep_due()) return;
+    try {
+        collect();
+    } catch (const std::exception&) {  // the child of a fork: what it has not made it does not free
+    }
+}
+
 Stats stats() {
+    collect_dropped();
     Context& c = context();
     Stats out = c.counters.get();
     c.memory.count_into(out);

@@ -26,10 +26,14 @@ void forget_results();
 
 /// `told` runs with each node that is freed, before its memory goes. One for the process.
 void on_forget(void (*told)(UOp));
+/// `told` runs behind a collection, and says whether it let go of graphs. One for the process.
+void on_collected(bool (*told)());
 
 /// Frees graph nodes that no tensor reaches, with the memory that hangs on them: a value is remembered only as long as some
 /// graph contains its node. Takes a time that grows with what was made and let go of since, not with what lives.
 void collect();
+/// The same where a tensor went that was the last one with its value; nothing else that is free is worth a look now.
+void collect_dropped() noexcept;
 
 /// What ran since reset_stats(), and what is held in memory now.
 struct Stats {

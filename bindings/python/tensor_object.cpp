@@ -4,6 +4,8 @@
 
 #include <array>
 
+#include "strata/runtime/realize.h"
+
 namespace strata::python {
 namespace {
 
@@ -24,12 +26,27 @@ bool is_whole(PyObject* object) {
            i.simple_holder_constructed && i.simple_instance_registered && i.simple_value_holder[0];
 }
 
-void let_go(PyObject* object) {
+/// Python ends: a device's library may have gone before the tensors.
+bool is_ending() {
+#if PY_VERSION_HEX >= 0x030D0000
+    return Py_IsFinalizing();
+#else
+    return _Py_IsFinalizing();
+#endif
+}
+
+void put_away(PyObject* object) {
     if (!is_whole(object) || kept.count == Kept::kMost) return py::detail::pybind11_object_dealloc(object);
     if (as_instance(object)->weakrefs) PyObject_ClearWeakRefs(object);
     tensor_of(object) = Tensor();  // either may run Python, and that fill the place
     if (kept.count == Kept::kMost) return py::detail::pybind11_object_dealloc(object);
     kept.objects[kept.count++] = object;
+}
+
+/// The memory of a tensor goes with it.
+void let_go(PyObject* object) {
+    put_away(object);
+    if (!is_ending()) runtime::collect_dropped();
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 #include "strata/core/uop/root.h"
 #include "strata/core/uop/scratch_p.h"
 #include "strata/core/uop/shape_rules_p.h"
+#include "strata/core/uop/sweep_due.h"
 
 namespace strata {
 namespace {
@@ -84,6 +85,7 @@ thread_local ScopeLock* held_scope = nullptr;
 // Counted since the process began; when `sweep_at` are made, the end of a GraphScope sweeps.
 std::atomic<size_t> nodes_made{0}, nodes_freed{0}, sweep_at{kManyNodes}, sweeps_done{0};
 std::atomic<void (*)(UOp)> on_free_node{nullptr};
+std::atomic<bool> sweep_due{false};
 
 // Nodes live by counts: of Roots and of the nodes that use them. A count that falls to none frees nothing by itself, as
 // graphs are built of nodes that nothing counts yet; a sweep does, between GraphScopes. What may be free is listed for it:
@@ -232,11 +234,15 @@ UOp make(Op op, DType dtype, std::span<const UOp> sources, Arg arg) {
 
 void Root::let_go() {
     const Node* const n = uop_.node();
+    const bool is_used = n->users.load(std::memory_order_relaxed) != 0;  // n may be gone behind the exchange
     uint32_t now = n->rooted.load(std::memory_order_relaxed), then;
     do then = now == Node::root ? Node::listed : now - Node::root;
     while (!n->rooted.compare_exchange_weak(now, then, std::memory_order_acq_rel, std::memory_order_relaxed));
     if (now == Node::root) list(n);  // else somebody lists it, or has: it may be gone already
+    if (now - Node::root < Node::root && !is_used) sweep_due.store(true, std::memory_order_relaxed);
 }
+
+bool is_sweep_due() { return sweep_due.load(std::memory_order_relaxed); }
 
 bool is_known_simple(UOp u) { return notes(u).simple.load(std::memory_order_relaxed); }
 void note_simple(UOp u) { notes(u).simple.store(true, std::memory_order_relaxed); }
@@ -304,11 +310,13 @@ const Node* take_dead(const Node* of_list) {
 }  // namespace
 
 size_t sweep() {
-    if (scope_depth > 0) return 0;
+    static thread_local bool sweeps = false;  // what is told of a node may let go of tensors, and come here again
+    if (scope_depth > 0 || sweeps) return 0;
     ScopeLock& scope = scope_lock();
     std::unique_lock exclusive(scope.mutex, std::try_to_lock);
     if (!exclusive || scope.lost) return 0;
-    scope.sweeping = true;
+    sweeps = scope.sweeping = true;
+    sweep_due.store(false, std::memory_order_relaxed);
     size_t freed = 0;
     while (const Node* const of_list = listed.exchange(nullptr, std::memory_order_acquire)) {
         const Node* dead = take_dead(of_list);
@@ -319,7 +327,7 @@ size_t sweep() {
     nodes_freed.fetch_add(freed, std::memory_order_relaxed);
     sweeps_done.fetch_add(1, std::memory_order_relaxed);
     sweep_at = nodes_made.load(std::memory_order_relaxed) + kManyNodes;
-    scope.sweeping = false;
+    sweeps = scope.sweeping = false;
     return freed;
 }
 
