@@ -55,6 +55,8 @@ std::vector<ScheduleItem> fuse_last_block(std::vector<ScheduleItem> items, Fusio
 /// The same steps so that each comes as late as its first reader lets it; without custom ones, which may write to what others
 /// read. Steps that no root needs are left out.
 std::vector<ScheduleItem> order_for_memory(std::vector<ScheduleItem> items, std::span<const UOp> roots);
+/// The same steps, of which none is a custom one: those that free more than they fill run as soon as they can, others as given.
+std::vector<ScheduleItem> free_early(std::vector<ScheduleItem> items, std::span<const UOp> roots);
 /// Bytes of what steps fill and others still read, or roots, where they are most.
 int64_t most_kept(std::span<const ScheduleItem> items, std::span<const UOp> roots);
 

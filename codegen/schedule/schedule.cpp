@@ -65,9 +65,9 @@ class Scheduler {
         for (UOp u : order) lower(u, plan);
         for (UOp target : targets) schedule_.roots.push_back(lowered_.at(target));
         const std::vector<ScheduleItem> late = in_less_memory();
-        schedule_.items = fuse_siblings(std::move(schedule_.items), schedule_.roots, fusion_);
+        schedule_.items = in_best_order(fuse_siblings(std::move(schedule_.items), schedule_.roots, fusion_));
         if (!late.empty()) {
-            std::vector<ScheduleItem> joined = fuse_siblings(late, schedule_.roots, fusion_);
+            std::vector<ScheduleItem> joined = in_best_order(fuse_siblings(late, schedule_.roots, fusion_));
             if (joined.size() * 10 <= schedule_.items.size() * 11 && keeps_less(joined, schedule_.items))
                 schedule_.items = std::move(joined);
         }
@@ -80,11 +80,29 @@ class Scheduler {
         return most_kept(a, schedule_.roots) * 4 <= most_kept(b, schedule_.roots) * 3;
     }
 
+    bool may_reorder(std::span<const ScheduleItem> items) const {
+        const auto is_custom = [](const ScheduleItem& item) { return item.body.is(Op::custom); };
+        return std::ranges::none_of(items, is_custom) && most_kept(items, schedule_.roots) >= kMuchMemory;
+    }
+
+    /// The same kernels in the order that keeps least memory, of those tried; as they are where memory is no matter.
+    std::vector<ScheduleItem> in_best_order(std::vector<ScheduleItem> items) const {
+        if (!may_reorder(items)) return items;
+        int64_t least = most_kept(items, schedule_.roots);
+        std::vector<ScheduleItem> best = items, late = order_for_memory(items, schedule_.roots);
+        for (const std::vector<ScheduleItem>& order : {items, late})
+            for (std::vector<ScheduleItem> tried : {order, free_early(order, schedule_.roots)})
+                if (const int64_t most = most_kept(tried, schedule_.roots); most < least) {
+                    best = std::move(tried);
+                    least = most;
+                }
+        return best;
+    }
+
     /// The steps in the order that keeps a quarter less memory; none: there is none, or memory is no matter.
     std::vector<ScheduleItem> in_less_memory() const {
         const std::vector<ScheduleItem>& items = schedule_.items;
-        if (std::ranges::any_of(items, [](const ScheduleItem& item) { return item.body.is(Op::custom); })) return {};
-        if (most_kept(items, schedule_.roots) < kMuchMemory) return {};
+        if (!may_reorder(items)) return {};
         std::vector<ScheduleItem> late = order_for_memory(items, schedule_.roots);
         return keeps_less(late, items) ? std::move(late) : std::vector<ScheduleItem>();
     }

@@ -1,0 +1,142 @@
+// free_early: steps run as soon as they free more than they fill.
+//
+// Before  dy <- ...;  dx <- dy, w;  ...all layers below...;  dw <- dy, x      dy and x are kept to the end
+// After   dy <- ...;  dx <- dy, w;  dw <- dy, x;  ...all layers below...
+// A group is the ready steps that are all that still read one buffer. One whose outputs take fewer bytes than what it reads last
+// runs next, the one that frees most first; where there is none, the first step of the given order that is ready.
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "strata/codegen/schedule/plan_p.h"
+#include "strata/core/uop/uop_set.h"
+
+namespace strata::codegen {
+namespace {
+
+constexpr size_t kMostReaders = 32;  // of a buffer that a group is looked for of
+
+class Ordering {
+  public:
+    Ordering(std::span<const ScheduleItem> items, std::span<const UOp> roots)
+        : reads_(items.size()), fills_(items.size()), waits_(items.size()), placed_(items.size()), groups_() {
+        UOpMap<size_t> memory;
+        UOpSet results;
+        for (UOp root : roots) results.insert(buffer_under(root));
+        outputs_.resize(items.size());
+        for (size_t i = 0; i < items.size(); ++i) {
+            for (UOp u : in_order(items[i].bodies())) {
+                const auto made = memory.find(u);
+                if (made == memory.end() || values_[made->second].made_by == i) continue;
+                reads_[i].push_back(made->second);
+                values_[made->second].readers.push_back(i);
+                ++waits_[i];
+            }
+            for (UOp output : items[i].outputs()) {
+                const auto [at, first] = memory.try_emplace(output, values_.size());
+                if (!first) continue;
+                outputs_[i].push_back(at->second);
+                values_.push_back({bytes_in(output), i, results.contains(output), {}});
+                fills_[i] += bytes_in(output);
+            }
+            if (waits_[i] == 0) ready_.insert(i);
+        }
+        for (Value& value : values_) value.pending = value.readers.size();
+        net_.resize(values_.size());
+    }
+
+    std::vector<size_t> run() {
+        while (!ready_.empty()) {
+            if (groups_.empty() || groups_.begin()->first >= 0) {
+                place(*ready_.begin());
+                continue;
+            }
+            const auto [net, value] = *groups_.begin();
+            if (net_of(value) != net) {
+                look_at(value);
+                continue;
+            }
+            for (size_t step : pending_readers(value)) place(step);
+        }
+        return std::move(order_);
+    }
+
+  private:
+    struct Value {
+        int64_t bytes;
+        size_t made_by;
+        bool result;
+        std::vector<size_t> readers;
+        size_t pending = 0;  ///< of them
+    };
+
+    std::vector<size_t> pending_readers(size_t value) const {
+        std::vector<size_t> out;
+        for (size_t step : values_[value].readers)
+            if (!placed_[step]) out.push_back(step);
+        return out;
+    }
+
+    static int64_t bytes_in(UOp buffer) { return buffer.as<BufferArg>().size * buffer.dtype().bytes(); }
+
+    /// Bytes that the readers of a value fill, less those that they are the last to read; none: not all can run.
+    std::optional<int64_t> net_of(size_t value) const {
+        const Value& of = values_[value];
+        if (of.result || of.pending == 0 || of.pending > kMostReaders || !placed_[of.made_by]) return {};
+        const std::vector<size_t> group = pending_readers(value);
+        if (std::ranges::any_of(group, [&](size_t step) { return waits_[step] > 0; })) return {};
+        int64_t net = 0;
+        std::map<size_t, size_t> read;  // by value, by how many of the group
+        for (size_t step : group) {
+            net += fills_[step];
+            for (size_t other : reads_[step]) ++read[other];
+        }
+        for (const auto& [other, readers] : read)
+            if (!values_[other].result && values_[other].pending == readers) net -= values_[other].bytes;
+        return net;
+    }
+
+    void look_at(size_t value) {
+        if (net_[value]) groups_.erase({*net_[value], value});
+        net_[value] = net_of(value);
+        if (net_[value]) groups_.emplace(*net_[value], value);
+    }
+
+    void place(size_t step) {
+        ready_.erase(step);
+        placed_[step] = true;
+        order_.push_back(step);
+        std::set<size_t> changed(reads_[step].begin(), reads_[step].end());
+        for (size_t value : reads_[step]) --values_[value].pending;
+        for (size_t output : outputs_[step]) {
+            changed.insert(output);
+            for (size_t reader : values_[output].readers) {
+                if (--waits_[reader] > 0) continue;
+                ready_.insert(reader);
+                changed.insert(reads_[reader].begin(), reads_[reader].end());
+            }
+        }
+        for (size_t value : changed) look_at(value);
+    }
+
+    std::vector<Value> values_;
+    std::vector<std::vector<size_t>> reads_, outputs_;  ///< of a step: values
+    std::vector<int64_t> fills_;                        ///< bytes of its outputs
+    std::vector<size_t> waits_;                         ///< values that it reads and that are not there yet
+    std::vector<bool> placed_;
+    std::set<size_t> ready_;
+    std::vector<std::optional<int64_t>> net_;      ///< of a value's group, as it was looked at last
+    std::set<std::pair<int64_t, size_t>> groups_;  ///< by net, by value
+    std::vector<size_t> order_;
+};
+
+}  // namespace
+
+std::vector<ScheduleItem> free_early(std::vector<ScheduleItem> items, std::span<const UOp> roots) {
+    std::vector<ScheduleItem> out;
+    for (size_t i : Ordering(items, roots).run()) out.push_back(std::move(items[i]));
+    return out;
+}
+
+}  // namespace strata::codegen
