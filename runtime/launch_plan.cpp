@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <unordered_map>
 
 #include "strata/core/support/settings.h"
@@ -80,10 +81,56 @@ uint32_t LaunchPlan::last_heir(uint32_t at) const {
     return at;
 }
 
-/// Memory that a step fills takes the place of memory of the same size that earlier steps were the last to use.
+std::vector<LaunchPlan::Life> LaunchPlan::lives() const {
+    const std::vector<size_t> last_use = last_uses();
+    std::vector<Life> lives(memory_.size());
+    for (size_t i = 0; i < memory_.size(); ++i)
+        lives[i] = {memory_[i].bytes(), steps_.size(), memory_[i].result ? steps_.size() : last_use[i],
+                    memory_[i].heir == kNoPlace ? -1 : static_cast<int>(memory_[i].heir)};
+    for (size_t s = steps_.size(); s-- > 0;)
+        for (uint32_t at : steps_[s].memory)
+            if (at >= inputs_) lives[at - inputs_].first = s;
+    return lives;
+}
+
+std::vector<size_t> LaunchPlan::bytes_at() const {
+    std::vector<size_t> bytes(steps_.size() + 2);
+    for (const Life& life : lives()) {
+        if (life.first == steps_.size()) continue;  // nothing fills it: it has no elements
+        bytes[life.first] += life.bytes;
+        bytes[life.heir < 0 ? life.last + 1 : life.last] -=
+            life.bytes;  // what is filled over it has its bytes from then on
+    }
+    std::partial_sum(bytes.begin(), bytes.end(), bytes.begin());
+    bytes.resize(steps_.size());
+    return bytes;
+}
+
+/// Memory that a step fills takes the place of memory of the same size that earlier steps were the last to use, where keeping that
+/// until then makes no peak higher.
 void LaunchPlan::place_scratch(std::span<const size_t> last_use) {
-    std::map<size_t, std::vector<uint32_t>> vacant;  // by bytes
+    constexpr size_t kLongest = 256;  // steps that a place waits for what is filled in it next
+    std::vector<size_t> held = bytes_at();
+    const size_t peak = held.empty() ? 0 : *std::ranges::max_element(held);
+    std::map<size_t, std::vector<uint32_t>> vacant;  // by bytes, the last one vacated last
     std::vector<size_t> place_free_at;
+    const auto place_for = [&](size_t bytes, size_t step) {
+        std::vector<uint32_t>& fits = vacant[bytes];
+        if (!fits.empty()) {
+            const auto from = held.begin() + static_cast<ptrdiff_t>(place_free_at[fits.back()]) + 1,
+                       to = held.begin() + static_cast<ptrdiff_t>(step);
+            const bool may_wait = to - from <= static_cast<ptrdiff_t>(kLongest) &&
+                                  std::all_of(from, to, [&](size_t now) { return now + bytes <= peak; });
+            if (may_wait) {
+                std::for_each(from, to, [&](size_t& now) { now += bytes; });
+                const uint32_t place = fits.back();
+                fits.pop_back();
+                return place;
+            }
+        }
+        place_free_at.push_back(0);
+        return places_++;
+    };
     for (size_t s = 0; s < steps_.size(); ++s) {
         for (uint32_t at : steps_[s].memory) {
             if (at < inputs_ || memory_[at - inputs_].result || memory_[at - inputs_].place != kNoPlace) continue;
@@ -91,13 +138,7 @@ void LaunchPlan::place_scratch(std::span<const size_t> last_use) {
             if (memory_[last].result) continue;
             Memory& memory = memory_[at - inputs_];
             if (memory.place = memory_[last].place; memory.place != kNoPlace) continue;
-            std::vector<uint32_t>& fits = vacant[memory.bytes()];
-            memory.place = fits.empty() ? places_++ : fits.back();
-            if (fits.empty())
-                place_free_at.push_back(0);
-            else
-                fits.pop_back();
-            memory_[last].place = memory.place;
+            memory_[last].place = memory.place = place_for(memory.bytes(), s);
             place_free_at[memory.place] = last_use[last];
         }
         for (uint32_t at : steps_[s].memory) {

@@ -45,6 +45,15 @@ class LaunchPlan {
     std::vector<Root> run(Device& device, const Loaded& programs, std::span<const UOp> inputs,
                           std::span<const uint64_t> numbers) const;
 
+    /// Of what the steps fill, in the order in which they first name it.
+    struct Life {
+        size_t bytes = 0, first = 0, last = 0;  ///< steps; a result lasts as long as there are any, steps() is its last
+        int heir = -1;                          ///< what is filled over it
+    };
+    std::vector<Life> lives() const;
+    /// Bytes of what the steps fill and others read later, while each step runs.
+    std::vector<size_t> bytes_at() const;
+
     size_t bytes() const;  ///< of the host that it takes, about
     size_t steps() const { return steps_.size(); }
 
