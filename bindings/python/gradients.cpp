@@ -45,6 +45,33 @@ Tensor made_again(const Tensor& value, const std::vector<Tensor>& inputs,
     return ops::with_rule(value, {.inputs = nodes_of(inputs), .again = again, .first = Root(value.uop())});
 }
 
+/// Weak references to the losses that this thread differentiated since an optimiser took them last: it computes them with its
+/// step, as most of both is the same. A list of the thread's state.
+py::list losses() {
+    auto state = py::reinterpret_borrow<py::dict>(PyThreadState_GetDict());
+    constexpr const char* kKey = "strata losses";
+    if (!state.contains(kKey)) state[kKey] = py::list();
+    return state[kKey];
+}
+
+void backward(const Tensor& t, const std::optional<Tensor>& gradient) {
+    constexpr size_t kMost = 16;  // where no optimiser takes them
+    t.backward(gradient.value_or(Tensor()));
+    if (t.numel() != 1) return;
+    py::list kept = losses();
+    if (kept.size() == kMost) kept.attr("pop")(0);
+    kept.append(py::weakref(py::cast(&t, py::return_value_policy::reference)));
+}
+
+std::vector<py::object> take_losses() {
+    std::vector<py::object> alive;
+    py::list kept = losses();
+    for (py::handle loss : kept)
+        if (py::object there = loss(); !there.is_none()) alive.push_back(std::move(there));
+    kept.attr("clear")();
+    return alive;
+}
+
 /// A log of random keys, for Python's with.
 struct Keys {
     std::shared_ptr<ops::KeyLog> log = std::make_shared<ops::KeyLog>();
@@ -56,6 +83,7 @@ void bind_for_derivatives(py::module_& m) {
     m.def("_wants_gradient", &ops::wants_gradient, py::arg("x"));
     m.def("_with_gradient", &with_gradient, py::arg("value"), py::arg("inputs"), py::arg("to"));
     m.def("_made_again", &made_again, py::arg("value"), py::arg("inputs"), py::arg("make"));
+    m.def("_take_losses", &take_losses, "Losses of this thread, since this was called last, that are alive.");
     m.def(
         "_without_past", [](bool without) { return std::exchange(ops::without_past, without); }, py::arg("without"),
         "From now on this thread makes tensors with a past or without; what was so before.");
@@ -104,9 +132,7 @@ void bind_gradients(py::module_& m, Class& c) {
         [](Tensor& t, const std::optional<Tensor>& grad) { t.set_grad(grad.value_or(Tensor())); },
         "What backward() left here, of this shape and type; None at first. Set it to None before the next step.");
     c.def(
-        "backward",
-        [](const Tensor& t, const std::optional<Tensor>& gradient) { t.backward(gradient.value_or(Tensor())); },
-        py::arg("gradient") = py::none(),
+        "backward", &backward, py::arg("gradient") = py::none(),
         "Adds to the grad of each tensor that requires one the derivative of sum(gradient * this) by it. gradient: of "
         "this "
         "shape, may\nbe left out for one element. Operations keep no tape: the graph itself is differentiated, and "

@@ -196,7 +196,7 @@ class Optimizer:
                 new, slots = when.where(new, value), {name: when.where(t, state[name]) for name, t in slots.items()}
             changed += [p.assign(new.cast(p.dtype)), *[t.assign(slots[name]) for name, t in state.items()]]
             p.grad = None
-        _strata.realize(changed)
+        _strata.realize(changed, _strata._take_losses())  # what a loss and its gradients share is computed once
 
     step = __call__
 
