@@ -10,6 +10,7 @@
 #include "strata/ops/custom.h"
 #include "strata/runtime/artifact.h"
 #include "strata/runtime/custom.h"
+#include "strata/runtime/memory_outline.h"
 
 namespace strata::python {
 namespace {
@@ -228,6 +229,35 @@ void bind_artifact(py::module_& m) {
             "Raises Unsupported where one of several is hip_kernel's or asm_kernel's.");
 }
 
+std::vector<UOp> whole(const std::vector<Tensor*>& tensors) {
+    std::vector<UOp> roots;
+    for (Tensor* t : tensors) roots.push_back(t->contiguous().uop());
+    return roots;
+}
+
+void bind_outlines(py::module_& m) {
+    m.def("_outline", [](const std::vector<Tensor*>& tensors) {
+        const runtime::Outline outline = computing([&] {
+            GraphScope scope;
+            return runtime::outline(whole(tensors));
+        });
+        py::list steps;
+        for (const runtime::StepOutline& step : outline.steps)
+            steps.append(py::make_tuple(step.name, step.result, step.operations, step.read, step.written, step.why));
+        return py::make_tuple(steps, outline.least_bytes);
+    });
+    m.def("_memory_outline", [](const std::vector<Tensor*>& tensors) {
+        const runtime::MemoryOutline outline = computing([&] {
+            GraphScope scope;
+            return runtime::memory_outline(whole(tensors));
+        });
+        py::list filled;
+        for (const runtime::FilledMemory& f : outline.filled)
+            filled.append(py::make_tuple(f.bytes, f.value, f.filled, f.read, f.over, f.why));
+        return py::make_tuple(outline.steps, filled, outline.kept, outline.inputs);
+    });
+}
+
 }  // namespace
 
 void bind_kernels(py::module_& m) {
@@ -249,23 +279,10 @@ void bind_kernels(py::module_& m) {
     m.def("_compile", [](const std::vector<Tensor*>& tensors, const std::string& arch) {
         return computing([&] {
             GraphScope scope;
-            std::vector<UOp> roots;
-            for (Tensor* t : tensors) roots.push_back(t->contiguous().uop());
-            return runtime::compile(roots, runtime::target_named(arch));
+            return runtime::compile(whole(tensors), runtime::target_named(arch));
         });
     });
-    m.def("_outline", [](const std::vector<Tensor*>& tensors) {
-        const runtime::Outline outline = computing([&] {
-            GraphScope scope;
-            std::vector<UOp> roots;
-            for (Tensor* t : tensors) roots.push_back(t->contiguous().uop());
-            return runtime::outline(roots);
-        });
-        py::list steps;
-        for (const runtime::StepOutline& step : outline.steps)
-            steps.append(py::make_tuple(step.name, step.result, step.operations, step.read, step.written, step.why));
-        return py::make_tuple(steps, outline.least_bytes);
-    });
+    bind_outlines(m);
     m.def("_stages", [](const Tensor& tensor, const std::string& arch) {
         return computing([&] {
             GraphScope scope;

@@ -14,7 +14,8 @@ def explain(args):
         )
     try:
         explained = strata.explain(
-            eval(args.expression, {"strata": strata, "Tensor": strata.Tensor, "dtypes": strata.dtypes})
+            eval(args.expression, {"strata": strata, "Tensor": strata.Tensor, "dtypes": strata.dtypes}),
+            memory=args.memory,
         )
     except (strata.Error, MemoryError):
         raise

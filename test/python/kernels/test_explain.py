@@ -71,3 +71,29 @@ def test_the_command_explains_an_expression():
     assert done.returncode == 0 and done.stdout.startswith("1. r_4_8"), done
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode != 0 and "what is to be explained?" in done.stderr, done
+
+
+def test_memory_is_told_where_it_is_most():
+    x = Tensor.ones(256, 256).contiguous().realize()
+    y = (x @ x).contiguous()
+    text = strata.explain((y.T.contiguous() @ y).sum(0), memory=True)
+    first, _, table = text.partition("\n\n")
+    assert "256 KiB that are in memory already" in first and first.startswith("the peak is step ")
+    header, *rows = table.partition("\n\n")[0].splitlines()
+    assert header.split()[0] == "bytes" and "read last by" in header
+    assert rows == sorted(rows, key=lambda row: row.startswith("256 KiB"), reverse=True)
+    assert "float32 (256, 256)" in rows[0] and "1. r_" in rows[0] and "it needs memory of its own" in rows[0]
+    assert "#" in text and text.endswith(" steps\n")
+
+
+def test_the_peak_that_is_told_is_the_one_that_is_measured():
+    strata._strata._add_null_devices()
+    with strata.config(device="null:gfx1100"):
+        x = Tensor.ones(512, 512).contiguous().realize()
+        y = ((x @ x).tanh().contiguous() @ x).softmax(-1)
+        result = (y.T.contiguous() @ y).exp()
+        kept = max(strata._strata._memory_outline([result])[2])
+        before = strata.stats().live_bytes
+        strata.reset_stats()
+        result.realize()
+        assert strata.stats().peak_bytes - before == kept
