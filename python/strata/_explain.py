@@ -69,10 +69,8 @@ def _explain_memory(flat: list[Tensor]) -> Explanation:
         if first <= peak <= last and not (number in written_over and last == peak)
     ]
     alive.sort(key=lambda row: (-row[0], row[2]))
-    rows = [("bytes", "value", "filled by", "read last by", "stored, as")]
-    rows += [
-        (bytes_text(size), value, step(first), step(last), why) for size, value, first, last, why in alive[:SHOWN]
-    ]
+    rows: list[tuple[str, ...]] = [("bytes", "value", "filled by", "read last by", "stored, as")]
+    rows += [(bytes_text(size), value, step(first), step(last), why) for size, value, first, last, why in alive[:SHOWN]]
     rest = alive[SHOWN:]
     if rest:
         rows.append((bytes_text(sum(row[0] for row in rest)), f"{len(rest)} smaller ones", "", "", ""))

@@ -22,6 +22,7 @@ from .nn.module import new_values
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from typing import Any
 
     from ._types import ArrayLike, LearningRate, Parameters
 
@@ -196,7 +197,8 @@ class Optimizer:
                 new, slots = when.where(new, value), {name: when.where(t, state[name]) for name, t in slots.items()}
             changed += [p.assign(new.cast(p.dtype)), *[t.assign(slots[name]) for name, t in state.items()]]
             p.grad = None
-        _strata.realize(changed, _strata._take_losses())  # what a loss and its gradients share is computed once
+        losses: Any = _strata._take_losses()  # what they share with their gradients is computed once
+        _strata.realize(changed, losses)
 
     step = __call__
 

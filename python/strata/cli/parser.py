@@ -58,9 +58,7 @@ def explaining(add):
     c.add_argument(
         "expression", nargs="?", help="Python over Tensor, dtypes and strata: 'Tensor.empty(64, 256).softmax(-1)'"
     )
-    c.add_argument(
-        "--memory", action="store_true", help="say what is in memory where that is most, and why, instead"
-    )
+    c.add_argument("--memory", action="store_true", help="say what is in memory where that is most, and why, instead")
     c.add_argument("--stages", action="store_true", help="walk row softmax from the tensor to machine code instead")
     c.add_argument(
         "--arch", default="gfx1100", choices=ARCHS, help="of --stages: whose instructions (default: gfx1100)"

@@ -1,10 +1,9 @@
-"""What is alive is what tensors hold: behind every program, and as soon as a tensor goes, without a computation in between."""
+"""What is alive is what tensors hold: behind every program, and as soon as a tensor goes, without a computation between."""
 
 import gc
 
 import numpy as np
 import pytest
-
 import strata
 from strata import Tensor, nn, optim
 
