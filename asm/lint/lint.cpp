@@ -233,7 +233,7 @@ class Linter {
         if (found.again(Kind::end_of_code, pc)) return;
         found.add({.kind = Kind::end_of_code,
                    .pc = pc,
-                   .what = "the code goes on behind its last instruction",
+                   .what = "the code goes on past its last instruction",
                    .fix = "s_endpgm after this"});
     }
 

@@ -173,7 +173,7 @@ void Outstanding::check_release(const Step& step, Findings& found) {
                    .pc = step.pc,
                    .what = fmt::format("{} uses vector registers after s_sendmsg sendmsg(MSG_DEALLOC_VGPRS)",
                                        inst.row->mnemonic),
-                   .fix = "send the message behind the last use, before s_endpgm"});
+                   .fix = "send the message after the last use, before s_endpgm"});
         return;
     }
     if (!releases_registers(isa::info(arch_).family, inst)) return;

@@ -88,7 +88,7 @@ void bind_card(py::module_& m) {
         },
         py::arg("arch"), py::arg("model") = "",
         "Limits of a modelled card (the arch's default without a name): name, dram_gb_per_s, launch_us (from an empty "
-        "queue), next_launch_us (behind another kernel), peak_ops_per_s (by the operands' type).");
+        "queue), next_launch_us (after another kernel), peak_ops_per_s (by the operands' type).");
 }
 
 }  // namespace

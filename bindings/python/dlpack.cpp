@@ -87,7 +87,7 @@ Exported::Exported(Tensor& t, DlpackDevice to, bool copy) : shape(t.shape()), is
               1,    shape.data(), nullptr,   0};
 }
 
-/// The caller's stream comes behind what wrote the memory.
+/// The caller's stream waits for what wrote the memory.
 void be_ready_for(const Tensor& t, runtime::Buffer& memory, py::handle stream) {
     if (stream.is_none()) return memory.order_on(nullptr, false);
     const int64_t number = to_integer(py::reinterpret_borrow<py::object>(stream), "a stream");

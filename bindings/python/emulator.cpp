@@ -85,7 +85,7 @@ void fill_sgprs(emu::WaveRun& run, const py::object& given) {
     std::copy_n(values.data(), values.size(), run.sgpr.begin());
 }
 
-/// The bytes of an array whose elements lie one behind the other.
+/// The bytes of an array whose elements are contiguous.
 std::span<uint8_t> contiguous_bytes(std::string_view what, const py::buffer_info& info) {
     py::ssize_t stride = info.itemsize;
     for (size_t i = info.shape.size(); i-- > 0; stride *= info.shape[i])

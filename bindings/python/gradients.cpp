@@ -89,7 +89,7 @@ void bind_for_derivatives(py::module_& m) {
         "From now on this thread makes tensors with a past or without; what was so before.");
     m.def(
         "_differentiating", [](int more) { return functions_differentiated += more; }, py::arg("more") = 0,
-        "How many functions this thread differentiates, one inside of another; so many more from now on.");
+        "How many functions this thread differentiates, one inside of another; the argument is added to it.");
     py::class_<Keys>(m, "_Keys", "Random keys that a computation takes, and takes again where it is made once more.")
         .def(py::init<>())
         .def(

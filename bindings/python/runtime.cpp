@@ -63,10 +63,9 @@ void bind_stats(py::module_& m) {
         .def_readonly("flops", &Stats::flops, "Floating-point operations of the kernels that Strata wrote.")
         .def_readonly("compile_ms", &Stats::compile_ms, "Milliseconds spent on making programs from kernels.")
         .def_readonly("schedule_ms", &Stats::schedule_ms, "Milliseconds spent on scheduling, search included.")
-        .def_readonly(
-            "wall_ms", &Stats::wall_ms,
-            "Milliseconds that launches took on this machine: of those behind the first reset_stats(), inside "
-            "of profile() and with config(debug=1); others are 0.")
+        .def_readonly("wall_ms", &Stats::wall_ms,
+                      "Milliseconds that launches took on this machine: of those after the first reset_stats(), inside "
+                      "of profile() and with config(debug=1); others are 0.")
         .def_readonly("launches", &Stats::launches, "The last 4096 launches.")
         .def_readonly("live_bytes", &Stats::live_bytes, "Bytes of tensors in device memory, now.")
         .def_readonly("peak_bytes", &Stats::peak_bytes, "The most that live_bytes was since reset_stats().")

@@ -136,7 +136,7 @@ void bind_stream(py::module_& m, py::class_<PyStream>& stream) {
                 record(event ? *event : made, s);
                 return event ? *event : made;
             },
-            py::arg("event") = py::none(), "An event here, behind what the stream was given so far.")
+            py::arg("event") = py::none(), "An event here, after all work that the stream was given so far.")
         .def(
             "wait_event", [](const PyStream& s, const PyEvent& event) { wait(event, s); }, py::arg("event"),
             "What the stream is given from here on waits for the event.")
@@ -165,7 +165,7 @@ void bind_event(py::class_<PyEvent>& event) {
                 return e;
             },
             py::arg("stream") = py::none(), py::return_value_policy::reference_internal,
-            "Puts it behind what a stream (by default the current one) was given so far; returns the event.")
+            "Records it after all work that a stream (by default the current one) was given so far; returns the event.")
         .def(
             "wait", [](const PyEvent& e, const PyStream* stream) { wait(e, or_current(e, stream)); },
             py::arg("stream") = py::none(),

@@ -220,7 +220,7 @@ void bind_methods_of_their_own(Class& c) {
             return computing([&] { return t.repeat(counts, axis); });
         },
         py::arg("repeats"), py::arg("axis") = py::none(),
-        "Each element so many times, as numpy.repeat (tile is PyTorch's and tinygrad's repeat); without axis, of the "
+        "Repeats each element, as numpy.repeat does (tile is PyTorch's and tinygrad's repeat); without axis, of the "
         "flat array.\nA count an element computes: the size of the result depends on the counts.");
     c.def(
         "clamp",

@@ -283,7 +283,7 @@ class Walk {
 
 std::string told(const Access& a) {
     return fmt::format("the {} of thread {} of block {} {} {} barriers", a.stores ? "store" : "load", a.thread, a.block,
-                       a.phase ? "in the finish behind" : "behind", a.epoch);
+                       a.phase ? "in the finish after" : "after", a.epoch);
 }
 
 Result<void> check(const LinearProgram& program, const InPlace& pair, const std::vector<Access>& input,

@@ -183,7 +183,7 @@ Result<void> check_flow(const MachineFunction& function) {
         const std::vector<Instruction>& code = function.blocks[i].code;
         if (code.empty()) continue;
         const std::string_view last = code.back().pseudo == Pseudo::none ? code.back().inst.row->mnemonic : "copy";
-        if (last != "s_endpgm" && last != "s_branch") return wrong("the code goes on behind its last instruction");
+        if (last != "s_endpgm" && last != "s_branch") return wrong("the code goes on past its last instruction");
         return {};
     }
     return wrong("there is no code");

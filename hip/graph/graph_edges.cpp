@@ -7,7 +7,7 @@
 namespace strata::hip::library {
 namespace {
 
-/// Writes what there is room for, zeroes behind it, and how many there are.
+/// Writes what there is room for, zeroes after it, and how many there are.
 Code list(const std::vector<void*>& all, void** out, size_t* count) {
     if (!count) return hipErrorInvalidValue;
     if (!out) return set(count, all.size());

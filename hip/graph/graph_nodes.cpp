@@ -13,7 +13,7 @@ struct Place {
     size_t count;
 };
 
-/// Adds a node that does what read(details) says, behind those of `after`. Error: hipErrorInvalidValue.
+/// Adds a node that does what read(details) says, after those of `after`. Error: hipErrorInvalidValue.
 template <class Read>
 Code add(const Place& place, NodeType type, Read&& read) {
     Graph* const graph = graph_of(place.graph);

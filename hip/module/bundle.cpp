@@ -40,7 +40,7 @@ struct Image {
         if (size) return offset <= *size && bytes <= *size - offset;
         return offset < kUnknown && bytes < kUnknown && is_readable(at + offset, bytes);
     }
-    /// Bytes from an offset on, at most so many.
+    /// Bytes from an offset on, `most` at most.
     size_t behind(size_t offset, size_t most) const {
         if (!size) return readable_bytes(at + offset, most);
         return std::min(most, *size - std::min(offset, *size));
@@ -49,7 +49,7 @@ struct Image {
 
 Error cut_off() { return make_error(ErrorKind::Device, "the code object is cut off, or its headers are damaged"); }
 
-/// Where an ELF file ends: behind its headers and all that they name. Error: the image ends before.
+/// Where an ELF file ends: after its headers and all that they name. Error: the image ends before.
 Result<size_t> elf_bytes(const Image& image) {
     if (!image.has(0, sizeof(Elf64_Ehdr))) return cut_off();
     const auto header = read<Elf64_Ehdr>(image.at);
@@ -116,7 +116,7 @@ bool is_of(std::string_view target, std::string_view processor) {
 
 Result<isa::Bytes> of_bundle(const Image& image, std::string_view arch) {
     STRATA_TRY(const std::vector<Entry> entries, entries_of(image));
-    const Entry* best = nullptr;  // who names the device, and more features, is made for fewer devices
+    const Entry* best = nullptr;  // the entry with the most features that the device has
     std::vector<std::string_view> targets;
     for (const Entry& entry : entries) {
         if (entry.target.empty()) continue;

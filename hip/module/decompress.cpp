@@ -16,7 +16,7 @@ Error damaged(std::string_view what) {
     return make_error(ErrorKind::Device, "the program's compressed code is damaged: {}", what);
 }
 
-/// An image may lie: no more is taken than so many bytes can stand for.
+/// An image may lie about its size: no more is taken than its bytes can stand for.
 bool may_unpack_to(size_t bytes, size_t packed, size_t densest) { return bytes / densest <= packed; }
 constexpr size_t kDensestZlib = 1032, kDensestZstd = size_t{1} << 16;  // a block of 2^17 bytes takes four at least
 

@@ -66,7 +66,7 @@ Code between(void* start, void* stop, void* stream, F&& launch) {
     return code == hipSuccess ? mark(stop, stream) : code;
 }
 
-/// By a list of kinds, each with what it is, that kEnd ends. What lies behind the arguments is not read.
+/// By a list of kinds, each with what it is, that kEnd ends. What comes after the arguments is not read.
 Code packed_arguments(void** extra, std::vector<uint8_t>& out) {
     const void* bytes = nullptr;
     const void* size_at = nullptr;

@@ -20,7 +20,7 @@ Code arguments_of(const Function& function, void** parameters, void** extra, std
 Code check_launch(const Launch& launch);
 /// The same of a grid that waits for itself: it must be there as a whole.
 Code check_cooperative(const Function& function, Dim3 grid, Dim3 block, size_t lds);
-/// Runs a kernel to its end. What it does wrong is known to the calls behind, as on a device.
+/// Runs a kernel to its end. Later calls report its fault, as on a device.
 Code run(Stream& stream, const Launch& launch);
 inline Code perform(Stream& stream, const Launch& launch) { return run(stream, launch); }
 Code run_on(void* stream, Launch launch);

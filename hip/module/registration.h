@@ -8,7 +8,7 @@ namespace strata::hip::library {
 Code find_kernel(const void* host, Function*& out);
 /// The same for a variable. Code: hipErrorInvalidSymbol.
 Code find_variable(const void* host, DeviceRange& out);
-/// Part of a variable. Errors: hipErrorInvalidSymbol, hipErrorInvalidValue where it has not so many bytes.
+/// Part of a variable. Errors: hipErrorInvalidSymbol, hipErrorInvalidValue where it has fewer bytes.
 Code part_of(const void* symbol, size_t bytes, size_t offset, char*& out);
 /// Name of the kernel; nullptr: the function stands for none.
 const char* kernel_name(const void* host);

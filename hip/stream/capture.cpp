@@ -39,7 +39,7 @@ void enter(Stream& stream, std::shared_ptr<Capture> capture) {
     stream.capture = std::move(capture);
 }
 
-/// `graph`: what is recorded into, behind the nodes of `after`.
+/// `graph`: what is recorded into, after the nodes of `after`.
 Code begin(void* handle, int mode, const std::shared_ptr<Graph>& graph, std::vector<Node*> after = {}) {
     const std::shared_ptr<Stream> stream = stream_of(handle);
     if (!stream) return hipErrorContextIsDestroyed;
@@ -108,7 +108,7 @@ Code end(void* handle, void** graph) {
     return hipSuccess;
 }
 
-/// Whether a stream that records, and lets no other call pass, comes before and behind what the legacy stream does.
+/// Whether a stream that records, and lets no other call pass, is ordered before and after what the legacy stream does.
 bool orders_with_capture(const Stream& legacy) {
     return std::ranges::any_of(guarded(), [&](const auto& one) {
         return one->origin->device == legacy.device && !(one->origin->flags & kNonBlocking);
@@ -158,7 +158,7 @@ Code change_tips(void* handle, void* const* nodes, size_t count, unsigned how) {
     return hipSuccess;
 }
 
-/// Adds a node behind what the stream recorded last.
+/// Adds a node after what the stream recorded last.
 Code append(Stream& stream, Node node) {
     std::lock_guard lock(capture_mutex());
     if (!stream.capture) return hipErrorContextIsDestroyed;  // by another thread

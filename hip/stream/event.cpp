@@ -63,7 +63,7 @@ std::optional<Event> copy_of(void* handle) {
 /// Of a copy.
 bool is_pending(const Event& event) {
     if (event.shared) return event.shared->event->done < event.number;
-    const auto pending = event.pending.lock();  // none: what it was recorded behind is done, or will never be
+    const auto pending = event.pending.lock();  // none: the work before it is done, or never will be
     return pending && !*pending;
 }
 
@@ -112,7 +112,7 @@ Code record_on(void* handle, void* stream_handle) {
     return record_behind_held(*stream, static_cast<Event*>(handle));
 }
 
-/// Until what an event was recorded behind is done, or hipErrorNotReady.
+/// Until the work before an event is done, or hipErrorNotReady.
 Code wait_for(void* handle, bool waits) {
     std::optional<Event> event = copy_of(handle);
     if (!event) return hipErrorInvalidHandle;

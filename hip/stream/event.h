@@ -22,7 +22,7 @@ struct Event {
     int device = 0;
     unsigned flags = 0;
     std::optional<Time> at = {};                    ///< modelled
-    std::weak_ptr<std::atomic<bool>> pending = {};  ///< it is set when what it was recorded behind is done
+    std::weak_ptr<std::atomic<bool>> pending = {};  ///< set when the work before it is done
     std::shared_ptr<Capture> capture = nullptr;     ///< of the stream that it was recorded on last
     std::shared_ptr<SharedEventFile> shared = nullptr;
     uint64_t number = 0;           ///< of the record that is meant, where it is shared

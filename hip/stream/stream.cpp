@@ -192,7 +192,7 @@ void spend_launch(Stream& stream, Time work) {
     std::lock_guard lock(all.mutex);
     const Timeline& line = all.of(stream.device);
     const Time start = start_of(line, stream);
-    // Where the host is behind, the queue has been fed while it was at work.
+    // Where the host is late, the queue was fed while it was at work.
     stream.now = start + microseconds(start > line.host ? device.next_launch_us : device.launch_us) + work;
 }
 

@@ -37,7 +37,7 @@ inline void* per_thread_stream() { return reinterpret_cast<void*>(kPerThreadStre
 
 /// What takes so long on a stream, after what it has to wait for.
 void spend(Stream& stream, Time duration);
-/// The same for a kernel: `work` is without its launch, which takes less behind other work than from an empty queue.
+/// The same for a kernel: `work` is without its launch, which takes less after other work than from an empty queue.
 void spend_launch(Stream& stream, Time work);
 /// When what is on a stream by now would have ended.
 Time end_of(Stream& stream);
@@ -78,7 +78,7 @@ Code record(Stream& stream, NodeType type, Work work);
 
 /// How much is kept back by streams that wait (stream_waits.h).
 extern std::atomic<size_t> held_back;
-/// Runs work, or keeps it behind what is kept back.
+/// Runs work, or queues it after what is kept back.
 Code in_order_of_held(Stream& stream, Work work);
 template <class F>
 Code in_order(Stream& stream, F&& work) {

@@ -190,7 +190,7 @@ Code wait_until_ready(const Ready& ready, bool of_others) {
     using namespace std::chrono_literals;
     constexpr auto kFirst = 20us, kLongest = 1000us;
     constexpr std::chrono::microseconds kDoubt = 20ms,
-                                        kTold = 10s;  // before it is asked whether this ever ends, people are told
+                                        kTold = 10s;  // how long a wait lasts before it is reported
     Waiting& w = waiting();
     Lock lock(w.mutex);
     const auto begin = std::chrono::steady_clock::now();

@@ -60,7 +60,7 @@ ObjectWords buffer_object(const Texels& t, size_t bytes) {
     ObjectWords out{};
     out[0] = static_cast<uint32_t>(base);
     out[1] = static_cast<uint32_t>(base >> 32 & 0xffff) | static_cast<uint32_t>(element) << 16;
-    out[2] = static_cast<uint32_t>(t.width);  // ROCR has bytes here, so that reads behind the last texel are not seen
+    out[2] = static_cast<uint32_t>(t.width);  // ROCR has bytes here: reads past the last texel go unseen
     out[3] = selected(t.count) | unified(t) << 12;
     describe(t, out);
     return out;

@@ -184,8 +184,8 @@ int hipModuleGetTexRef(void** reference, void* module, const char* name) {
     });
 }
 int hipGetTextureAlignmentOffset(size_t* offset, const void* reference) {
-    return with("hipGetTextureAlignmentOffset", reference,
-                [&](TextureReference&) { return set(offset, 0); });  // as AMD's library: it is told when it is bound
+    // As in AMD's library, an offset is reported when memory is bound.
+    return with("hipGetTextureAlignmentOffset", reference, [&](TextureReference&) { return set(offset, 0); });
 }
 int hipBindTexture(size_t* offset, const void* reference, const void* memory, const void* channels, size_t bytes) {
     return with_known("hipBindTexture", reference, hipErrorInvalidSymbol, [&](TextureReference& r) {

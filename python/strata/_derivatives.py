@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def inside(times: int = 1) -> bool:
-    """Is a function differentiated on this thread, inside so many others less one?"""
+    """Is a function differentiated on this thread, nested at least `times` deep?"""
     return _strata._differentiating() >= times
 
 

@@ -119,18 +119,15 @@ class jit(_strata._Calls):
             return loss
 
     The first calls run the function and write down what it launches; two that do the same make the list, whose memory
-    is
-    planned once. The list belongs to what the calls were given: shapes, types, devices and settings, plain values among
-    the
-    arguments, and what the function can reach by name: variables, modules that it imports, code and members of
-    functions and classes, attributes, containers and their order, and the bytes of small arrays in them (64 KiB). Where
-    some of it is another, the function is traced anew, so each size of a tensor has a list of its own. Tensors that the
-    body assigns to or leaves gradients in, tensors that it puts in place of others, and random numbers go on as without
-    jit. The function may be a module, a functools.partial or another object that is called. Arguments and results are
-    tensors, plain values, and lists, tuples and dicts of them; modules and other objects may be arguments too, and
-    objects that
-    were there before the call may come back. Results have no past: gradients do not go through them, so loss.backward()
-    belongs inside.
+    is planned once. The list belongs to what the calls were given: shapes, types, devices and settings, plain values
+    among the arguments, and what the function can reach by name: variables, modules that it imports, code and members
+    of functions and classes, attributes, containers and their order, and the bytes of small arrays in them (64 KiB).
+    Where some of it is another, the function is traced anew, so each size of a tensor has a list of its own. Tensors
+    that the body assigns to or leaves gradients in, tensors that it puts in place of others, and random numbers go on
+    as without jit. The function may be a module, a functools.partial or another object that is called. Arguments and
+    results are tensors, plain values, and lists, tuples and dicts of them; modules and other objects may be arguments
+    too, and objects that were there before the call may come back. Results have no past: gradients do not go through
+    them, so loss.backward() belongs inside.
 
     UsageError for what a replay would not do again: reading values of tensors (item(), numpy(), if x > 0), NumPy arrays
     and random generators that the body uses (small arrays that objects hold are compared instead), tensors out of its

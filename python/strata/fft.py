@@ -12,8 +12,7 @@ complex128, all other types as complex64. Lengths are split into factors of at m
 (Bluestein, 1970).
 
 n: the length along `axis`; the input is cut or padded with zeros at its end to it. s: the same for several axes. norm:
-which
-direction is divided by n: "backward" (the default), "forward", or "ortho": both, by sqrt(n).
+which direction is divided by n: "backward" (the default), "forward", or "ortho": both, by sqrt(n).
 
 Errors: UsageError for a length below 1 or an unknown norm, ShapeError for an axis that is not there, DTypeError for
 complex input where real input is meant.

@@ -34,13 +34,10 @@ def hip_kernel(
     """A kernel from HIP source, which may include hip/hip_runtime.h; it compiles on first use.
 
     source: the text, or a pathlib.Path of a file, as path= is: quoted includes are then looked for beside it, and
-    errors
-    name it. name: a symbol or what C++ calls the kernel: "scale", "scale<float, 4>" (which is instantiated),
-    "scale(float*, int)";
-    not needed where the source has one kernel. grid: workgroups, block: threads of a workgroup, each an int or up to
-    three; what is
-    not given here is said by the launch. lds: dynamic LDS bytes. options: compiler options such as -O1 or -DN=4.
-    Raises LaunchError; using it raises CompileError with file:line:column in the source.
+    errors name it. name: a symbol or what C++ calls the kernel: "scale", "scale<float, 4>" (which is instantiated),
+    "scale(float*, int)"; not needed where the source has one kernel. grid: workgroups, block: threads of a workgroup,
+    each an int or up to three; what is not given here is said by the launch. lds: dynamic LDS bytes. options: compiler
+    options such as -O1 or -DN=4. Raises LaunchError; using it raises CompileError with file:line:column in the source.
     """
     import os
 
@@ -67,12 +64,10 @@ def asm_kernel(
     source: LLVM-syntax text, a strata.asm.Assembler, or code object bytes. Text may be instructions and labels alone:
     then name and args (each a pointer "x", or a value of a type "n:int32") make it a kernel, its resources are counted,
     and it finds a workgroup id for each dimension of the grid (s2, s3, s4; gfx1201: ttmp9, ttmp7); or a whole file with
-    .amdhsa_kernel and .amdgpu_metadata directives.
-    name: which kernel of the code object; not needed when it has one. arch: "gfx1100", ...; the default device's when
-    empty; an Assembler knows its own.
-    grid: workgroups, block: threads of a workgroup, each an int or up to three; an Assembler may have set both, and a
-    launch may say them.
-    lds: dynamic LDS bytes. Raises AssemblyError with file, line and column, LaunchError.
+    .amdhsa_kernel and .amdgpu_metadata directives. name: which kernel of the code object; not needed when it has one.
+    arch: "gfx1100", ...; the default device's when empty; an Assembler knows its own. grid: workgroups, block: threads
+    of a workgroup, each an int or up to three; an Assembler may have set both, and a launch may say them. lds: dynamic
+    LDS bytes. Raises AssemblyError with file, line and column, LaunchError.
     """
     from . import asm
 

@@ -388,8 +388,7 @@ def matrix_rank(x: Tensor, /, *, rtol: ArrayLike | None = None) -> Tensor:
 @_on_host(rule=_of_pinv)
 def pinv(x: Tensor, /, *, rtol: ArrayLike | None = None) -> Tensor:
     """The inverse of Moore and Penrose, (..., n, m) -> (..., m, n); singular values up to rtol times the largest count
-    as 0.
-    rtol: max(n, m) epsilons of the type."""
+    as 0. rtol: max(n, m) epsilons of the type."""
     if x.size == 0:
         return _np.swapaxes(x, -1, -2)  # type: ignore[return-value]  # on_host gives it arrays
     u, s, vh = _np.linalg.svd(x, full_matrices=False)

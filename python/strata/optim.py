@@ -46,13 +46,13 @@ def _check_way(name, lr, steps, end):
 
 
 def linear(lr: float, steps: int, end: float = 0.0, warmup: int = 0) -> Callable[[int], float]:
-    """From `lr` to `end` over so many steps, 1 or more, then `end`."""
+    """From `lr` to `end` over `steps` steps, 1 or more, then `end`."""
     _check_way("linear", lr, steps, end)
     return _warmed(lambda step: lr + (end - lr) * min(step / steps, 1), warmup)
 
 
 def cosine(lr: float, steps: int, end: float = 0.0, warmup: int = 0) -> Callable[[int], float]:
-    """From `lr` to `end` over so many steps, 1 or more, along half a cosine (Loshchilov and Hutter 2017)."""
+    """From `lr` to `end` over `steps` steps, 1 or more, along half a cosine (Loshchilov and Hutter 2017)."""
     _check_way("cosine", lr, steps, end)
     return _warmed(lambda step: end + (lr - end) * (1 + math.cos(math.pi * min(step / steps, 1))) / 2, warmup)
 

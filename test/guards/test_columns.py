@@ -87,7 +87,7 @@ def fields(struct):
 
 
 def dead_fields(tree):
-    """Fields of a table's struct that no code names behind a point or an arrow, and no function of the struct by
+    """Fields of a table's struct that no code names after a point or an arrow, and no function of the struct by
     itself.
     """
     sources = {f: without_comments(tree.text(f)) for f in tree.product() if not f.endswith(".def")}

@@ -73,7 +73,7 @@ def behind(text, start):
 
 
 def called(text):
-    """name -> (what stands in front of it, what behind its brackets) of each call."""
+    """name -> (what stands in front of it, what after its brackets) of each call."""
     out = {}
     for call in re.finditer(r"\b((?:__)?(?:hip|gnu|_Z)\w*)\(", text):
         out.setdefault(call[1], []).append((text[max(0, call.start() - 8) : call.start()], behind(text, call.end())))

@@ -69,14 +69,14 @@ def cxx_functions(text):
 
 
 def is_value(head, parens):
-    """Do the braces behind `head` hold values? (The initialiser of a variable, member or argument.)"""
+    """Do the braces after `head` hold values? (The initialiser of a variable, member or argument.)"""
     if re.search(r"[\])]\s*(const|noexcept|override|final|mutable|try|&|->[^;]*|\s)*$", head):
         return False
     return bool(parens or re.search(r"[=,(]\s*$|\w\[\]\s*$|\)\s*:[^;]*[\w>]\s*$", head))
 
 
 def body_name(head):
-    """The name of the function whose body begins behind `head`, or "" for a namespace, class or enumeration."""
+    """The name of the function whose body begins after `head`, or "" for a namespace, class or enumeration."""
     if test := re.search(r"\bTEST\w*\((\w+),\s*(\w+)\)", head):
         return f"{test[1]}.{test[2]}"
     called = re.findall(r"(~?[\w:]+|operator\S+)\s*\(", head)

@@ -117,7 +117,7 @@ def matrix(name, want=None, symmetric=False, second=None, got=None):
 
 
 def rebuilt(factors, of_length_1, symmetric=False):
-    """Of factors that are not the only ones: their product is the matrix, and that of so many by themselves 1."""
+    """Of factors that are not the only ones: their product is the matrix, and that of the factors by themselves 1."""
 
     def want(x):
         return x, *[np.broadcast_to(np.eye(x.shape[-1]).astype(x.dtype), x.shape)] * of_length_1

@@ -1,4 +1,4 @@
-// A second provider through the seam that all providers use: the emulated GPU behind another name, with measured time.
+// A second provider through the seam that all providers use: the emulated GPU under another name, with measured time.
 #include <chrono>
 
 #include "helpers.h"

@@ -173,7 +173,7 @@ TEST_F(SearchOnDevice, ACandidateThatRunsFarLongerThanTheBestIsStopped) {
     EXPECT_TRUE(trials[1].slower);
     EXPECT_NE(trials[1].why.find("without coming to its end"), std::string::npos) << trials[1].why;
     const codegen::Scheduled another = scheduled("group(0, 128)");
-    EXPECT_TRUE(judge.judge({&another, 1})[0].ms) << "what was stopped leaves nothing behind";
+    EXPECT_TRUE(judge.judge({&another, 1})[0].ms) << "a stopped candidate leaves no state";
 }
 
 TEST_F(SearchOnDevice, AWrongCandidateHasNoTimeAndOneThatIsWrongAtOnePlaceNeverWins) {

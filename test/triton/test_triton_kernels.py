@@ -49,7 +49,7 @@ def attended():
 X = normal(1024)
 WHOLE = np.random.default_rng(4).integers(0, 64, 1024).astype(np.int32)
 W, B = normal(2, 500)
-# Name: function, types, constants, grid, inputs before the output, numbers behind it, the output.
+# Name: function, types, constants, grid, inputs before the output, numbers after it, the output.
 CASES = {
     "add": (t.add, {"x": F32, "y": F32, "o": F32, "n": "i32"}, {"B": 256}, 4, [X, X[::-1].copy()], [1024], X + X[::-1]),
     "softmax": rowwise(t.softmax, [], softmax_of),

@@ -1,6 +1,6 @@
 """Modelled shares of the limit of small programs, pinned in program_shares.txt: what was won is not lost unseen.
 
-    python -m strata_tools.bench.program_shares --write    rewrites the table with what the programs reach now
+    python -P -m strata_tools.bench.program_shares --write    rewrites the table with what the programs reach now
 
 A line is: arch, share, name of a row of `strata bench programs`. To pin another row, add its line with any share, then
 write the table anew. Of rows with a tanh the time depends on values, which sampled launches
@@ -38,7 +38,7 @@ def moved(strata, arch, name, share):
         return ""
     return (
         f"{name} on {arch} has {now} of its limit, pinned {share} ({now / share - 1:+.1%}). If that is meant: "
-        f"python -m strata_tools.bench.program_shares --write"
+        f"python -P -m strata_tools.bench.program_shares --write"
     )
 
 

@@ -115,7 +115,7 @@ def host_of(make, captured, steps):
 
 
 def host_of_list(length, loops):
-    """CPU time of a call of a captured function of so many kernels and of each of them, where they do nothing: that of
+    """CPU time of a call of a captured function of some kernels, and of each kernel, where they do nothing: that of
     the fastest of some loops. Less where nobody has asked for times yet."""
     import strata
 

@@ -81,7 +81,7 @@ def barriers(obj):
 
 
 def hazards(obj):
-    """Distances: s_nop moved behind what it holds back, or counting one less; waits for the pipeline deleted."""
+    """Distances: s_nop moved after what it delays, or counting one less; waits for the pipeline deleted."""
     for n, i in enumerate(obj.code):
         if i.name in ("s_waitcnt_depctr", "s_wait_alu"):
             yield change("hazards", obj, n, "deleted", (i.offset, nops(obj, 4)))
@@ -99,7 +99,7 @@ def hazards(obj):
             and after.name != "s_nop"
             and after.address not in obj.targets
         ):
-            yield change("hazards", obj, n, "moved behind the next instruction", (i.offset, after.bytes + i.bytes))
+            yield change("hazards", obj, n, "moved after the next instruction", (i.offset, after.bytes + i.bytes))
 
 
 def written(obj, instruction):

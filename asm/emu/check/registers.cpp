@@ -27,7 +27,7 @@ uint32_t stored_bits(const Moment& moment) {
 lint::Finding finding_of(std::string_view name, std::string_view how, lint::Kind kind, uint64_t origin) {
     lint::Finding finding;
     if (kind == lint::Kind::out_of_bounds) {
-        finding.what = fmt::format("{} {}, but comes from behind the end of the memory that was loaded", name, how);
+        finding.what = fmt::format("{} {}, but comes from past the end of the memory that was loaded", name, how);
         finding.fix = "load no more than the memory has, or make it larger";
     } else if (kind == lint::Kind::aliased_pointers) {
         finding.what = fmt::format(

@@ -91,7 +91,7 @@ def reshape(x: Tensor, /, shape: Shape, *, copy: bool | None = None) -> Tensor:
 
 
 def repeat(x: Tensor, repeats: int | ArrayLike, /, *, axis: int | None = None) -> Tensor:
-    """Each element so many times; without axis, of the flat array. A count an element computes."""
+    """Repeats each element; without axis, of the flat array. repeats: one count, or one for each element."""
     return x.repeat(repeats, axis)
 
 

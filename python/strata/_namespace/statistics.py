@@ -178,7 +178,7 @@ def kthvalue(x: Tensor, k: int, axis: int = -1, keepdims: bool = False) -> tuple
     return (value, order) if keepdims else (value.squeeze(axis), order.squeeze(axis))
 
 
-_TOGETHER = 8  # of so many a running sum is made by one kernel, which makes it about the largest of its terms
+_TOGETHER = 8  # terms of a running sum that one kernel adds, scaled by about the largest of them
 
 
 def _steps(n: int) -> Iterator[list[int]]:

@@ -207,7 +207,7 @@ def reports(args, k, values):
             profile,
         ):
             k(*values)
-    except strata.Error as e:  # what was found before it is told first
+    except strata.Error as e:  # what was found before it is printed first
         error = e
     if not args.json and not isinstance(error, strata.CheckError):
         for finding in report.findings:

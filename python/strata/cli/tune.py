@@ -26,8 +26,7 @@ def import_winners(file):
     """Keeps the winners of a file in the cache.
 
     Returns how many, and a list of (kernel, why) of those that are of no use here, as others are as fast or their
-    compiler is another.
-    Raises UsageError for what is no such file.
+    compiler is another. Raises UsageError for what is no such file.
     """
     if strata.settings()["no_cache"] or not strata.settings()["cache_dir"]:
         raise strata.UsageError("winners are kept in the cache, which is off: no_cache, or a cache_dir that is empty")

@@ -29,9 +29,8 @@ class Tensors(Mapping):
     """The tensors of a file by name. A tensor is read when it is asked for, and not kept: ask once. UsageError where
     the file is another one by then.
 
-    A tensor of a type that is not known here raises Unsupported when it is asked for; the others are read. metadata:
-    what else the
-    file says. shapes: of all tensors, by name, None where a type that is not known hides it; nothing is read for it.
+    A tensor of an unknown type raises Unsupported when it is asked for; the others are read. metadata: what else the
+    file says. shapes: of all tensors by name, None for an unknown type; nothing is read for it.
     """
 
     def __init__(
@@ -126,10 +125,10 @@ def part_of(path: str | PathLike[str], name: str, start: int, size: int) -> byte
 def load(path: FileName, device: str = "") -> Tensors:
     """The tensors of a file, as a Mapping that reads each when it is asked for.
 
-    The format is told by the name: .safetensors; .npz, .npy; .pt, .pth, .bin; .gguf. Of a PyTorch checkpoint names of
-    nested dicts are joined by dots, and what it holds beside tensors is in metadata; nothing that a pickle
-    may ask to be called is called. Quantised tensors of GGUF are expressions of float32 over their bytes. device: where
-    they go. UsageError for a file that is not what its name says, and for a name that says nothing.
+    The suffix of the name says the format: .safetensors; .npz, .npy; .pt, .pth, .bin; .gguf. Names in nested dicts of a
+    PyTorch checkpoint are joined by dots; what it holds beside tensors is in metadata. No function that a pickle names
+    is called. Quantised tensors of GGUF are expressions of float32 over their bytes. device: where they go. UsageError
+    for a file that is not what its name says, and for a name that says nothing.
     """
     from . import gguf, npz, safetensors, torch
 
@@ -144,7 +143,7 @@ def load(path: FileName, device: str = "") -> Tensors:
         ".gguf": gguf.load,
     }
     if path.suffix not in readers:
-        raise UsageError(f"[load] {path}: the format is told by the name, which ends in {', '.join(readers)}")
+        raise UsageError(f"[load] {path}: the suffix says the format; use one of {', '.join(readers)}")
     if not path.is_file():
         raise UsageError(f"[load] {path}: there is no such file")
     stamp = stamp_of(path)
@@ -163,7 +162,7 @@ def save(path: FileName, tensors: Mapping[str, Tensor], metadata: Mapping[str, s
         raise UsageError(f"[save] {str(path)!r} is no name of a file: it has a zero byte")
     writers = {".safetensors": safetensors.save, ".npz": npz.save}
     if path.suffix not in writers:
-        raise UsageError(f"[save] {path}: the format is told by the name, which ends in {', '.join(writers)}")
+        raise UsageError(f"[save] {path}: the suffix says the format; use one of {', '.join(writers)}")
     if not hasattr(tensors, "items"):
         raise UsageError(f"[save] takes a dict of tensors by name, not a {type(tensors).__name__}")
     metadata = {} if metadata is None else metadata

@@ -71,7 +71,7 @@ class Header:
         return [self.value(kind, depth + 1) for _ in range(count)]
 
     def named(self, count, of):
-        """A dict of so many; a name stands there once."""
+        """A dict of `count` entries; a name is there once."""
         found = {}
         for _ in range(count):
             name = self.text()

@@ -9,7 +9,7 @@ import numpy as np
 from .._strata import DTypeError, Tensor, Unsupported, UsageError
 from . import archives, bytes_of, malformed, part_of
 
-LONGEST_NAME = (1 << 16) - 5  # bytes of a name in a zip, with ".npy" behind
+LONGEST_NAME = (1 << 16) - 5  # bytes of a name in a zip, with ".npy" after it
 LONGEST_HEADER = 1 << 16  # bytes; NumPy reads 10000
 
 

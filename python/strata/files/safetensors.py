@@ -1,4 +1,4 @@
-"""safetensors: eight bytes of length, a header in JSON, and the bytes of all tensors behind one another."""
+"""safetensors: eight bytes of length, a header in JSON, and the bytes of all tensors, one after the other."""
 
 import json
 import struct

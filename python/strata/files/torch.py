@@ -1,6 +1,5 @@
 """PyTorch's checkpoints: a zip with a pickle that describes tensors, and a file for the bytes of each storage. The
-pickle is read
-without calling what it names: what stands for PyTorch's functions is here, and there is nothing else."""
+pickle is read without calling what it names: what stands for PyTorch's functions is here, and there is nothing else."""
 
 import collections
 import io

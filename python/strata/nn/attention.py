@@ -67,7 +67,7 @@ class KVCache:
         return 0 if self.keys is None else self.keys.shape[2]
 
     def extended(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
-        """All keys and values, with those of the positions behind."""
+        """All keys and values, with those of the new positions at the end."""
         if self.keys is not None:
             keys, values = _strata.cat([self.keys, keys], 2), _strata.cat([self.values, values], 2)
         self.keys, self.values = keys.contiguous(), values.contiguous()

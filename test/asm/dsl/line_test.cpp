@@ -9,7 +9,7 @@
 namespace strata::isa {
 namespace {
 
-/// Random words behind the prefix of each format (RDNA3 ISA, "Microcode formats"), as LLVM's disassembler shows them.
+/// Random words after the prefix of each format (RDNA3 ISA, "Microcode formats"), as LLVM's disassembler shows them.
 std::vector<std::string> random_instructions(int count, uint32_t seed) {
     struct Format {
         uint32_t prefix, random_bits;

@@ -57,7 +57,7 @@ def random_field(field, form, rng):
 
 
 def second_word(form, rng):
-    """DPP or SDWA behind a native form of CDNA -> (code of source 0, the word), or None."""
+    """DPP or SDWA after a native form of CDNA -> (code of source 0, the word), or None."""
     kinds = ["dpp"] * form.dpp + ["sdwa"] * form.sdwa
     kind = rng.choice(kinds + ["none"])
     if kind == "none":

@@ -88,7 +88,7 @@ bool guards_packed(const Guarded& guarded, size_t guard) {
     return guarded.path.arch == Arch::gfx942 && before.row->format == isa::Format::VOP3P;
 }
 
-/// LLVM puts s_waitcnt_depctr depctr_sa_sdst(0) behind a mask's overwriting whether or not someone reads the register.
+/// LLVM puts s_waitcnt_depctr depctr_sa_sdst(0) after a write of a mask, whether or not the register is read.
 bool guards_unread(const Guarded& guarded, size_t guard) {
     const Path& path = guarded.path;
     if (path.insts[guard].row->mnemonic != "s_waitcnt_depctr" || path.insts[guard].offset & 1) return false;

@@ -288,7 +288,7 @@ TEST(Hazards, AMaskIsOverwrittenAndReadAfterAWaitInWave64) {
     expect_found("gfx1100", 64, "v_mov_b32_e32 v0, s1\n" + writes + uses, "");
 }
 
-/// What paths left behind their last instructions.
+/// What paths leave pending after their last instructions.
 class Joined : public ::testing::Test {
   protected:
     static constexpr uint64_t kEnd = 1000;

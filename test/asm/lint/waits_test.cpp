@@ -99,7 +99,7 @@ const Case kRdna3[] = {
     {"BarrierBehindAGlobalStore", Arch::gfx1100, "global_store_b32 v[2:3], v4, off\ns_barrier", ""},
     {"EndBehindAStore", Arch::gfx1100, "global_store_b32 v[2:3], v4, off\ns_endpgm", ""},
     {"ReleasedRegisters", Arch::gfx1100, "s_sendmsg sendmsg(MSG_DEALLOC_VGPRS)\nv_mov_b32 v1, 0",
-     "v_mov_b32 uses vector registers after s_sendmsg sendmsg(MSG_DEALLOC_VGPRS) | send the message behind the last "
+     "v_mov_b32 uses vector registers after s_sendmsg sendmsg(MSG_DEALLOC_VGPRS) | send the message after the last "
      "use, "
      "before s_endpgm"},
     {"ReleasedWithAGlobalStore", Arch::gfx1100,

@@ -131,7 +131,7 @@ class WrittenVariables : public ::testing::TestWithParam<Arch> {
         ADD_FAILURE() << name;
         return object.segments.at(0);
     }
-    /// Bytes of the file; zero behind them, as when loaded.
+    /// Bytes of the file; zeros after them, as when loaded.
     uint64_t load(std::string_view name, uint64_t offset, size_t size) const {
         uint64_t value = 0;
         const Segment& home = segment(name);

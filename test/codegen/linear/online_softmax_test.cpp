@@ -19,7 +19,7 @@ constexpr int64_t kRows = 8, kColumns = 4;
 
 UOp number(double v) { return constant(dtypes::float32, v); }
 
-/// How the keys are walked: in so many steps, of so many threads, of so many unrolled.
+/// How the keys are walked: steps, threads of a step, and keys unrolled.
 struct Walk {
     int64_t steps, threads, unrolled;
     int64_t keys() const { return steps * threads * unrolled; }

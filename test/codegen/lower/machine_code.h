@@ -86,7 +86,7 @@ struct Code {
         function.blocks.emplace_back().depth = depth;
         return static_cast<uint32_t>(function.blocks.size() - 1);
     }
-    /// A loop of so many rounds around what `body` adds.
+    /// A loop of `rounds` rounds around what `body` adds.
     template <class Body>
     void loop(int rounds, Body body) {
         const uint32_t depth = function.blocks.back().depth;

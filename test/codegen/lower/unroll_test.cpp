@@ -45,7 +45,7 @@ TEST_P(Unroll, RandomCodeComputesTheSameWithFewerBranches) {
     EXPECT_LT(after, before);
 }
 
-/// A sum of what a loop of so many rounds loads, with `more` instructions in each.
+/// A sum of what a loop of `rounds` rounds loads, with `more` instructions in each.
 void write_sum(AddressedCode& code, int rounds, int more) {
     const Place sum = code.vector();
     code.copy(sum, Constant{0});

@@ -109,7 +109,7 @@ TEST(Verify, FindsGatesThatAreNoMasks) {
 
 TEST(Verify, FindsCodeThatGoesOnBehindItsEnd) {
     Function f(Arch::gfx1100, "s_nop 0");
-    EXPECT_NE(said(f.code, Check::placed).find("goes on behind its last instruction"), std::string::npos);
+    EXPECT_NE(said(f.code, Check::placed).find("goes on past its last instruction"), std::string::npos);
 }
 
 TEST(Verify, FindsResultsThatOverwriteWhatTheyAreMadeOf) {

@@ -39,7 +39,7 @@ UOp logsumexp(UOp x, std::vector<int> axes) {
     return alu(Op::log, {sum(raised(x, axes), axes)}) + finite_or_zero(reduce(x, Op::max, axes));
 }
 
-/// The second stages, and what comes behind, of long rows are of rounded values: near to the reference, not the same.
+/// The second stages, and what follows them, of long rows are of rounded values: near to the reference, not the same.
 void expect_near(UOp root, size_t count, Fusion fusion = Fusion::cost) {
     HostStorage storage;
     const Schedule schedule = make_schedule(std::vector{root}, storage, fusion);

@@ -12,7 +12,7 @@ using Words = std::vector<std::string>;
 
 using Takes = OptionRow::Takes;
 
-/// A value that clang takes behind a word that ends in '='.
+/// A value that clang takes after a word that ends in '='.
 std::string value_for(std::string_view spelling) {
     for (auto [part, value] : {std::pair{"std", "c++17"},
                                {"contract", "on"},

@@ -15,7 +15,7 @@ namespace {
 
 constexpr size_t kPage = 4096;
 
-/// Two pages and one behind them that is not there.
+/// Two pages, followed by one that is not mapped.
 struct Pages {
     char* at = static_cast<char*>(mmap(nullptr, 3 * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     Pages() { mprotect(at + 2 * kPage, kPage, PROT_NONE); }

@@ -1,4 +1,4 @@
-// Arrays: what is told of them, copies against what the host holds, refusals.
+// Arrays: what is reported of them, copies against what the host holds, refusals.
 #include <algorithm>
 #include <array>
 #include <cstring>

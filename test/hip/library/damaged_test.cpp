@@ -48,7 +48,7 @@ class Damaged : public Library {
             .write(reinterpret_cast<const char*>(image.data()), static_cast<std::streamsize>(image.size()));
         return unloaded([&](void** module) { return hipModuleLoad(module, file.c_str()); });
     }
-    /// The bytes end where memory does: nothing behind them may be read.
+    /// The bytes end where memory does: nothing after them may be read.
     static int load_memory(const isa::Bytes& image) {
         constexpr size_t kPage = 4096;
         const size_t bytes = (image.size() + kPage - 1) / kPage * kPage;

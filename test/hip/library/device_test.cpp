@@ -168,7 +168,7 @@ TEST_F(Devices, ErrorsHaveNamesAndTheCallThatWasLast) {
     EXPECT_EQ(hipExtGetLastError(), hipSuccess) << "of the last call";
     for (int again = 0; again < 2; ++again) EXPECT_EQ(hipPeekAtLastError(), hipErrorInvalidDevice);
     EXPECT_EQ(hipGetLastError(), hipErrorInvalidDevice) << "the last that failed";
-    EXPECT_EQ(hipPeekAtLastError(), hipSuccess) << "it was told";
+    EXPECT_EQ(hipPeekAtLastError(), hipSuccess) << "it was reported";
 }
 
 TEST_F(Devices, PeersOfOneArchReachEachOthersMemoryOnceItIsEnabled) {
@@ -201,7 +201,7 @@ TEST_F(Devices, PeersOfOneArchReachEachOthersMemoryOnceItIsEnabled) {
     EXPECT_EQ(hipDeviceEnablePeerAccess(1, 0), hipSuccess);
     EXPECT_EQ(hipDeviceEnablePeerAccess(1, 0), hipErrorPeerAccessAlreadyEnabled);
     ASSERT_EQ(hipSetDevice(1), hipSuccess);
-    void* later = filled(counted(50));  // behind the call
+    void* later = filled(counted(50));  // after the call
     ASSERT_EQ(hipSetDevice(0), hipSuccess);
     const AddOne kernel;
     for (auto [memory, first] : {std::pair(there, 11u), {later, 51u}}) {

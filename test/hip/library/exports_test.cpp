@@ -1,4 +1,4 @@
-// What a program of HIP finds behind the functions of the library: codes, both ways to give arguments, the last error of a thread.
+// What a program of HIP gets from the functions of the library: codes, both ways to give arguments, the last error of a thread.
 #include "strata/hip/api/exports.h"
 
 #include <dlfcn.h>
@@ -183,7 +183,7 @@ TEST_F(Exports, TheLastErrorIsOfTheThreadAndIsToldOnce) {
 
 TEST_F(Exports, NullPointersAreInvalid) {
     EXPECT_EQ(hipMalloc(nullptr, 4), hipErrorInvalidValue);
-    EXPECT_EQ(hipMemGetInfo(nullptr, nullptr), hipSuccess) << "who asks for nothing is told nothing";
+    EXPECT_EQ(hipMemGetInfo(nullptr, nullptr), hipSuccess) << "null pointers ask for nothing";
     EXPECT_EQ(hipGetDeviceCount(nullptr), hipErrorInvalidValue);
     EXPECT_EQ(hipGetDevicePropertiesR0600(nullptr, 0), hipErrorInvalidValue);
     EXPECT_EQ(hipMemcpyHtoD(nullptr, nullptr, 4), hipErrorInvalidValue);

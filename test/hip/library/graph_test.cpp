@@ -1,4 +1,4 @@
-// Graphs made node by node: their edges, what nodes say they do, and changes of it, before and behind the making ready.
+// Graphs made node by node: their edges, what nodes say they do, and changes of it, before and after instantiation.
 #include <vector>
 
 #include "fixture.h"

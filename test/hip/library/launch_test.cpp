@@ -149,7 +149,7 @@ TEST_F(Launches, OfModules) {
         return hipModuleLaunchKernel(kernel.function, 1, grid_y, 1, kCount, 1, 1, 0, nullptr, nullptr, extra);
     };
     EXPECT_EQ(with_bytes(1, 16), hipSuccess);
-    EXPECT_EQ(with_bytes(1, 64), hipSuccess) << "what lies behind the arguments is not read";
+    EXPECT_EQ(with_bytes(1, 64), hipSuccess) << "what comes after the arguments is not read";
     expect_sums();
     EXPECT_EQ(with_bytes(65536, 16), hipErrorInvalidValue) << "more rows than a grid has";
     const auto with_lds = [&](unsigned lds) {

@@ -197,7 +197,7 @@ TEST_F(Memory, RegisteredMemoryIsOneBlock) {
     Words own(1024);
     EXPECT_EQ(hipHostRegister(&own[256], 1024, 0), hipSuccess);
     EXPECT_EQ(hipHostRegister(own.data(), 4096, 0), hipErrorHostMemoryAlreadyRegistered) << "around it";
-    EXPECT_EQ(hipHostRegister(own.data(), 1024, 0), hipSuccess) << "what was refused left nothing behind";
+    EXPECT_EQ(hipHostRegister(own.data(), 1024, 0), hipSuccess) << "a refused call leaves nothing registered";
     EXPECT_EQ(hipHostUnregister(own.data()), hipSuccess);
     EXPECT_EQ(hipHostUnregister(&own[300]), hipErrorHostMemoryNotRegistered);
     EXPECT_EQ(hipHostUnregister(&own[256]), hipSuccess);

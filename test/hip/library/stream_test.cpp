@@ -231,7 +231,7 @@ TEST_F(Captures, TellTheirGraphAndWhatTheNextNodeComesAfter) {
     count = 9;
     EXPECT_EQ(hipStreamGetCaptureInfo_v2(stream_, &state, nullptr, nullptr, nullptr, &count), hipSuccess);
     EXPECT_EQ(state, 0);
-    EXPECT_EQ(count, 9u) << "nothing is told of a stream that records nothing";
+    EXPECT_EQ(count, 9u) << "nothing is reported of a stream that records nothing";
     EXPECT_EQ(hipStreamGetCaptureInfo_v2(stream_, nullptr, &id, &graph, &nodes, &count), hipErrorInvalidValue);
     EXPECT_EQ(hipGraphDestroyNode(own), hipSuccess);
     EXPECT_EQ(hipGraphDestroy(graph_), hipSuccess);

@@ -106,7 +106,7 @@ TEST_F(StreamValues, HoldUpWhatIsCalledBehindThemAndNothingElse) {
     EXPECT_EQ(hipStreamWaitEvent(other, event, 0), hipSuccess);
     EXPECT_EQ(hipStreamWriteValue32(other, words() + 1, 8, 0), hipSuccess);
     EXPECT_EQ(hipStreamQuery(other), hipErrorNotReady) << "it waits for the event";
-    EXPECT_EQ(hipStreamQuery(nullptr), hipErrorNotReady) << "the legacy stream comes behind all";
+    EXPECT_EQ(hipStreamQuery(nullptr), hipErrorNotReady) << "the legacy stream waits for all";
     EXPECT_EQ(hipStreamWriteValue32(nullptr, words() + 2, words()[1] + 1, 0), hipSuccess);
     EXPECT_EQ(words()[2], 0u);
     EXPECT_EQ(got, Words(kCount));
@@ -157,7 +157,7 @@ TEST_F(StreamValues, KeepMemoryThatIsFreedBehindThem) {
     void* arguments[] = {&out, &x};
     EXPECT_EQ(hipStreamWaitValue32(stream, words(), 1, equal, kAll), hipSuccess);
     EXPECT_EQ(hipModuleLaunchKernel(kernel.function, 1, 1, 1, kCount, 1, 1, 0, stream, arguments, nullptr), hipSuccess);
-    EXPECT_EQ(hipFreeAsync(x, stream), hipSuccess) << "behind the kernel";
+    EXPECT_EQ(hipFreeAsync(x, stream), hipSuccess) << "after the kernel";
     EXPECT_EQ(hipFreeAsync(words() + 1, stream), hipErrorInvalidValue) << "not where it starts";
     EXPECT_EQ(hipStreamWriteValue32(other, words(), 1, 0), hipSuccess);
     EXPECT_EQ(hipStreamSynchronize(stream), hipSuccess);
@@ -193,10 +193,10 @@ TEST_F(StreamValues, ThatNobodyIsLeftToWriteAreADeadlock) {
     EXPECT_NE(told.find("strata: deadlock: stream "), std::string::npos) << told;
     EXPECT_NE(told.find("& 0xff are at least 0x5 (there is 0x0)"), std::string::npos) << told;
     EXPECT_NE(told.find("no other thread of the program runs"), std::string::npos) << told;
-    EXPECT_EQ(hipStreamQuery(stream), hipErrorLaunchTimeOut) << "as behind a fault";
+    EXPECT_EQ(hipStreamQuery(stream), hipErrorLaunchTimeOut) << "as after a fault";
     EXPECT_EQ(hipDeviceReset(), hipSuccess);
     EXPECT_EQ(hipStreamQuery(stream), hipSuccess);
-    EXPECT_EQ(hipEventSynchronize(event), hipSuccess) << "what it was recorded behind is dropped";
+    EXPECT_EQ(hipEventSynchronize(event), hipSuccess) << "the work before it is dropped";
     EXPECT_EQ(hipEventDestroy(event), hipSuccess);
 }
 

@@ -1,4 +1,4 @@
-// Textures, surfaces and references to textures: what is told of them, the words of their objects, refusals. Kernels that read them:
+// Textures, surfaces and references to textures: what is reported of them, the words of their objects, refusals. Kernels that read them:
 // programs/textures.hip.
 #include <array>
 #include <cstring>
@@ -263,7 +263,7 @@ TEST_F(References, OfModulesAreBoundToMemoryAndKernelsSeeIt) {
     EXPECT_EQ(hipTexRefSetFormat(handle, kFloatFormat, 1), hipSuccess);
     size_t offset = 9, bytes = 0;
     EXPECT_EQ(hipTexRefSetAddress(&offset, handle, static_cast<char*>(memory) + 8, 64), hipSuccess);
-    EXPECT_EQ(offset, 8u) << "bytes behind the last multiple of 256";
+    EXPECT_EQ(offset, 8u) << "bytes after the last multiple of 256";
     EXPECT_EQ(hipTexRefGetAddress(&got, handle), hipSuccess);
     EXPECT_EQ(got, memory);
     EXPECT_EQ(words_of(reference().object)[2], 18u) << "texels from there on";

@@ -15,7 +15,7 @@ namespace {
 
 class Threads : public Library {
   protected:
-    /// Calls body(number of the thread, of the turn) until each thread has had so many turns.
+    /// Calls body(number of the thread, of the turn) until each thread has had `turns` turns.
     static void side_by_side(int threads, int turns, const std::function<void(int, int)>& body) {
         std::vector<std::thread> all;
         for (int t = 0; t < threads; ++t)

@@ -166,7 +166,7 @@ TEST_F(VirtualMemory, IsMappedOnceAtATimeWithinWhatIsReserved) {
     EXPECT_EQ(hipMemsetD32(at(kPart), 5, kCount), hipSuccess);
     EXPECT_EQ(read(range), Words(kCount, 5));
     EXPECT_EQ(hipMemMap(at(2 * kPart), 2 * kPart, 0, handle, 0), hipErrorInvalidValue) << "more than there is";
-    EXPECT_EQ(hipMemMap(at(4 * kPart), kPart, 0, handle, 0), hipErrorInvalidValue) << "behind the range";
+    EXPECT_EQ(hipMemMap(at(4 * kPart), kPart, 0, handle, 0), hipErrorInvalidValue) << "after the range";
     EXPECT_EQ(hipMemMap(nullptr, kPart, 0, handle, 0), hipErrorInvalidValue);
     EXPECT_EQ(hipMemMap(at(2 * kPart), kPart, kPart, handle, 0), hipErrorInvalidValue);
     EXPECT_EQ(hipMemMap(at(2 * kPart), kPart, 0, handle, 1), hipErrorInvalidValue);

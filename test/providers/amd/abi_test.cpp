@@ -119,7 +119,7 @@ TEST(AmdAbi, PropertiesComeBackInBothLayouts) {
          {std::pair(Layout::hip5, kPropertiesBytes5), {Layout::r0600, kPropertiesBytesR0600}}) {
         std::vector<std::byte> memory(bytes + 8, std::byte{0x5a});
         write_properties(p, layout, memory);
-        EXPECT_EQ(memory[bytes], std::byte{0x5a}) << "no byte behind the struct is written";
+        EXPECT_EQ(memory[bytes], std::byte{0x5a}) << "no byte after the struct is written";
         const Properties back = read_properties(layout, memory);
         EXPECT_EQ(text_of(back.name), "a card");
         EXPECT_EQ(text_of(back.gcnArchName), "gfx90a:sramecc+:xnack-");

@@ -5,7 +5,7 @@
 namespace strata::providers {
 namespace {
 
-/// A driver with so many bytes, that counts what it is asked for.
+/// A driver with a given number of bytes, which counts requests.
 struct Driver {
     size_t total = 1 << 20;
     size_t used = 0;

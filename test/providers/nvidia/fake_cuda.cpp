@@ -1,5 +1,5 @@
 // A library with the calls of providers/nvidia/driver.def, for tests on machines without a card: memory is the host's,
-// a kernel that is launched does nothing but that which reads (providers/nvidia/readback.cpp). What it is told through
+// a kernel that is launched does nothing but that which reads (providers/nvidia/readback.cpp). What it is given through
 // strata_fake_cuda() decides what fails. It shows what the provider asks and how it answers errors, and nothing of what
 // a card does.
 #include <cstdint>

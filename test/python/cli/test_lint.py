@@ -55,7 +55,7 @@ def test_findings_are_lines_of_the_source_and_exit_with_1(tmp_path):
         and line.endswith("[missing-wait]")
     )
     at = int(line.split(":")[1])
-    assert at > place(broken(), "s_nop 0")  # the use, behind where the wait was
+    assert at > place(broken(), "s_nop 0")  # the use, after where the wait was
 
 
 def test_code_without_a_kernel_is_an_error_that_says_how_one_is_declared(tmp_path):

@@ -214,7 +214,9 @@ def test_the_command_runs_a_script_and_says_what_it_found(tmp_path):
         and {w["target"] for w in winners} == {"asm" if EMULATED else "hip"}
     )
     done = strata_tune(tmp_path, "script.py", "stop")
-    assert done.returncode == 130 and "3 kernels: " in done.stdout, "what was found is told, however the script ends"
+    assert done.returncode == 130 and "3 kernels: " in done.stdout, (
+        "what was found is reported, however the script ends"
+    )
 
 
 def test_the_command_imports_and_says_what_it_skips(tmp_path):

@@ -117,7 +117,7 @@ def test_what_is_no_instruction():
         emulator.run_wave("gfx1100", b"\xff\xff\xff\xff" * 2)
     with pytest.raises(strata.Error, match="end of the code"):
         run("s_branch 100")
-    assert emulator.run_wave("gfx1100", b"").instructions == 1  # an s_endpgm stands behind every code
+    assert emulator.run_wave("gfx1100", b"").instructions == 1  # an s_endpgm follows every code
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Modelled times and bytes of tensor programs: what stands behind a loop counts once, and what must move is
+"""Modelled times and bytes of tensor programs: what comes after a loop counts once, and what must move is
 never less.
 """
 

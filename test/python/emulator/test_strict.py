@@ -1,4 +1,4 @@
-"""Strict mode: what the emulator finds that hardware would punish, and how people and programs are told of it."""
+"""Strict mode: what the emulator finds that hardware would punish, and how it is reported to people and programs."""
 
 import json
 import os

@@ -1,11 +1,11 @@
-"""Scalar loads that are wider than what was asked for: what they bring from behind the end of their memory."""
+"""Scalar loads that are wider than what was asked for: what they read past the end of their memory."""
 
 import numpy as np
 import pytest
 import strata
 from strata import Tensor, emulator
 
-# Of s[8:11], which hold x[4:8], `used` go into the result. x has six elements: s10 and s11 come from behind its end.
+# Of s[8:11], which hold x[4:8], `used` go into the result. x has six elements: s10 and s11 come from past its end.
 WIDENED = {
     "gfx1100": """
     s_load_b128 s[4:7], s[0:1], 0x0
@@ -34,13 +34,13 @@ WIDENED = {
 @pytest.mark.parametrize("used, found", [
     ("v_mov_b32 v2, s8", ""),
     ("v_mov_b32 v2, s9", ""),
-    ("v_mov_b32 v2, s10", "v2 is stored, but comes from behind the end"),
-    ("v_mov_b32 v2, s11", "v2 is stored, but comes from behind the end"),
-    ("v_mov_b32 v2, 3\n    v_mul_f32 v2, s10, v2", "v2 is stored, but comes from behind the end"),
-    ("s_add_u32 s10, s10, s9\n    v_mov_b32 v2, s10", "v2 is stored, but comes from behind the end"),
+    ("v_mov_b32 v2, s10", "v2 is stored, but comes from past the end"),
+    ("v_mov_b32 v2, s11", "v2 is stored, but comes from past the end"),
+    ("v_mov_b32 v2, 3\n    v_mul_f32 v2, s10, v2", "v2 is stored, but comes from past the end"),
+    ("s_add_u32 s10, s10, s9\n    v_mov_b32 v2, s10", "v2 is stored, but comes from past the end"),
     ("s_and_b32 s10, s10, 0\n    v_mov_b32 v2, s10", ""),
     ("v_mov_b32 v2, 3\n    s_cmp_eq_u32 s11, 0\n    s_cbranch_scc1 0",
-        "scc decides where the wave goes on, but comes from behind the end"),
+        "scc decides where the wave goes on, but comes from past the end"),
 ])  # fmt: skip
 def test_what_a_widened_load_brings_from_behind_its_array_is_found_where_it_is_used(arch, used, found):
     kernel = strata.asm_kernel(

@@ -35,7 +35,7 @@ OF_COMPILERS = re.compile(r"__hip(Register|PopCall)|_ZN8hip_impl")
 
 # Those that zeros, null pointers, no handles and the largest sizes do not put off: they take none of these, or AMD's
 # library too does nothing and says that it is done (frees of nothing, fills of an empty box, what is asked of an array
-# and told nowhere).
+# and reported nowhere).
 SUCCEED = set(
     """
 hipInit hipSetDevice hipDeviceSynchronize hipDeviceReset hipSetDeviceFlags hipDeviceGetStreamPriorityRange

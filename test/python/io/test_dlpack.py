@@ -205,7 +205,7 @@ def test_tensors_that_lie_are_refused():
         1,
         2,
         3,
-    ]  # nobody is to be told of the end
+    ]  # no destructor: the end is not reported
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ def file_of_gguf(path, kind):
     known = np.array([1, 2], np.float32)
     written(gguf, path, {"known": (known, None), "other": (np.zeros((2, 3), np.float32), None)})
     content = path.read_bytes()
-    at = content.index(b"other") + 5 + 4 + 16  # behind its name, the number of its axes and their sizes
+    at = content.index(b"other") + 5 + 4 + 16  # after its name, the number of its axes and their sizes
     path.write_bytes(content[:at] + struct.pack("<I", kind) + content[at + 4 :])
 
 

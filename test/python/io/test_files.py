@@ -375,5 +375,5 @@ def test_missing_files_and_unknown_names_are_said(tmp_path):
     with pytest.raises(strata.UsageError, match="no such file"):
         strata.load(tmp_path / "y.npz")
     for call in (lambda: strata.load(tmp_path / "x.txt"), lambda: strata.save(tmp_path / "x.txt", {})):
-        with pytest.raises(strata.UsageError, match="ends in .safetensors"):
+        with pytest.raises(strata.UsageError, match="use one of .safetensors"):
             call()

@@ -27,7 +27,7 @@ def shared():
 
 
 def less_its_greatest(x):
-    """Along axes that are no row, with another behind them, so that the greatest are stored."""
+    """Along axes that are no row, with another axis after them, so that the maxima are stored."""
     return x - x.max((0, 2), keepdims=True)
 
 

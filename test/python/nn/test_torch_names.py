@@ -429,7 +429,7 @@ SIZES = {
 
 @pytest.mark.parametrize("huge", [2**31, 2**70], ids=hex)
 def test_a_huge_size_is_refused_or_lazy(huge):
-    """No list of so many places is made on the host."""
+    """The host makes no list of that many places."""
     import layer_calls
     import random_values
 

@@ -1,4 +1,4 @@
-"""Ten thousand steps of training leave nothing behind: what a process holds after half of them it holds after all.
+"""Ten thousand steps of training leak nothing: a process holds after all of them what it held after half.
 Counted are graph nodes, device memory, Python's objects and the C heap, so that one small thing a step is found;
 controls that leak one are.
 """

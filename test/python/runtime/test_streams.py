@@ -87,7 +87,7 @@ def test_events_measure_what_stands_between_them():
     x = Tensor(np.ones((1 << 20,), np.float32)).realize()
     start, middle, end = strata.Event(), strata.Event(), strata.Event()
     with strata.Stream() as stream:
-        (x + 1).realize()  # behind what the device's own stream was given
+        (x + 1).realize()  # after what the device's own stream was given
         start.record()
         (x + 1).realize()
         middle.record()

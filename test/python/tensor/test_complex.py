@@ -48,7 +48,7 @@ def log1p(z):
 
 
 def assert_near(got, want, ulps):
-    """Apart by so many epsilons of the whole number's size."""
+    """Within `ulps` epsilons of the whole number's size."""
     near = want.astype(got.dtype)
     if got.dtype == bool:
         return np.testing.assert_array_equal(got, want)

@@ -106,7 +106,7 @@ def test_dlpack_has_a_code_for_it(name):
     ctypes.pythonapi.PyCapsule_GetPointer.restype = ctypes.c_void_p
     ctypes.pythonapi.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
     tensor = ctypes.pythonapi.PyCapsule_GetPointer(capsule, b"dltensor")
-    code, bits = ctypes.string_at(tensor + 8 + 8 + 4, 2)  # behind the address, the device and the number of axes
+    code, bits = ctypes.string_at(tensor + 8 + 8 + 4, 2)  # after the address, the device and the number of axes
     assert (code, bits) == CODES[name]
     again = strata.from_dlpack(Given(t))
     assert again.dtype.name == name

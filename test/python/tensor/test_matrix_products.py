@@ -183,7 +183,7 @@ def test_sides_of_any_size_are_filled_up_with_zeros_that_nobody_loads(sizes, arc
 
 
 def test_values_beyond_the_sides_do_not_matter(rng):
-    """What lies behind an operand's rows in memory is infinite."""
+    """What comes after an operand's rows in memory is infinite."""
     x, y = rng.standard_normal((40, 64)).astype(np.float16), rng.standard_normal((64, 40)).astype(np.float16)
     x[:, 33:], y[33:, :] = np.inf, np.inf
     got = Tensor(x)[:, :33] @ Tensor(y)[:33, :]

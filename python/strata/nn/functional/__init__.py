@@ -4,9 +4,9 @@
     y = F.max_pool2d(F.relu(F.conv2d(x, weight, bias, padding=1)), 2)
 
 Names, arguments and defaults are torch's. `inplace=True`, and names that end in _, store the result in `input`, whose
-views keep
-their value. size_average and reduce stand for reduction, as in torch. Where shapes must agree a ShapeError says so:
-losses do not broadcast. strata.functional, strata.nn and the methods of tensors have most of it for any number of axes.
+views keep their value. size_average and reduce stand for reduction, as in torch. Where shapes must agree a ShapeError
+says so: losses do not broadcast. strata.functional, strata.nn and the methods of tensors have most of it for any number
+of axes.
 """
 
 from ... import _checks

@@ -28,11 +28,9 @@ def scaled_dot_product_attention(
     (..., n, e).
 
     attn_mask broadcasts to (..., n, m): bool (true: may attend), or a float that is added. dropout_p: each weight is
-    left out
-    with that probability. is_causal: query i sees key j where j <= i, and there is no attn_mask. scale: 1 / sqrt(d) by
-    default.
-    enable_gqa: the heads of key and value, axis -3, are fewer, and each serves a group of query's. A query that may see
-    no key gives 0.
+    left out with that probability. is_causal: query i sees key j where j <= i, and there is no attn_mask. scale: 1 /
+    sqrt(d) by default. enable_gqa: the heads of key and value, axis -3, are fewer, and each serves a group of query's.
+    A query that may see no key gives 0.
     """
     if is_causal and attn_mask is not None:
         raise UsageError(

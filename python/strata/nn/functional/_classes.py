@@ -67,8 +67,7 @@ def cross_entropy(
     probabilities of input's shape.
 
     weight (classes,): of each class; the mean of integer targets is by weight. ignore_index: a target that counts for
-    nothing.
-    label_smoothing: so much of a target is spread evenly over all classes.
+    nothing. label_smoothing: so much of a target is spread evenly over all classes.
     """
     axis, reduction = _class_axis(input), _reduction(reduction, size_average, reduce)
     classes = input.shape[axis]
@@ -169,7 +168,7 @@ def ctc_loss(
     zero_infinity: bool = False,
 ) -> Tensor:
     """Connectionist temporal classification: log_probs (steps, n, classes) or (steps, classes), targets (n, most
-    labels) or all labels behind one another.
+    labels) or all labels one after the other.
 
     Lengths are n integers. mean divides each loss by its number of labels first. An alignment that is impossible gives
     inf, or 0 and no gradient where zero_infinity.

@@ -31,7 +31,7 @@ def batched(name: str, axes: int, function: Callable[[Tensor], _T], x: Tensor) -
 
 
 def _same(name, x, weight, stride, dilation):
-    """(x, padding) of as many places as x has elements: where the zeros are odd, the last one stands behind."""
+    """(x, padding) that keep the sizes of x: of an odd number of zeros the last one is at the end."""
     axes = x.ndim - 2
     if set(each(name, "stride", stride, axes)) != {1}:
         raise UsageError(

@@ -140,7 +140,7 @@ def fold(
         )
     x = x.reshape(x.shape[0], x.shape[1] // math.prod(window), *window, *places).movedim(
         4, 3
-    )  # an axis of places behind that of the window
+    )  # an axis of places after that of the window
     for n, k, d, p, s, m in zip(sizes, window, apart, around, steps, places):
         to = [
             [

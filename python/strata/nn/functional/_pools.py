@@ -76,7 +76,7 @@ class _Windows:
             raise UsageError(f"[{name}] padding {padding} is not between 0 and half of kernel_size {window}")
         if min(*self.stride, *self.window, *self.dilation) < 1:
             raise UsageError(f"[{name}] kernel_size {window}, stride {stride}, dilation {dilation}: at least 1")
-        self.places, self.behind = [], []  # behind: so many elements are read beyond the axis
+        self.places, self.behind = [], []  # behind: elements that are read beyond the axis
         for n, k, s, p, d in zip(sizes, self.window, self.stride, self.padding, self.dilation):
             left = n + 2 * p - d * (k - 1) - 1
             places = (-(-left // s) if ceil_mode else left // s) + 1
@@ -91,7 +91,7 @@ class _Windows:
 
     @property
     def even(self):
-        """Whether as much is read behind each axis as before it."""
+        """Whether as much is read after each axis as before it."""
         return self.behind == [*self.padding]
 
     def of(self, x, fill):
@@ -271,7 +271,7 @@ def _adaptive_avg_pool(axes: int) -> AdaptiveAvgPool:
     return _named(
         name,
         pool,
-        f"Means of so many windows of nearly equal size as output_size says: (n, channels, {axes} sizes), "
+        f"Means of output_size windows of nearly equal size: (n, channels, {axes} sizes), "
         f"one number or one an axis, None to leave an axis.",
     )
 
@@ -294,7 +294,7 @@ def _adaptive_max_pool(axes: int) -> tuple[AdaptiveMaxPool, AdaptiveMaxPoolWithI
         found = with_indices(input, output_size)
         return found if return_indices else found[0]
 
-    meaning = f"""The largest of so many windows of nearly equal size as output_size says: (n, channels,
+    meaning = f"""The largest of output_size windows of nearly equal size: (n, channels,
     {axes} sizes), one number or one an axis, None to leave an axis.
 
     With indices: also the int64 place of each in the last axes as one."""
@@ -376,7 +376,7 @@ def _fractional_max_pool(axes: int) -> tuple[FractionalMaxPool, FractionalMaxPoo
         found = with_indices(input, kernel_size, output_size, output_ratio, False, _random_samples)
         return found if return_indices else found[0]
 
-    meaning = f"""The largest of so many windows at random places as output_size says, or output_ratio
+    meaning = f"""The largest of windows at random places, output_size of them or output_ratio
     of the sizes: (n, channels, {axes} sizes).
 
     _random_samples (n, channels, {axes}) in [0, 1): where they stand (Graham 2014). With indices: also the int64

@@ -145,10 +145,8 @@ def interpolate(
     """(n, channels, sizes) resized, to size or by scale_factor: one number or one a size.
 
     mode: nearest, nearest-exact and area for one to three sizes, linear for one, bilinear and bicubic for two,
-    trilinear for three.
-    align_corners: the first and last elements stay where they are, in linear and cubic modes. antialias: for bilinear
-    and bicubic.
-    recompute_scale_factor: scales follow from the sizes, not from scale_factor.
+    trilinear for three. align_corners: the first and last elements stay where they are, in linear and cubic modes.
+    antialias: for bilinear and bicubic. recompute_scale_factor: scales follow from the sizes, not from scale_factor.
     """
     if mode not in _AXES:
         raise UsageError(f"[interpolate] mode '{mode}': use {', '.join(_AXES)}")

@@ -144,15 +144,14 @@ def embedding(
     """Rows of weight (entries, width) by integer ids: shape + (width,).
 
     padding_idx: no gradient arrives at this row. max_norm: rows that are used and of a larger norm are shortened, in
-    weight itself.
-    scale_grad_by_freq: what arrives at a row is divided by how often it is used. Gradients are dense, also where
-    sparse.
+    weight itself. scale_grad_by_freq: what arrives at a row is divided by how often it is used. Gradients are dense,
+    also where sparse.
     """
     return _looked_up("embedding", input, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq)
 
 
 def _bags(ids, offsets, include_last_offset):
-    """(ids of all bags behind one another, the bag of each, how many bags there are)."""
+    """(ids of all bags one after the other, the bag of each, how many bags there are)."""
     if ids.ndim == 2:
         if offsets is not None:
             raise UsageError("[embedding_bag] offsets go with ids of one axis: rows of two are the bags")
@@ -183,8 +182,8 @@ def embedding_bag(
     where each begins.
 
     per_sample_weights, of input's shape, multiply the rows of a sum. Ids that are padding_idx are left out. A bag of
-    none gives 0.
-    include_last_offset: the last offset is the end of the last bag. max_norm, scale_grad_by_freq, sparse: as embedding.
+    none gives 0. include_last_offset: the last offset is the end of the last bag. max_norm, scale_grad_by_freq, sparse:
+    as embedding.
     """
     if mode not in ("sum", "mean", "max"):
         raise UsageError(f"[embedding_bag] mode '{mode}': use sum, mean or max")

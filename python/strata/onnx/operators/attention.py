@@ -178,7 +178,7 @@ def flex_attention(step, inputs, scope):
 
 
 def repeated(x, groups):
-    """Each head so many times, one behind the other."""
+    """Each head repeated, one after the other."""
     return (
         x
         if groups == 1

@@ -26,7 +26,7 @@ def along(v, x, axis=1):
 
 
 def over_places(x):
-    """The axes behind batch and channels."""
+    """The axes after batch and channels."""
     return tuple(range(2, x.ndim))
 
 
@@ -73,7 +73,7 @@ def product(sizes):
 
 
 def within_host(count, what):
-    """Refuses what the host would compute so many numbers for."""
+    """Refuses what the host would compute too many numbers for."""
     if count > LARGEST_ON_HOST:
         raise Unsupported(
             f"[onnx] {what}: it takes {count} numbers that the host computes, {LARGEST_ON_HOST} are the most"

@@ -95,7 +95,7 @@ def matmul_integer(a, b, a_zero_point=None, b_zero_point=None):
 
 
 def _channels(v, n):
-    """One number an output channel, in a shape that broadcasts with weights or results of n axes behind it."""
+    """One number an output channel, in a shape that broadcasts with weights or results of n more axes."""
     return v if v is None or v.ndim == 0 or v.shape == (1,) else v.reshape([-1, *[1] * n])
 
 

@@ -1,4 +1,4 @@
-"""Convolutions and pools: what slides over the axes behind batch and channels."""
+"""Convolutions and pools: what slides over the axes after batch and channels."""
 
 import itertools
 import math
@@ -41,7 +41,7 @@ def each(given, window, usual=1):
 def conv(
     x, weight, bias=None, *, kernel_shape=None, strides=None, pads=None, dilations=None, group=1, auto_pad="NOTSET"
 ):
-    """In float32 behind the padding: matrix instructions take narrow elements that a padding gives."""
+    """In float32 after the padding: matrix instructions take narrow elements that a padding gives."""
     window, kind = weight.shape[2:], x.dtype
     strides, dilations = each(strides, window), each(dilations, window)
     x = padded(x, sides(x, window, strides, dilations, pads, auto_pad))
@@ -88,7 +88,7 @@ def conv_transpose(
 
 
 class Places:
-    """Where a pool's windows lie: the padding in front and behind, and how many elements each window has."""
+    """Where a pool's windows lie: the padding on both sides, and how many elements each window has."""
 
     def __init__(self, x, kernel_shape, strides, pads, dilations, auto_pad, ceil_mode):
         self.window = list(kernel_shape)

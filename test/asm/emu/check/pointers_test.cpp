@@ -65,7 +65,7 @@ TEST_P(SharedPointers, AreFoundWhereBytesAreWrittenThatAPromiseCovers) {
     const uint64_t x = both.address();
     struct Place {
         uint64_t y;
-        int64_t behind;  ///< y is so many elements behind x
+        int64_t behind;  ///< y starts this many elements after x
     };
     const Place places[] = {
         {x, 0}, {x + 4, 1}, {x + 4 * (kCount - 4), kCount - 4}, {x + 4 * kCount, kCount}, {apart.address(), kCount}};

@@ -46,7 +46,7 @@ TEST(Runs, EndWhereControlOrExecChangesAndStartWhereWavesMeet) {
          {},
          Arch::gfx942},
         {"EXEC is a scalar", "s_cbranch_scc0 0\ns_mov_b32 exec_lo, s4\nv_mov_b32 v2, 0\ns_endpgm", "ssii"},
-        {"EXEC is a scalar behind something else",
+        {"EXEC is a scalar after something else",
          "s_nop 0\nv_mov_b32 v1, 0\ns_mov_b32 exec_lo, s4\nv_mov_b32 v2, 0\ns_endpgm", "siisi"},
         {"EXEC is compared into", "v_cmpx_eq_u32 0, v0\nv_mov_b32 v2, 0\ns_endpgm", "ssi"},
         {"local memory and barriers", "v_mov_b32 v1, 0\nds_store_b32 v1, v1\ns_waitcnt lgkmcnt(0)\ns_barrier\ns_endpgm",

@@ -198,7 +198,7 @@ TEST(InitialScalars, Gfx942AndGfx11PackWithoutGapsAndGfx12KeepsIdsInTtmps) {
     pack_scalars(rdna3, descriptor(0xa, 15u << 1 | 3u << 7), isa::info(isa::Arch::gfx1100), kPacket, kKernarg, {});
     EXPECT_EQ(rdna3.scalars[0], 0x55667788u);
     EXPECT_EQ(rdna3.scalars[2], 0xddeeff00u);
-    EXPECT_EQ(rdna3.id_codes, (std::array<int, 3>{15, 16, -1}));  // behind the count of user SGPRs
+    EXPECT_EQ(rdna3.id_codes, (std::array<int, 3>{15, 16, -1}));  // after the count of user SGPRs
     Plan rdna4;
     pack_scalars(rdna4, descriptor(0x8, 2u << 1 | 7u << 7), isa::info(isa::Arch::gfx1201), kPacket, kKernarg, {});
     EXPECT_TRUE(rdna4.ids_in_ttmp);

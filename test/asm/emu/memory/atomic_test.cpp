@@ -18,7 +18,7 @@ std::string returning(Arch arch) {
 }
 
 struct Integer {
-    const char *rdna, *cdna, *local;  ///< behind global_atomic_ and ds_
+    const char *rdna, *cdna, *local;  ///< after global_atomic_ and ds_
     std::function<uint64_t(uint64_t old, uint64_t data, int bits)> result;
 };
 int64_t extended(uint64_t x, int bits) { return static_cast<int64_t>(x << (64 - bits)) >> (64 - bits); }

@@ -48,7 +48,7 @@ const std::map<std::string, std::string, std::less<>>& rows_of_other_tests() {
 /// Conversions by a format: BufferFormatRows has all of them.
 bool converts(std::string_view name) { return name.find("_format_") != name.npos; }
 
-/// The part of a mnemonic behind its unit.
+/// The part of a mnemonic after its unit.
 std::string_view without_unit(std::string_view name) {
     for (std::string_view unit : {"s_buffer_", "s_scratch_", "s_", "ds_", "global_", "flat_", "scratch_", "buffer_"})
         if (name.starts_with(unit)) return name.substr(unit.size());

@@ -5,7 +5,7 @@
 namespace strata::emu {
 namespace {
 
-/// 1 MiB of L2 in two dies, 8 MiB behind it.
+/// 1 MiB of L2 in two dies, and 8 MiB of the next cache.
 class CachesOfTwoDies : public ::testing::Test {
   protected:
     CachesOfTwoDies() {

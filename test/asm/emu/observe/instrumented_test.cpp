@@ -33,7 +33,7 @@ struct Recorder final : Observer {
     std::vector<uint32_t> runs;  ///< of those that start one
 };
 
-/// The loop's body is a straight run; what is before and behind it is looked at by itself.
+/// The loop's body is a straight run; what comes before and after it is checked by itself.
 struct RunsOfLoop final : Runs {
     std::span<const InRun> runs_of(const Chunk&) override { return places; }
     std::vector<InRun> places = {InRun::no, InRun::start, InRun::inside, InRun::inside, InRun::no};

@@ -22,7 +22,7 @@ struct Access {
     int rows() const { return std::max(1, bytes / 4); }
 };
 
-/// Reads the part of a mnemonic behind its unit's prefix, word by word.
+/// Reads the part of a mnemonic after its unit's prefix, word by word.
 class AccessParser {
   public:
     explicit AccessParser(bool local) : local_(local) {}
@@ -109,7 +109,7 @@ class AccessParser {
     std::string name_;    ///< of an atomic operation, so far
 };
 
-/// The access that the part of a mnemonic behind its unit's prefix names; nothing for one that is more than that.
+/// The access that the part of a mnemonic after its unit's prefix names; nothing for one that is more than that.
 inline std::optional<Access> parse_access(std::string_view text, bool local) {
     AccessParser parser(local);
     for (size_t at = 0; at < text.size();) {

@@ -30,7 +30,7 @@ inline void check_local(isa::Arch arch, const isa::Row& row, Access a, uint64_t 
     if (!a.two) meet(m, a, at, m.local, MemoryRun::kSecond);
     for (int lane = 0; lane < m.lanes(); ++lane) m.v(0, lane) = at[static_cast<size_t>(lane)] - first;
     if (m.values.one_in(4) && !a.thread_addresses && a.kind == Access::load && !a.two)
-        for (int lane = 0; lane < m.lanes(); lane += 3)  // behind the end
+        for (int lane = 0; lane < m.lanes(); lane += 3)  // past the end
             at[static_cast<size_t>(lane)] += 8192, m.v(0, lane) += 8192;
     m.wave.m0 = 256;
     size_t i = 0;

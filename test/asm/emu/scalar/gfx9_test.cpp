@@ -126,7 +126,7 @@ TEST_P(Gfx9Scalars, VectorHintsChangeNothingWhileOthersAreSkippedOrIndexed) {
             run(text);
             EXPECT_EQ(wave.sgpr[3], 7u);
             EXPECT_EQ(v(1, 5), skips ? 1u : 5u);
-            // the hint is the last there is: what is behind it must not be taken for it
+            // the hint is the last one: what comes after it is not taken for it
             run(fmt::format("s_branch last\nback: s_setvskip 0, 0\ns_endpgm\nlast: {1}\n{0}\ns_branch back", hint,
                             mode));
         }

@@ -115,7 +115,7 @@ int main(int count, char** arguments) {
                     row = row_floats(type, rdna4);
                     unsigned state = 1;
                     for (float4& p : at) {
-                        auto next = [&](int size) {  // multiples of 1/64 of a texel, from one image before to one behind
+                        auto next = [&](int size) {  // multiples of 1/64 of a texel, from one image before to one after
                             state = state * 1664525 + 1013904223;
                             const float texel = float(int(state >> 10) % (size * 3 * 64)) / 64 - float(size) + 1 / 128.f;
                             return normalized ? texel / float(size) : texel;

@@ -8,7 +8,7 @@
 #include <string>
 
 constexpr int kCount = 1000;
-constexpr unsigned kLazyPeers = 1;  // hipIpcMemLazyEnablePeerAccess as headers behind 5.2 have it
+constexpr unsigned kLazyPeers = 1;  // hipIpcMemLazyEnablePeerAccess as headers after 5.2 have it
 
 __global__ void add(int* values, int n, int what) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
