@@ -1,4 +1,4 @@
-"""What is alive is what tensors hold: behind every program, and as soon as a tensor goes, without a computation between."""
+"""Live bytes are what tensors hold: after every program, and as soon as a tensor goes, without a computation between."""
 
 import gc
 
