@@ -1,4 +1,4 @@
-"""Live bytes are what tensors hold: after every program, and as soon as a tensor goes, without a computation between."""
+"""Live bytes are what tensors hold: after every program, and as soon as a tensor goes, with no computation between."""
 
 import gc
 
