@@ -16,7 +16,8 @@ def library():
     folder = here.parents[1] / "lib" / "hip"
     if not (folder / "libamdhip64.so.7").exists():
         raise strata.DeviceError(
-            f"Strata's libamdhip64 is not in {folder}: a wheel has none, in a checkout build the target strata_hip"
+            f"Strata's libamdhip64 is not in {folder}: a wheel has none; in a checkout "
+            f"scripts/setup release strata_hip strata_hiprtc builds it"
         )
     return folder
 

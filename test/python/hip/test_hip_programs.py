@@ -6,6 +6,7 @@ import importlib.util
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -291,3 +292,14 @@ def test_a_device_without_images_says_so_and_has_no_arrays_nor_textures(arch):
     assert done.stdout == "0 0 801 801\n", (
         done.stdout + done.stderr
     )  # hipDeviceAttributeImageSupport; hipErrorNotSupported
+
+
+def test_the_program_of_the_page_is_built_and_run_by_its_commands(tmp_path):
+    page = (Path(__file__).parents[3] / "docs/hip-programs.md").read_text()
+    source = re.search(r"^```cpp\n(.*?)^```", page, re.MULTILINE | re.DOTALL)[1]
+    build, start = re.search(r"^    (clang\+\+-19 .*)\n    (\S+strata hip-run .*)$", page, re.MULTILINE).groups()
+    (tmp_path / "saxpy.hip").write_text(source)
+    done = subprocess.run(shlex.split(build), cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert start.split()[1:] == ["hip-run", "./saxpy"]
+    assert hip_run(tmp_path / "saxpy").stdout.split() == re.findall(r"it prints (\d+):", page)
