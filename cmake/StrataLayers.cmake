@@ -8,11 +8,12 @@
 #
 # A folder may have rooms: asm/emu ROOMS asm/emu/launch is linked with its room, whose headers its users do not see. A room
 # is INTERNAL: its headers are not installed, and what it links with is checked to be what it lists. A room that IMPLEMENTS
-# asm/emu has the definitions of what that folder's headers declare. An INTERNAL folder that no public one links with is
-# part of a program or a shared library of this build, and is not installed.
+# asm/emu has the definitions of what that folder's headers declare. A room that OPENS its house, the folder that it stands
+# in, is a part of it: it sees the private headers too, and the two call each other. An INTERNAL folder that no public one
+# links with is part of a program or a shared library of this build, and is not installed.
 include(GNUInstallDirs)
 function(strata_folder path)
-  cmake_parse_arguments(ARG "INTERNAL" "IMPLEMENTS" "DEPENDS;LIBRARIES;ROOMS;ALONE" ${ARGN})
+  cmake_parse_arguments(ARG "INTERNAL" "IMPLEMENTS;OPENS" "DEPENDS;LIBRARIES;ROOMS;ALONE" ${ARGN})
   string(REPLACE "/" "_" name ${path})
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${path}/*.cpp)
   set(kind PUBLIC)
@@ -39,13 +40,13 @@ function(strata_folder path)
     target_include_directories(strata_${name} ${kind} $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include_roots/${face}>)
   endif()
   if(sources)
-    strata_opens(strata_${name} ${path})
+    strata_opens(strata_${name} ${path} ${ARG_OPENS})
     target_link_libraries(strata_${name} PRIVATE $<BUILD_INTERFACE:strata_warnings>)
     strata_alone(${PROJECT_SOURCE_DIR}/${path} ${ARG_ALONE})
   endif()
-  if(ARG_INTERNAL)
+  if(ARG_INTERNAL AND NOT ARG_OPENS)
     strata_links_alone(${name})
-  else()
+  elseif(NOT ARG_INTERNAL)
     set_property(GLOBAL APPEND PROPERTY STRATA_FOLDERS ${path})
   endif()
 endfunction()

@@ -16,7 +16,7 @@ def granted(tree, file):
         return {tested, *depends, *opens, *tree.folders[tested]}, {tested, *opens}
     if not file.startswith("test/") and (folder := tree.folder_of(file)):
         if file.rsplit("/", 1)[0] == folder:
-            return {folder, *tree.folders[folder]}, {folder}
+            return {folder, *tree.folders[folder]}, {folder, *([tree.houses[folder]] if folder in tree.houses else [])}
     return of_other_targets(tree, file)
 
 
@@ -74,6 +74,15 @@ def cycles(tree):
     return {}
 
 
+def strangers(tree):
+    """Rooms that open another folder than the one they stand in."""
+    return {
+        room: f"{room} opens {house}, which it does not stand in"
+        for room, house in tree.houses.items()
+        if not room.startswith(house + "/")
+    }
+
+
 def unused(tree):
     """What a folder lists and no file of it includes."""
     used = {(tree.folder_of(file), folder) for file in tree.product() for _, folder, _ in tree.includes(file)}
@@ -102,6 +111,10 @@ def test_folders_stand_below_their_users():
     check(cycles(Tree(CHECKOUT)), {}, "Move what both need into a folder below them.")
 
 
+def test_a_room_opens_its_own_house_alone():
+    check(strangers(Tree(CHECKOUT)), {}, "Make the header public.")
+
+
 def test_everything_listed_is_used():
     check(unused(Tree(CHECKOUT)), {}, "Delete it from DEPENDS.")
 
@@ -110,6 +123,7 @@ CMAKE = """strata_folder(core/low)
 strata_folder(core/high DEPENDS core/low)  # core/other
 strata_tests(core/high OPENS core/low)
 """
+ROOM = "strata_folder(core/low/room DEPENDS core/low OPENS core/low)\n"
 
 
 @pytest.mark.parametrize(
@@ -119,6 +133,7 @@ strata_tests(core/high OPENS core/low)
         ("core/high/a.cpp", "core/low/x_p.h", 1),
         ("core/low/a.cpp", "core/high/x.h", 1),
         ("core/low/a_p.inc", "core/low/x_p.inc", 0),
+        ("core/low/room/a.cpp", "core/low/x_p.h", 0),
         ("core/low/a.h", "core/none/x.h", 1),
         ("test/core/high/a_test.cpp", "core/low/x_p.h", 0),
         ("test/core/high/a_test.cpp", "core/high/x_p.h", 0),
@@ -126,8 +141,15 @@ strata_tests(core/high OPENS core/low)
     ],
 )
 def test_an_unlisted_include_is_found(tmp_path, file, include, found):
-    tree = make_tree(tmp_path, {"CMakeLists.txt": CMAKE, file: f'#include "strata/{include}"\n'})
+    tree = make_tree(tmp_path, {"CMakeLists.txt": CMAKE + ROOM, file: f'#include "strata/{include}"\n'})
     assert len(unlisted(tree)) == found
+
+
+def test_a_stranger_is_found(tmp_path):
+    tree = make_tree(
+        tmp_path, {"CMakeLists.txt": CMAKE + ROOM + "strata_folder(core/high/room DEPENDS core/low OPENS core/low)"}
+    )
+    assert list(strangers(tree)) == ["core/high/room"]
 
 
 def test_an_upward_include_is_found(tmp_path):

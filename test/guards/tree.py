@@ -62,6 +62,11 @@ class Tree:
         }
 
     @cached_property
+    def houses(self):
+        """room -> the folder that it is a part of, whose private headers it sees."""
+        return {path: house for path, words in self.calls("strata_folder") for house in words.get("OPENS", [])}
+
+    @cached_property
     def tests(self):
         """folder -> (DEPENDS, OPENS) of its test program."""
         return {path: (words.get("DEPENDS", []), words.get("OPENS", [])) for path, words in self.calls("strata_tests")}
