@@ -1,6 +1,6 @@
 #include <fmt/ranges.h>
 
-#include "strata/asm/isa/decode_p.h"
+#include "strata/asm/isa/decode/decode_p.h"
 
 namespace strata::isa {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "strata/asm/isa/image.h"
 #include "strata/asm/isa/names.h"
-#include "strata/asm/isa/print_p.h"
+#include "strata/asm/isa/print/print_p.h"
 
 namespace strata::isa {
 

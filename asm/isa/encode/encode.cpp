@@ -1,4 +1,4 @@
-#include "strata/asm/isa/encode_p.h"
+#include "strata/asm/isa/encode/encode_p.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "strata/asm/isa/print_p.h"
+#include "strata/asm/isa/print/print_p.h"
 
 namespace strata::isa {
 namespace {

@@ -1,4 +1,4 @@
-#include "strata/asm/isa/decode_p.h"
+#include "strata/asm/isa/decode/decode_p.h"
 
 namespace strata::isa {
 

@@ -1,6 +1,6 @@
 #include "strata/asm/isa/print.h"
 
-#include "strata/asm/isa/print_p.h"
+#include "strata/asm/isa/print/print_p.h"
 
 namespace strata::isa {
 

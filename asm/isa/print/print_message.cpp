@@ -1,5 +1,5 @@
 #include "strata/asm/isa/names.h"
-#include "strata/asm/isa/print_p.h"
+#include "strata/asm/isa/print/print_p.h"
 
 namespace strata::isa {
 namespace {
