@@ -44,9 +44,9 @@ using TensorPair = std::pair<Tensor, Tensor>;
 /// of kind Shape (both shapes are named), DType (both types are named), Device or Usage; the message starts with
 /// "[operation]".
 ///
-/// A complex tensor is two real ones, its parts: what has a complex form (elementwise functions by ops/complex.def, movement,
-/// indexing, sums, products) works on both, the rest is a DType error. Its grad is d/d real + i d/d imag of a real loss, the
-/// direction in which the loss grows fastest.
+/// A complex tensor is two real ones, its parts: what has a complex form (elementwise functions by ops/math/complex.def,
+/// movement, indexing, sums, products) works on both, the rest is a DType error. Its grad is d/d real + i d/d imag of a real
+/// loss, the direction in which the loss grows fastest.
 ///
 /// Types of results follow the Python array API 2024.12; an integer tensor with a floating one gives the floating type,
 /// and a Number takes the type of the tensor it meets. Shapes of elementwise operands broadcast.

@@ -1,6 +1,6 @@
 """Every function that is differentiable against central differences in float64, and against torch where that is
-installed: a row each. Those without a row are named with the reason, and every rule of ops/gradients.def is met by
-some row.
+installed: a row each. Those without a row are named with the reason, and every rule of ops/autograd/gradients.def is
+met by some row.
 """
 
 import re
@@ -90,7 +90,7 @@ def test_every_function_has_a_row_or_a_reason():
 
 def test_every_rule_is_met():
     """By the graph of some row, or of the slope of one: rules are by operation."""
-    rules = set(re.findall(r"^GRADIENT\( (\w+)", (OPS / "gradients.def").read_text(), re.M))
+    rules = set(re.findall(r"^GRADIENT\( (\w+)", (OPS / "autograd/gradients.def").read_text(), re.M))
     assert len(rules) > 20
     met, seen, pending = (
         set(),

@@ -1,10 +1,10 @@
 // What arrives at what is scanned, running sums, products, maxima and minima, and at the factors of a product.
 #include <algorithm>
 
+#include "strata/ops/autograd/gradients_p.h"
 #include "strata/ops/build_p.h"
 #include "strata/ops/gradient_rules.h"
 #include "strata/ops/gradients.h"
-#include "strata/ops/gradients_p.h"
 
 namespace strata::ops {
 namespace {

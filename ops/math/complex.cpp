@@ -109,7 +109,7 @@ constexpr UnaryRow kUnary[] = {
      []([[maybe_unused]] const Tensor& z, [[maybe_unused]] const Tensor& y) { return slope; }},
 #define BINARY(name, value)
 #define ANALYTIC2(name, value, by_a, by_b)
-#include "strata/ops/complex.def"
+#include "strata/ops/math/complex.def"
 #undef UNARY
 #undef ANALYTIC
 #undef BINARY
@@ -122,7 +122,7 @@ constexpr BinaryRow kBinary[] = {
 #define ANALYTIC2(name, value, by_a, by_b)                              \
     {#name, [](const Parts& a, const Parts& b) { return made(value); }, \
      [](const Tensor& a, const Tensor& b, const Tensor& y) { return std::vector<Tensor>{by_a, by_b}; }},
-#include "strata/ops/complex.def"
+#include "strata/ops/math/complex.def"
 #undef UNARY
 #undef ANALYTIC
 #undef BINARY

@@ -4,12 +4,13 @@
 #include <numbers>
 #include <unordered_map>
 
+#include "strata/core/uop/uop_set.h"
 #include "strata/core/uop/walk.h"
+#include "strata/ops/autograd/gradients_p.h"
 #include "strata/ops/build_p.h"
 #include "strata/ops/capture.h"
 #include "strata/ops/complex_p.h"
 #include "strata/ops/gradient_rules.h"
-#include "strata/ops/gradients_p.h"
 #include "strata/ops/leaf_p.h"
 #include "strata/ops/special_p.h"
 #include "strata/runtime/custom.h"
@@ -58,8 +59,7 @@ struct Row {
     }
 #define GRADIENT(op, to_a, to_b, to_c) Row{Op::op, {RULE(to_a), RULE(to_b), RULE(to_c)}},
 constexpr Row kRows[] = {
-#include "strata/core/uop/uop_set.h"
-#include "strata/ops/gradients.def"
+#include "strata/ops/autograd/gradients.def"
 };
 #undef GRADIENT
 #undef RULE

@@ -1,5 +1,5 @@
 // What arrives at the source of take: sums by index, without atomics, so that they have the same bits each time.
-#include "strata/ops/gradients_p.h"
+#include "strata/ops/autograd/gradients_p.h"
 
 #include <numeric>
 
