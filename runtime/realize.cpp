@@ -10,7 +10,7 @@
 #include "strata/codegen/driver/compile_kernel.h"
 #include "strata/codegen/kernel/scalar_parameters.h"
 #include "strata/codegen/kernel/signature.h"
-#include "strata/core/support/build_id.h"
+#include "strata/core/process/build_id.h"
 #include "strata/core/support/disk_cache.h"
 #include "strata/core/support/hash.h"
 #include "strata/core/support/settings.h"

@@ -2,7 +2,7 @@
 #include <new>
 
 #include "convert_p.h"
-#include "strata/core/support/address_limit.h"
+#include "strata/core/process/address_limit.h"
 #include "strata/core/support/error.h"
 #include "strata/core/support/interrupt.h"
 #include "strata/ops/index_error.h"

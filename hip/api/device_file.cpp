@@ -5,7 +5,7 @@
 
 #include <charconv>
 
-#include "strata/core/support/memory_file.h"
+#include "strata/core/process/memory_file.h"
 
 namespace strata::hip::library {
 

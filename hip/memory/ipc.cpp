@@ -9,8 +9,8 @@
 #include <map>
 #include <mutex>
 
+#include "strata/core/process/memory_file.h"
 #include "strata/core/support/file.h"
-#include "strata/core/support/memory_file.h"
 #include "strata/core/support/mutex.h"
 #include "strata/hip/api/device_file.h"
 #include "strata/hip/api/exports.h"

@@ -14,7 +14,7 @@
 #include <memory>
 #include <mutex>
 
-#include "strata/core/support/memory_file.h"
+#include "strata/core/process/memory_file.h"
 #include "strata/core/support/mutex.h"
 #include "strata/hip/api/device_file.h"
 #include "strata/hip/api/exports.h"

@@ -9,7 +9,7 @@
 #include <cstring>
 
 #include "strata/asm/emu/machine/device_memory.h"
-#include "strata/core/support/memory_file.h"
+#include "strata/core/process/memory_file.h"
 
 namespace strata::emu {
 namespace {

@@ -8,7 +8,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "strata/core/support/address_limit.h"
+#include "strata/core/process/address_limit.h"
 #include "strata/core/support/settings.h"
 
 namespace strata::emu {

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "strata/core/support/beside.h"
+#include "strata/core/process/beside.h"
 
 namespace strata::isa {
 namespace {

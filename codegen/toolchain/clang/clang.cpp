@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "strata/core/support/address_limit.h"
+#include "strata/core/process/address_limit.h"
 
 namespace strata::codegen {
 namespace {

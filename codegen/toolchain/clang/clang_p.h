@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "strata/codegen/toolchain/clang/toolchain.h"
-#include "strata/core/support/subprocess.h"
+#include "strata/core/process/subprocess.h"
 
 namespace strata::codegen {
 

@@ -6,10 +6,10 @@
 #include <filesystem>
 
 #include "strata/codegen/toolchain/clang/device_libs.h"
-#include "strata/core/support/beside.h"
+#include "strata/core/process/beside.h"
+#include "strata/core/process/subprocess.h"
 #include "strata/core/support/hash.h"
 #include "strata/core/support/settings.h"
-#include "strata/core/support/subprocess.h"
 
 namespace strata::codegen {
 namespace {

@@ -10,8 +10,8 @@
 #include "strata/codegen/render/math_library.h"
 #include "strata/codegen/toolchain/prelude.h"
 #include "strata/core/dtype/dtype.h"
+#include "strata/core/process/subprocess.h"
 #include "strata/core/support/file.h"
-#include "strata/core/support/subprocess.h"
 
 namespace strata::codegen {
 namespace {

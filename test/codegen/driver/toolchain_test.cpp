@@ -9,8 +9,8 @@
 
 #include "fixtures.h"
 #include "strata/codegen/driver/compile_p.h"
+#include "strata/core/process/subprocess.h"
 #include "strata/core/support/file.h"
-#include "strata/core/support/subprocess.h"
 
 namespace strata::codegen {
 namespace {

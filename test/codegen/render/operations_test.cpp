@@ -14,7 +14,7 @@
 #include "strata/codegen/render/math_library.h"
 #include "strata/codegen/render/render.h"
 #include "strata/codegen/toolchain/prelude.h"
-#include "strata/core/support/subprocess.h"
+#include "strata/core/process/subprocess.h"
 #include "strata/core/uop/reference.h"
 
 namespace strata::codegen {

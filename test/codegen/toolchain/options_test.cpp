@@ -1,8 +1,8 @@
 #include "strata/codegen/toolchain/options.h"
 
 #include "../driver/fixtures.h"
+#include "strata/core/process/subprocess.h"
 #include "strata/core/support/file.h"
-#include "strata/core/support/subprocess.h"
 
 namespace strata::codegen {
 namespace {

@@ -4,10 +4,10 @@
 
 #include <thread>
 
+#include "strata/core/process/subprocess.h"
 #include "strata/core/support/mutex.h"
 #include "strata/core/support/parallel.h"
 #include "strata/core/support/settings.h"
-#include "strata/core/support/subprocess.h"
 
 namespace strata {
 namespace {

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "strata/codegen/driver/compile.h"
+#include "strata/core/process/subprocess.h"
 #include "strata/core/support/file.h"
-#include "strata/core/support/subprocess.h"
 
 namespace programs {
 namespace {

@@ -1,4 +1,4 @@
-#include "strata/core/support/subprocess.h"
+#include "strata/core/process/subprocess.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "strata/core/support/memory_file.h"
+#include "strata/core/process/memory_file.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "strata/core/support/build_id.h"
+#include "strata/core/process/build_id.h"
 
 #include <gtest/gtest.h>
 

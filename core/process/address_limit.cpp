@@ -1,4 +1,4 @@
-#include "strata/core/support/address_limit.h"
+#include "strata/core/process/address_limit.h"
 
 #include <fmt/format.h>
 #include <sys/resource.h>

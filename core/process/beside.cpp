@@ -1,4 +1,4 @@
-#include "strata/core/support/beside.h"
+#include "strata/core/process/beside.h"
 
 #include <dlfcn.h>
 #include <fmt/format.h>

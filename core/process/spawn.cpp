@@ -10,7 +10,7 @@
 #include <cstring>
 #include <memory>
 
-#include "strata/core/support/spawn_p.h"
+#include "strata/core/process/spawn_p.h"
 
 extern char** environ;
 

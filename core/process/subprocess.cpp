@@ -1,4 +1,4 @@
-#include "strata/core/support/subprocess.h"
+#include "strata/core/process/subprocess.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -16,9 +16,9 @@
 #include <cstring>
 #include <thread>
 
+#include "strata/core/process/spawn_p.h"
 #include "strata/core/support/file.h"
 #include "strata/core/support/interrupt.h"
-#include "strata/core/support/spawn_p.h"
 
 namespace strata {
 namespace {
