@@ -3,13 +3,14 @@
 #include <algorithm>
 
 #include "front_end_p.h"
-#include "strata/runtime/search.h"
+#include "strata/runtime/search/search.h"
+#include "strata/runtime/search/tuning_session.h"
 
 // Tensor.tune, and what `strata tune` is made of.
 namespace strata::python {
 namespace {
 
-using runtime::Recording, runtime::SearchKey, runtime::Searched, runtime::Winner;
+using runtime::TuningSession, runtime::SearchKey, runtime::Searched, runtime::Winner;
 
 struct TuneReport {
     std::vector<Searched> kernels;
@@ -83,9 +84,9 @@ TuneReport tune(Tensor& tensor, std::optional<double> seconds, std::optional<int
         if (seconds) set(how, "search_seconds", fmt::format("{}", *seconds));
         if (candidates) set(how, "search_candidates", fmt::format("{}", *candidates));
         const ScopedSettings scope(std::move(how));
-        const Recording recording(Recording::Of::this_thread);
+        const TuningSession session(TuningSession::Of::this_thread);
         tensor.realize();
-        return TuneReport{recording.searches()};
+        return TuneReport{session.searches()};
     });
 }
 
@@ -138,9 +139,9 @@ void bind_tune_report(py::module_& m) {
 
 void bind_tune(py::module_& m) {
     bind_tune_report(m);
-    py::class_<Recording>(m, "_Recording")
-        .def(py::init([] { return std::make_unique<Recording>(Recording::Of::all_threads); }))
-        .def("report", [](const Recording& r) { return TuneReport{r.searches()}; });
+    py::class_<TuningSession>(m, "_TuningSession")
+        .def(py::init([] { return std::make_unique<TuningSession>(TuningSession::Of::all_threads); }))
+        .def("report", [](const TuningSession& r) { return TuneReport{r.searches()}; });
     m.def("_import_winner", [](As<"dict[str, Any]"> entry) { return import_dict(entry.cast<py::dict>()); });
     auto tensor = py::reinterpret_borrow<py::class_<Tensor>>(m.attr("Tensor"));
     tensor.def("tune", &tune, py::arg("seconds") = py::none(), py::arg("candidates") = py::none(),

@@ -13,7 +13,7 @@ EXCEPTIONS = {
     "core/support/mutex.h": "the Mutex itself",
     "core/support/interrupt.h": "waits, and polls",
     "core/support/parallel.cpp": "of one call, which polls",
-    "runtime/search_compiler_p.h": "of one search, whose waits poll",
+    "runtime/search/search_compiler_p.h": "of one search, whose waits poll",
     "core/support/helpers_p.h": "held while work is handed over; a child makes its own",
     "core/uop/node.cpp": "held by readers and one writer; handles all three itself",
     "asm/emu/launch/pool.cpp": "of one launch, which polls; a child makes its own",

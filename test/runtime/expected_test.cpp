@@ -1,5 +1,5 @@
 // What a schedule's output is compared with: exactly for integers, for sums of floats within what another order makes.
-#include "strata/runtime/expected_p.h"
+#include "strata/runtime/search/expected_p.h"
 
 #include "helpers.h"
 

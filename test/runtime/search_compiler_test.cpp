@@ -5,7 +5,7 @@
 #include "strata/codegen/driver/compile_kernel.h"
 #include "strata/core/uop/kernel.h"
 #include "strata/runtime/program.h"
-#include "strata/runtime/search_compiler_p.h"
+#include "strata/runtime/search/search_compiler_p.h"
 
 namespace strata::runtime {
 namespace {

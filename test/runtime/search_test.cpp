@@ -6,8 +6,9 @@
 #include "strata/codegen/driver/compile_kernel.h"
 #include "strata/core/support/disk_cache.h"
 #include "strata/runtime/program.h"
-#include "strata/runtime/search.h"
-#include "strata/runtime/search_judge_p.h"
+#include "strata/runtime/search/search.h"
+#include "strata/runtime/search/search_judge_p.h"
+#include "strata/runtime/search/tuning_session.h"
 
 namespace strata::runtime {
 namespace {
@@ -305,11 +306,11 @@ TEST_F(SearchOnDevice, ARecordingNotesEachKernelOnceAndThoseOfItsThreadAlone) {
     GraphScope scope;
     const codegen::Kernel kernel = started(sum(reshape(x.get(), {6, 16}), {1}));
     const std::vector<providers::DevicePtr> memory{0, find_buffer(x.get())->address()};
-    EXPECT_EQ(Recording::number(), 0u);
-    const Recording all(Recording::Of::all_threads);
+    EXPECT_EQ(TuningSession::number(), 0u);
+    const TuningSession all(TuningSession::Of::all_threads);
     {
-        const Recording mine(Recording::Of::this_thread);
-        EXPECT_GT(Recording::number(), 0u);
+        const TuningSession mine(TuningSession::Of::this_thread);
+        EXPECT_GT(TuningSession::number(), 0u);
         choose(kernel, memory);
         choose(kernel, memory);
         ASSERT_EQ(mine.searches().size(), 1u);
@@ -319,11 +320,11 @@ TEST_F(SearchOnDevice, ARecordingNotesEachKernelOnceAndThoseOfItsThreadAlone) {
         EXPECT_EQ(all.searches().size(), 1u);
     }
     std::thread([&] {
-        const Recording mine(Recording::Of::this_thread);
+        const TuningSession mine(TuningSession::Of::this_thread);
         EXPECT_TRUE(mine.searches().empty());
     }).join();
-    const Recording later(Recording::Of::this_thread);
-    std::thread([&] { EXPECT_GT(Recording::number(), 0u) << "the one of all threads"; }).join();
+    const TuningSession later(TuningSession::Of::this_thread);
+    std::thread([&] { EXPECT_GT(TuningSession::number(), 0u) << "the one of all threads"; }).join();
     choose(kernel, memory);
     ASSERT_EQ(later.searches().size(), 1u);
     EXPECT_TRUE(later.searches()[0].known);

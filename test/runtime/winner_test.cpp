@@ -1,5 +1,5 @@
 // Winners of searches as text and under their keys.
-#include "strata/runtime/winner.h"
+#include "strata/runtime/search/winner.h"
 
 #include "helpers.h"
 #include "strata/codegen/driver/compile_kernel.h"

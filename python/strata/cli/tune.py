@@ -90,13 +90,13 @@ def tune(args):
     check_script(args.script)
     for option in OPTIONS.intersection(args.arguments):
         print(f"strata: {option} stands after {args.script}, which gets it; before it, it is of tune", file=sys.stderr)
-    recording = _strata._Recording()
+    session = _strata._TuningSession()
     sys.argv = [args.script, *args.arguments]
     sys.path[0] = os.path.dirname(os.path.abspath(args.script))
     try:
         runpy.run_path(args.script, run_name="__main__")
     finally:
-        report = recording.report()
+        report = session.report()
         sys.stdout.flush()
         print(report)
         if args.export:

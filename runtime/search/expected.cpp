@@ -1,4 +1,4 @@
-#include "strata/runtime/expected_p.h"
+#include "strata/runtime/search/expected_p.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>

@@ -6,7 +6,7 @@
 #include "strata/codegen/kernel/flops.h"
 #include "strata/core/support/interrupt.h"
 #include "strata/core/support/parallel.h"
-#include "strata/runtime/search_compiler_p.h"
+#include "strata/runtime/search/search_compiler_p.h"
 
 namespace strata::runtime {
 

@@ -11,9 +11,9 @@
 #include "strata/codegen/driver/compiled.h"
 #include "strata/codegen/optimize/beam.h"
 #include "strata/runtime/buffer.h"
-#include "strata/runtime/expected_p.h"
 #include "strata/runtime/program.h"
-#include "strata/runtime/search_compiler_p.h"
+#include "strata/runtime/search/expected_p.h"
+#include "strata/runtime/search/search_compiler_p.h"
 
 namespace strata::runtime {
 

@@ -1,5 +1,5 @@
 // turns: which thread runs a user's kernel that several wait for.
-#include "strata/runtime/turns_p.h"
+#include "strata/runtime/realize/turns_p.h"
 
 #include <set>
 

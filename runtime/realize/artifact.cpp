@@ -11,7 +11,7 @@
 #include "strata/core/support/settings.h"
 #include "strata/runtime/device.h"
 #include "strata/runtime/program.h"
-#include "strata/runtime/search.h"
+#include "strata/runtime/search/search.h"
 
 namespace strata::runtime {
 

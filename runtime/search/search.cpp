@@ -8,8 +8,9 @@
 #include "strata/codegen/optimize/beam.h"
 #include "strata/core/support/hash.h"
 #include "strata/core/support/settings.h"
-#include "strata/runtime/search_judge_p.h"
-#include "strata/runtime/search_p.h"
+#include "strata/runtime/search/search.h"
+#include "strata/runtime/search/search_judge_p.h"
+#include "strata/runtime/search/tuning_session.h"
 
 namespace strata::runtime {
 namespace {
@@ -40,7 +41,7 @@ std::string_view text_of(Stopped stopped) {
 bool is_enough(const Winner& winner) {
     if (winner.stopped == text_of(Stopped::interrupted)) return false;
     if (winner.beam && winner.beam < settings().beam) return false;
-    return winner.stopped.empty() || Recording::number() == 0;
+    return winner.stopped.empty() || TuningSession::number() == 0;
 }
 
 void print(const codegen::Kernel& kernel, const SearchResult& found, double seconds) {

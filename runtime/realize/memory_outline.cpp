@@ -8,7 +8,7 @@
 #include "strata/codegen/schedule/named_storage.h"
 #include "strata/runtime/context_p.h"
 #include "strata/runtime/launch_plan.h"
-#include "strata/runtime/search.h"
+#include "strata/runtime/search/search.h"
 
 namespace strata::runtime {
 namespace {

@@ -1,6 +1,6 @@
 // DeviceJudge: a candidate is compiled, run on data of its own, compared with what the kernel computes and timed, on emulated
 // devices by a few of its workgroups; one that faults, hangs or is wrong has no time.
-#include "strata/runtime/search_judge_p.h"
+#include "strata/runtime/search/search_judge_p.h"
 
 #include <fmt/format.h>
 #include <unistd.h>

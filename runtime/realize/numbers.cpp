@@ -1,4 +1,4 @@
-#include "strata/runtime/numbers_p.h"
+#include "strata/runtime/realize/numbers_p.h"
 
 #include <algorithm>
 #include <optional>

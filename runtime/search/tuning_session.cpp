@@ -2,13 +2,13 @@
 #include <mutex>
 
 #include "strata/core/support/mutex.h"
-#include "strata/runtime/search_p.h"
+#include "strata/runtime/search/tuning_session.h"
 
 namespace strata::runtime {
 namespace {
 
 Mutex mutex;
-std::vector<Recording*> recordings;  // that live, in the order of their numbers
+std::vector<TuningSession*> sessions;  // that live, in the order of their numbers
 uint64_t last_number = 0;
 thread_local std::vector<Searched>* held = nullptr;
 
@@ -19,31 +19,31 @@ uint64_t next_number() {
 
 }  // namespace
 
-Recording::Recording(Of of)
+TuningSession::TuningSession(Of of)
     : thread_(of == Of::this_thread ? std::this_thread::get_id() : std::thread::id()), number_(next_number()) {
     std::lock_guard lock(mutex);
-    recordings.push_back(this);
+    sessions.push_back(this);
 }
 
-Recording::~Recording() {
+TuningSession::~TuningSession() {
     std::lock_guard lock(mutex);
-    std::erase(recordings, this);
+    std::erase(sessions, this);
 }
 
-std::vector<Searched> Recording::searches() const {
+std::vector<Searched> TuningSession::searches() const {
     std::lock_guard lock(mutex);
     return searches_;
 }
 
-bool Recording::covers_this_thread() const {
+bool TuningSession::covers_this_thread() const {
     return thread_ == std::thread::id() || thread_ == std::this_thread::get_id();
 }
 
-uint64_t Recording::number() {
+uint64_t TuningSession::number() {
     std::lock_guard lock(mutex);
     uint64_t found = 0;
-    for (const Recording* recording : recordings)
-        if (recording->covers_this_thread()) found = recording->number_;
+    for (const TuningSession* session : sessions)
+        if (session->covers_this_thread()) found = session->number_;
     return found;
 }
 
@@ -53,10 +53,10 @@ HeldNotes::~HeldNotes() { held = nullptr; }
 void note(const Searched& searched) {
     if (held) return held->push_back(searched);
     std::lock_guard lock(mutex);
-    for (Recording* recording : recordings) {
+    for (TuningSession* session : sessions) {
         const bool noted =
-            std::ranges::find(recording->searches_, searched.key, &Searched::key) != recording->searches_.end();
-        if (recording->covers_this_thread() && !noted) recording->searches_.push_back(searched);
+            std::ranges::find(session->searches_, searched.key, &Searched::key) != session->searches_.end();
+        if (session->covers_this_thread() && !noted) session->searches_.push_back(searched);
     }
 }
 

@@ -1,10 +1,7 @@
 #pragma once
-#include <thread>
-#include <vector>
-
 #include "strata/codegen/optimize/action.h"
 #include "strata/codegen/schedule/schedule.h"
-#include "strata/runtime/winner.h"
+#include "strata/runtime/search/winner.h"
 
 namespace strata::runtime {
 
@@ -24,34 +21,5 @@ codegen::Scheduled known_schedule(const Device& device, const codegen::Kernel& k
 
 /// Candidates of a round that a search with a beam of that width compiles, the cheapest by their static_cost.
 int compiled_in_a_round(int width);
-
-/// A kernel whose schedule was searched.
-struct Searched {
-    SearchKey key;
-    Winner winner;
-    bool known = false;  ///< from an earlier search
-};
-
-/// Notes which kernels are searched while it lives, those of known winners too: graphs are computed as if no launch plan of
-/// before were known, and what an earlier search left is searched to its end.
-class Recording {
-  public:
-    enum class Of : uint8_t { this_thread, all_threads };
-    explicit Recording(Of of);
-    ~Recording();
-    Recording(const Recording&) = delete;
-
-    std::vector<Searched> searches() const;  ///< each kernel once
-    /// The number of the one that notes what this thread searches, other than those of all others; 0: none does.
-    static uint64_t number();
-
-  private:
-    friend void note(const Searched& searched);
-    bool covers_this_thread() const;
-
-    const std::thread::id thread_;  ///< none: all
-    const uint64_t number_;
-    std::vector<Searched> searches_;
-};
 
 }  // namespace strata::runtime

@@ -17,11 +17,12 @@
 #include "strata/runtime/context_p.h"
 #include "strata/runtime/kernel_call.h"
 #include "strata/runtime/launch_plan.h"
-#include "strata/runtime/numbers_p.h"
+#include "strata/runtime/realize/numbers_p.h"
+#include "strata/runtime/realize/turns_p.h"
 #include "strata/runtime/replay.h"
 #include "strata/runtime/run_program_p.h"
-#include "strata/runtime/search_p.h"
-#include "strata/runtime/turns_p.h"
+#include "strata/runtime/search/search.h"
+#include "strata/runtime/search/tuning_session.h"
 
 namespace strata::runtime {
 namespace {
@@ -247,7 +248,7 @@ std::string settings_key(const Device& device) {
     if (s.beam == 0)
         return fmt::format("{} {} {} {}{}\n", device.index(), route, s.schedule, s.schedule_seed, profiled);
     return fmt::format("{} {} {} {} {} {}{}\n", device.index(), route, s.beam, s.emu_model, winners_generation(),
-                       Recording::number(), profiled);
+                       TuningSession::number(), profiled);
 }
 
 /// Graphs on one device, and what is known of their structure.
@@ -285,7 +286,7 @@ class Realization {
 
   private:
     using Plan = std::shared_ptr<const LaunchPlan>;
-    static bool is_recorded() { return settings().beam && Recording::number(); }
+    static bool is_recorded() { return settings().beam && TuningSession::number(); }
     static constexpr size_t kOnDisk = 4;  ///< steps: of fewer the objects of kernels are found as fast
 
     /// What the structure was made of, and no more: other threads go on.
@@ -365,7 +366,7 @@ class Realization {
         const SearchKey key = search_key(device_, graph_);
         if (const auto winner = find_winner(key); winner && winner->beam >= settings().beam)
             return codegen::parse_fusion(winner->schedule).value_or(Fusion::cost);
-        if (!Recording::number()) return Fusion::cost;  // nobody tunes
+        if (!TuningSession::number()) return Fusion::cost;  // nobody tunes
         std::vector<std::vector<UOp>> seen;
         std::vector<Tried> all;
         std::list<DeviceStorage> memory;

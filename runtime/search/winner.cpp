@@ -1,5 +1,5 @@
 // Winners of searches as text, on disk, and from elsewhere.
-#include "strata/runtime/winner.h"
+#include "strata/runtime/search/winner.h"
 
 #include <fmt/format.h>
 
