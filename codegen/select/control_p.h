@@ -1,5 +1,5 @@
 #pragma once
-#include "strata/codegen/select/address_p.h"
+#include "strata/codegen/select/memory/address.h"
 
 namespace strata::codegen {
 

@@ -1,6 +1,6 @@
 #pragma once
 #include "strata/codegen/select/control_p.h"
-#include "strata/codegen/select/memory_p.h"
+#include "strata/codegen/select/memory/memory.h"
 
 namespace strata::codegen {
 

@@ -2,12 +2,12 @@
 #include "strata/codegen/select/select.h"
 
 #include "strata/codegen/machine/passes.h"
-#include "strata/codegen/select/arithmetic_p.h"
-#include "strata/codegen/select/atomics_p.h"
+#include "strata/codegen/select/arithmetic/arithmetic.h"
 #include "strata/codegen/select/entry_p.h"
 #include "strata/codegen/select/lanes_p.h"
 #include "strata/codegen/select/last_block_p.h"
 #include "strata/codegen/select/matrix_p.h"
+#include "strata/codegen/select/memory/atomics.h"
 
 namespace strata::codegen {
 namespace {

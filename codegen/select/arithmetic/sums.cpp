@@ -5,7 +5,7 @@
 //   v + a + b + 7, a and b scalar  s_add_u32 s2, s0, s1; s_add_u32 s2, s2, 7; v_add_nc_u32 v1, s2, v0
 #include <algorithm>
 
-#include "strata/codegen/select/sums_p.h"
+#include "strata/codegen/select/arithmetic/sums.h"
 
 namespace strata::codegen {
 

@@ -1,5 +1,5 @@
 // 64-bit integers in pairs of registers.
-#include "strata/codegen/select/integer64_p.h"
+#include "strata/codegen/select/arithmetic/integer64.h"
 
 namespace strata::codegen {
 

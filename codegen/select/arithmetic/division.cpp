@@ -1,5 +1,5 @@
 // The steps of a division: v_div_scale fills a register and a mask, which v_div_fmas reads in VCC.
-#include "strata/codegen/select/division_p.h"
+#include "strata/codegen/select/arithmetic/division.h"
 
 namespace strata::codegen {
 

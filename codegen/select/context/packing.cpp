@@ -2,7 +2,7 @@
 //
 // Bytes from several registers are brought together by v_perm_b32; neighbours in each of four registers, as the columns
 // of a matrix are, share the first half of that.
-#include "strata/codegen/select/packing_p.h"
+#include "strata/codegen/select/context/packing.h"
 
 namespace strata::codegen {
 

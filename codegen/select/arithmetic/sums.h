@@ -1,7 +1,7 @@
 #pragma once
 #include <map>
 
-#include "strata/codegen/select/dots_p.h"
+#include "strata/codegen/select/arithmetic/dots.h"
 
 namespace strata::codegen {
 

@@ -1,6 +1,6 @@
 #pragma once
-#include "strata/codegen/select/integer64_p.h"
-#include "strata/codegen/select/register_memory_p.h"
+#include "strata/codegen/select/arithmetic/integer64.h"
+#include "strata/codegen/select/memory/register_memory.h"
 
 namespace strata::codegen {
 

@@ -1,5 +1,5 @@
 #pragma once
-#include "strata/codegen/select/packing_p.h"
+#include "strata/codegen/select/context/packing.h"
 
 namespace strata::codegen {
 

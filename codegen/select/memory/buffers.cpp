@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "strata/codegen/machine/operands.h"
-#include "strata/codegen/select/buffers_p.h"
+#include "strata/codegen/select/memory/buffers.h"
 
 namespace strata::codegen {
 namespace {

@@ -1,5 +1,5 @@
 #pragma once
-#include "strata/codegen/select/memory_p.h"
+#include "strata/codegen/select/memory/memory.h"
 
 namespace strata::codegen {
 

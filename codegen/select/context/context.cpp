@@ -1,4 +1,4 @@
-#include "strata/codegen/select/context_p.h"
+#include "strata/codegen/select/context/context.h"
 
 #include <algorithm>
 

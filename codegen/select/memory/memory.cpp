@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <array>
 
-#include "strata/codegen/select/memory_p.h"
+#include "strata/codegen/select/memory/memory.h"
 
 namespace strata::codegen {
 

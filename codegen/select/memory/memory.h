@@ -1,5 +1,5 @@
 #pragma once
-#include "strata/codegen/select/buffers_p.h"
+#include "strata/codegen/select/memory/buffers.h"
 
 namespace strata::codegen {
 

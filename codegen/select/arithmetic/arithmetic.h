@@ -1,8 +1,8 @@
 #pragma once
-#include "strata/codegen/select/convert_p.h"
-#include "strata/codegen/select/division_p.h"
-#include "strata/codegen/select/integer64_p.h"
-#include "strata/codegen/select/sums_p.h"
+#include "strata/codegen/select/arithmetic/convert.h"
+#include "strata/codegen/select/arithmetic/division.h"
+#include "strata/codegen/select/arithmetic/integer64.h"
+#include "strata/codegen/select/arithmetic/sums.h"
 
 namespace strata::codegen {
 

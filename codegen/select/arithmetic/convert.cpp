@@ -1,5 +1,5 @@
 // Conversions: the rows of convert.def, chains of them, and what integers of other widths need.
-#include "strata/codegen/select/convert_p.h"
+#include "strata/codegen/select/arithmetic/convert.h"
 
 namespace strata::codegen {
 
@@ -12,7 +12,7 @@ struct ConvertRow {
 };
 constexpr ConvertRow kConversions[] = {
 #define CONVERT(from, to, name) {from, to, #name},
-#include "strata/codegen/select/convert.def"
+#include "strata/codegen/select/arithmetic/convert.def"
 };
 
 std::optional<Mnemonic> find(NumberClass from, NumberClass to) {

@@ -1,6 +1,6 @@
 #pragma once
-#include "strata/codegen/select/address_p.h"
-#include "strata/codegen/select/known_predicates_p.h"
+#include "strata/codegen/select/memory/address.h"
+#include "strata/codegen/select/memory/known_predicates.h"
 
 namespace strata::codegen {
 

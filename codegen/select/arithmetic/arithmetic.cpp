@@ -1,7 +1,7 @@
 // Elementwise operations of one value a lane: the rows of alu.def, and what differs by type.
 #include <algorithm>
 
-#include "strata/codegen/select/arithmetic_p.h"
+#include "strata/codegen/select/arithmetic/arithmetic.h"
 
 namespace strata::codegen {
 
@@ -21,7 +21,7 @@ consteval std::optional<Mnemonic> scalar_form(const char* name) {
 }
 constexpr AluRow kAluRows[] = {
 #define ALU(op, types, order, vector, scalar) {Op::op, types, Order::order, #vector, scalar_form(#scalar)},
-#include "strata/codegen/select/alu.def"
+#include "strata/codegen/select/arithmetic/alu.def"
 };
 
 const AluRow* find(Op op, NumberClass type) {

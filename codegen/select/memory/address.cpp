@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "strata/codegen/machine/operands.h"
-#include "strata/codegen/select/address_p.h"
-#include "strata/codegen/select/sums_p.h"
+#include "strata/codegen/select/arithmetic/sums.h"
+#include "strata/codegen/select/memory/address.h"
 
 namespace strata::codegen {
 namespace {

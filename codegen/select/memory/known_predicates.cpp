@@ -1,4 +1,4 @@
-#include "strata/codegen/select/known_predicates_p.h"
+#include "strata/codegen/select/memory/known_predicates.h"
 
 #include <algorithm>
 

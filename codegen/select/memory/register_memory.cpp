@@ -1,5 +1,5 @@
 // Memory of registers: an index that is not known chooses among all of them.
-#include "strata/codegen/select/register_memory_p.h"
+#include "strata/codegen/select/memory/register_memory.h"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 #pragma once
-#include "strata/codegen/select/context_p.h"
+#include "strata/codegen/select/context/context.h"
 
 namespace strata::codegen {
 

@@ -3,7 +3,7 @@
 //   s + a.x * b.x + a.y * b.y + a.z * b.z + a.w * b.w, int8 as int32      v_dot4_i32_iu8 v2, v0, v1, v2 neg_lo:[1,1,0]
 #include <algorithm>
 
-#include "strata/codegen/select/dots_p.h"
+#include "strata/codegen/select/arithmetic/dots.h"
 
 namespace strata::codegen {
 

@@ -1,7 +1,7 @@
 #pragma once
 #include <unordered_map>
 
-#include "strata/codegen/select/context_p.h"
+#include "strata/codegen/select/context/context.h"
 
 namespace strata::codegen {
 
