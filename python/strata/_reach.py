@@ -40,8 +40,8 @@ HIDDEN = (
 
 
 class Place:
-    """Where a value was found, or what decides which values are there: by kind as _Guards of bindings/python/guards_p.h
-    has them.
+    """Where a value was found, or what decides which values are there: by kind as _Guards of
+    bindings/python/capture/guards_p.h has them.
 
     holder[key] of a dict, list, tuple, deque or class, the contents of a cell or context variable, an attribute of
     another holder.
