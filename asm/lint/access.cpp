@@ -175,6 +175,30 @@ class Builder {
         return index == data ? Use::stored : Use::address;
     }
 
+    /// Whether operands may be halves of registers: DPP and SDWA move whole ones, VOPD and images have none.
+    bool may_name_halves() const {
+        return !inst_.row_y && !inst_.sdwa.present && inst_.dpp.kind == isa::DppKind::none &&
+               inst_.row->format != Format::MIMG;
+    }
+
+    /// The half of a register that a 16-bit source, or a store of 16 or 8 bits, reads.
+    uint8_t half_of_source(const Operand& operand, Use use, int8_t source) const {
+        const std::string_view mnemonic = inst_.row->mnemonic;
+        const bool byte = use == Use::stored && (mnemonic.ends_with("_b8") || mnemonic.ends_with("_byte"));
+        if (!may_name_halves() || source < 0 || !(isa::is_half(operand.type) || byte)) return Registers::kWhole;
+        const bool high = inst_.op_sel >> source & 1 || contains(mnemonic, "d16_hi");
+        return high ? Registers::kHigh : Registers::kLow;
+    }
+
+    /// The half of a register that the first destination fills. CDNA's registers have ECC: it writes them whole.
+    uint8_t half_of_destination() const {
+        if (isa::is_cdna(family_) || !may_name_halves() || inst_.tfe || !isa::is_half(inst_.dst[0].type))
+            return Registers::kWhole;
+        const std::string_view mnemonic = inst_.row->mnemonic;
+        const bool high = inst_.op_sel & 8 || contains(mnemonic, "_hi") || contains(mnemonic, "mixhi");
+        return high ? Registers::kHigh : Registers::kLow;
+    }
+
     uint16_t span(const Operand& operand) const {
         return static_cast<uint16_t>(std::max(isa::dwords(operand.type, lanes_ * 32), 1));
     }
@@ -196,7 +220,9 @@ class Builder {
     }
     void read(const Operand& operand, Use use, int8_t source) {
         const bool others = source == 0 || inst_.row->flags & isa::kMatrix || (source == 2 && name_.quads_onto);
-        read(registers_of(operand), use, source, every_lane_ && others);
+        Registers registers = registers_of(operand);
+        if (is_vector(registers)) registers.halves = half_of_source(operand, use, source);
+        read(registers, use, source, every_lane_ && others);
     }
     void write(Write write) {
         if (!write.registers.count || access_.write_count == Access::kWrites) return;
@@ -220,6 +246,8 @@ class Builder {
             if (name_.leaves_half && old.count) old = {static_cast<uint16_t>(old.first + old.count - 1), 1};
             if (inst_.tfe && i == 0 && registers.count) ++registers.count;  // whether the page was there
             const bool partly = i == 0 && reads && !swaps && !computes;
+            if (partly && is_vector(registers)) registers.halves = half_of_destination();
+            if (registers.halves != Registers::kWhole) old.halves = 0;  // the other half is not touched
             write({registers, access_.counters != 0, every, partly});
             if (i == 0 && reads) read(old, computes ? Use::value : swaps ? Use::copied : Use::kept, -1, every);
         }

@@ -13,10 +13,14 @@ namespace strata::lint {
 /// vector registers from 256 and accumulation registers from 512 as Operand::code has them; where both files are one,
 /// accumulation registers follow the others at once.
 struct Registers {
+    static constexpr uint8_t kLow = 1, kHigh = 2, kWhole = 3;
     uint16_t first = 0, count = 0;
+    uint8_t halves = kWhole;  ///< of 32 bits; the low or the high half where RDNA3 and RDNA4 touch no other byte
     bool overlaps(const Registers& other) const {
         return first < other.first + other.count && other.first < first + count;
     }
+    /// Whether they have bits in common.
+    bool meets(const Registers& other) const { return halves & other.halves && overlaps(other); }
     bool operator==(const Registers&) const = default;
 };
 constexpr uint16_t kScc = 128, kMode = 129, kVectors = isa::code::vgpr0;

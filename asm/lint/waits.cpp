@@ -128,7 +128,7 @@ void Outstanding::check_use(const Step& step, Findings& found) {
     auto check = [&](const Registers& registers, bool writes, bool follows) {
         if (!may_touch(registers)) return;
         for (Operation& operation : operations_) {
-            if (operation.fills.overlaps(registers) && !(follows && ends_before(operation, *step.inst))) {
+            if (operation.fills.meets(registers) && !(follows && ends_before(operation, *step.inst))) {
                 report(found, step, operation, Kind::missing_wait,
                        fmt::format("{} is {} while {} may still fill it", name(registers), writes ? "written" : "read",
                                    operation.row->mnemonic));
@@ -136,7 +136,7 @@ void Outstanding::check_use(const Step& step, Findings& found) {
                 changed = true;
             }
             for (Registers& held : operation.holds)
-                if (writes && held.overlaps(registers)) {
+                if (writes && held.meets(registers)) {
                     report(found, step, operation, Kind::overwritten_source,
                            fmt::format("{} is written while {} may still read it", name(registers),
                                        operation.row->mnemonic));

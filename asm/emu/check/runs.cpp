@@ -41,16 +41,6 @@ void insert_low(std::vector<uint16_t>& rows, uint16_t row, const std::vector<uin
     if (!std::ranges::count(done, row)) insert(rows, row);
 }
 
-/// Whether what is read of a register is its lower half alone.
-bool is_low(const isa::Inst& inst, const Read& read) {
-    if (read.source < 0 || read.source > 3 || inst.row_y || inst.sdwa.present || inst.dpp.kind != isa::DppKind::none)
-        return false;
-    const auto source = static_cast<size_t>(read.source);
-    const std::string_view name = inst.row->mnemonic;
-    if (inst.op_sel >> source & 1 || name.find("d16_hi") != name.npos) return false;
-    const bool byte = name.ends_with("_b8") || name.ends_with("_byte");
-    return isa::is_half(inst.src[source].type) || (read.use == lint::Use::stored && byte);
-}
 /// Whether the first destination is the lower half of a register that keeps the upper one.
 bool writes_low(const isa::Inst& inst, const lint::Access& access) {
     const std::string_view name = inst.row->mnemonic;
@@ -231,7 +221,7 @@ void RunBuilder::add(const isa::Inst& inst, const Checked& checked) {
                 const bool own = std::ranges::count(all.written, row);
                 if (across)
                     insert(own ? all.rewritten : all.read_across, row);
-                else if (!own && is_low(inst, read))
+                else if (!own && read.registers.halves == lint::Registers::kLow)
                     insert_low(all.read_low, row, all.written_low);
                 else if (!own)
                     insert(all.read, row);
