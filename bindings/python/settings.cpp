@@ -132,6 +132,22 @@ As<"list[tuple[str, Any, str, str]]"> describe() {
     return py::object(out);
 }
 
+/// What Python calls strata.config. One that is dropped without a block around anything says so.
+struct ConfigOfPython {
+    Config config;
+    bool changes = false, entered = false;
+
+    ConfigOfPython(const py::kwargs& given) : config(changes_of(given)), changes(!given.empty()) {}
+    ConfigOfPython(const ConfigOfPython&) = delete;
+    ~ConfigOfPython() {
+        constexpr const char* kText =
+            "strata.config(...) changes nothing until it is entered: write 'with strata.config(...):' around the code, "
+            "or "
+            "set STRATA_<NAME> in the environment for the whole process";
+        if (changes && !entered && PyErr_WarnEx(PyExc_UserWarning, kText, 1) < 0) PyErr_WriteUnraisable(nullptr);
+    }
+};
+
 }  // namespace
 
 Config::Config(Changes changes) {
@@ -150,22 +166,23 @@ std::shared_ptr<const Settings> settings_of_context() {
 }
 
 void bind_settings(py::module_& m) {
-    py::class_<Config> config(
+    py::class_<ConfigOfPython> config(
         m, "config",
         "with strata.config(beam=2, device='emu:gfx1100', debug=1): settings for a block; wins over the environment.");
     config
         .def(
             "__enter__",
-            [](Config& c) -> Config& {
-                c.enter();
+            [](ConfigOfPython& c) -> ConfigOfPython& {
+                c.config.enter();
+                c.entered = true;
                 return c;
             },
             py::return_value_policy::reference_internal)
-        .def("__exit__", [](Config& c, const py::args&) { c.exit(); });
+        .def("__exit__", [](ConfigOfPython& c, const py::args&) { c.config.exit(); });
     m.def("settings", &in_force, "The settings in force, by name.");
     m.def("_describe_settings", &describe, "(name, value, where it comes from, meaning) of each setting.");
     OwnSignature own;
-    config.def(py::init([](const py::kwargs& changes) { return std::make_unique<Config>(changes_of(changes)); }),
+    config.def(py::init([](const py::kwargs& changes) { return std::make_unique<ConfigOfPython>(changes); }),
                config_doc().c_str());
 }
 

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import threading
+import warnings
 
 import numpy as np
 import pytest
@@ -35,6 +36,17 @@ def test_a_config_can_be_used_again():
         with c:
             assert strata.settings()["beam"] == 2
         assert strata.settings()["beam"] == 0
+
+
+def test_a_config_that_is_dropped_without_being_entered_says_so():
+    with pytest.warns(UserWarning, match="with strata.config"):
+        strata.config(beam=2)
+    assert strata.settings()["beam"] == 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        strata.config()
+        with strata.config(beam=2):
+            pass
 
 
 def test_a_block_is_left_once_for_each_time_it_was_entered():
