@@ -44,9 +44,9 @@ class Planner {
             for (UOp s : order[i].src()) users_[s].push_back(i);
         asked_.insert(targets.begin(), targets.end());
         order_ = order;
-        leading_ = leading_to_rows(order);
         take_attention();
         find_products();
+        leading_ = leading_to_rows(order, products_);
         for (UOp u : order) visit(u);
         store_shared(order);
         return std::move(plan_);
@@ -327,11 +327,11 @@ class Planner {
         return info(u.op()).elementwise() || keeps_results(u) || u.is(Op::contiguous) ? c.part : Part::other;
     }
 
-    /// Whether `u` repeats the results in its source along the rows that their kernel has. Attention has no rows.
+    /// Whether `u` repeats the results in its source along the rows that their kernel has. Attention has no rows, nor have
+    /// products by matrix instructions.
     bool makes_rows(UOp u, UOp source) {
         const Carried& c = carried_[source];
-        return u.is(Op::expand) && c.part == Part::results && !sums_.contains(c.reduction) &&
-               widens_results(u, c.reduction);
+        return u.is(Op::expand) && c.part == Part::results && !is_alone(c.reduction) && widens_results(u, c.reduction);
     }
 
     /// Whether reductions can be one loop; attention is with no other, nor is a product by matrix instructions.

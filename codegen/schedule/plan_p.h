@@ -65,8 +65,8 @@ bool same_loops(UOp a, UOp b);  ///< of two reductions or scans
 Shape without_ones(Shape shape);
 bool keeps_results(UOp u);                  ///< a reshape that adds or drops axes of one element
 bool widens_results(UOp u, UOp reduction);  ///< an expansion of its results to what it reduces, along the last axes
-/// Values of one element a row from which such an expansion follows.
-UOpSet leading_to_rows(std::span<const UOp> order);
+/// Values of one element a row from which such an expansion follows; `products` by matrix instructions have no rows.
+UOpSet leading_to_rows(std::span<const UOp> order, const UOpSet& products);
 
 bool is_stored_view(UOp u);  ///< a whole buffer, at most reshaped
 

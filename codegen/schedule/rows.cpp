@@ -62,11 +62,11 @@ bool widens_results(UOp u, UOp reduction) {
            u.src(0).shape() == reduction.shape() && fits_a_block(reduction);
 }
 
-UOpSet leading_to_rows(std::span<const UOp> order) {
+UOpSet leading_to_rows(std::span<const UOp> order, const UOpSet& products) {
     UOpMap<UOp> results;
     UOpSet leading;
     for (UOp u : order)
-        if (UOp reduction = results_in(u, results)) results[u] = reduction;
+        if (UOp reduction = products.contains(u) ? UOp() : results_in(u, results)) results[u] = reduction;
     for (auto u = order.rbegin(); u != order.rend(); ++u)
         for (UOp s : u->src()) {
             auto found = results.find(s);
