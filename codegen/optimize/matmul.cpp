@@ -28,12 +28,10 @@ struct Sides {
 };
 std::optional<Sides> sides_of(const ScheduleBuilder& plan) {
     const std::vector<UOp> axes = plan.axes(ActionKind::upcast);
-    const std::vector<Walked> walked = walked_memory(plan.kernel());
     std::vector<bool> of_columns, of_rows;
     Sides sides;
     for (size_t i = axes.size(); i-- > 0;) {
-        std::vector<bool> free;
-        for (const Walked& a : walked) free.push_back(!a.is_store && step_of(a.offset, axes[i]) == 0);
+        const std::vector<bool> free = loads_without(plan, axes[i]);
         if (std::ranges::find(free, true) == free.end()) continue;
         if (sides.columns.empty()) of_columns = free;
         if (free == of_columns) {
@@ -168,7 +166,9 @@ bool take_copied(ScheduleBuilder& plan, const Sides& sides) {
     if (!tile) return false;
     ScheduleBuilder tried = plan;
     take_sides(tried, *tile, sides);
-    if (!tried.add(ActionKind::async_copy, 0, tile->steps) || staged_operands(tried.kernel()) != 2) return false;
+    if (!tried.add(ActionKind::async_copy, longest_axis(tried, ActionKind::async_copy), tile->steps) ||
+        staged_operands(tried.kernel()) != 2)
+        return false;
     plan = std::move(tried);
     return true;
 }
@@ -176,10 +176,10 @@ bool take_copied(ScheduleBuilder& plan, const Sides& sides) {
 void take(ScheduleBuilder& plan, const ProductTile& tile, const Sides& sides, bool shared) {
     take_sides(plan, tile, sides);
     fill_waves(plan, sides);
-    plan.add_largest(ActionKind::unroll, 0, {tile.unrolled, 2});
+    plan.add_largest(ActionKind::unroll, longest_axis(plan, ActionKind::unroll), {tile.unrolled, 2});
     if (shared && share_tile(plan)) return;
     // Bytes stay as they are in memory, where four of them are one operand of a dot product.
-    if (plan.narrowest_load() > 1) add_tiles(plan, {tile.steps, 4, 2});
+    if (plan.narrowest_load() > 1) add_tiles(plan, longest_axis(plan, ActionKind::stage), {tile.steps, 4, 2});
 }
 
 /// The tile of a wave whose lanes have rows and share the columns, which scalar registers hold: local memory is read once for as
@@ -241,13 +241,23 @@ bool reads_windows(const ScheduleBuilder& plan) {
     });
 }
 
+int longest_axis(const ScheduleBuilder& plan, ActionKind kind) {
+    const std::vector<UOp> axes = plan.axes(kind);
+    return static_cast<int>(std::ranges::max_element(axes, {}, [](UOp r) { return range_arg(r).size; }) - axes.begin());
+}
+
+std::vector<bool> loads_without(const ScheduleBuilder& plan, UOp axis) {
+    std::vector<bool> out;
+    for (const Walked& a : walked_memory(plan.kernel())) out.push_back(!a.is_store && step_of(a.offset, axis) == 0);
+    return out;
+}
+
 std::vector<int> reused_axes(const ScheduleBuilder& plan) {
     std::vector<int> out;
     std::vector<UOp> axes = plan.axes(ActionKind::upcast);
     for (size_t i = 0; i < axes.size(); ++i) {
-        bool free = false;
-        for (const Walked& a : walked_memory(plan.kernel())) free |= !a.is_store && step_of(a.offset, axes[i]) == 0;
-        if (free) out.push_back(static_cast<int>(i));
+        const std::vector<bool> free = loads_without(plan, axes[i]);
+        if (std::ranges::find(free, true) != free.end()) out.push_back(static_cast<int>(i));
     }
     return out;
 }
@@ -258,11 +268,11 @@ void pad_product(ScheduleBuilder& plan) {
     pad_product(plan, std::move(sides));
 }
 
-void add_tiles(ScheduleBuilder& plan, std::initializer_list<int64_t> amounts) {
+void add_tiles(ScheduleBuilder& plan, int steps, std::initializer_list<int64_t> amounts) {
     for (const int64_t amount : amounts) {
         ScheduleBuilder ahead = plan;
-        if (!plan.add(ActionKind::stage, 0, amount)) continue;
-        if (ahead.add(ActionKind::double_buffer, 0, amount) && ahead.cost() < plan.cost()) plan = std::move(ahead);
+        if (!plan.add(ActionKind::stage, steps, amount)) continue;
+        if (ahead.add(ActionKind::double_buffer, steps, amount) && ahead.cost() < plan.cost()) plan = std::move(ahead);
         return;
     }
 }

@@ -8,12 +8,16 @@ int64_t product(std::span<const UOp> ranges);  ///< of their sizes
 /// Whether a factor is read in windows: what is added up does not go straight through memory.
 bool reads_windows(const ScheduleBuilder& plan);
 
+/// The longest of the axes that an action may take: steps of a reduction along several axes are along this one.
+int longest_axis(const ScheduleBuilder& plan, ActionKind kind);
+/// Of each access whether it is a load that does not depend on an axis.
+std::vector<bool> loads_without(const ScheduleBuilder& plan, UOp axis);
 /// Output axes that some load does not depend on while others do: their tiles are reused from registers.
 std::vector<int> reused_axes(const ScheduleBuilder& plan);
 /// Rounds the sides of a product, and what it adds up along, up to what tiles divide: little beside what tiles save.
 void pad_product(ScheduleBuilder& plan);
-/// The largest tiles, which come a step ahead where that costs less.
-void add_tiles(ScheduleBuilder& plan, std::initializer_list<int64_t> amounts);
+/// The largest tiles along a reduction's axis, which come a step ahead where that costs less.
+void add_tiles(ScheduleBuilder& plan, int steps, std::initializer_list<int64_t> amounts);
 
 /// Matrix products: each thread has results of several rows and columns, a block's operands come by way of local memory. False,
 /// here and below: it is none.

@@ -116,6 +116,54 @@ def test_what_kernels_hand_on_has_the_type_of_the_program(name):
     assert len(wide) == (name in ("swiglu, gradients", "swiglu, gradients of a sum", "block, gradients"))
 
 
+ACTIVATIONS = {
+    "gelu": F.gelu, "gelu_tanh": lambda x: F.gelu(x, approximate="tanh"), "silu": F.silu, "relu": F.relu,
+    "softplus": F.softplus, "elu": F.elu, "selu": F.selu, "mish": F.mish, "hardswish": F.hardswish,
+    "squared": lambda x: F.relu(x) ** 2,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("columns", [H, 3 * H])
+@pytest.mark.parametrize("name", ACTIVATIONS)
+def test_of_an_activation_its_argument_is_stored_and_nothing_on_the_way(name, columns):
+    """Its argument, its result and the gradient of its argument, whatever the products around it have in common."""
+    with strata.config(device="emu:gfx1100"):
+        tensors = arguments([(192, H), (H, I), (I, columns)], "bfloat16")
+        f = gradients(lambda x, w, d: ACTIVATIONS[name](x @ w) @ d)
+        kernels = strata.compile(f(*tensors), target="asm").kernels
+    inner = [b[1] for k in kernels for b in k.buffers if b[0].startswith("out") and b[2] == 192 * I]
+    assert len(inner) <= 3 and set(inner) <= {strata.dtypes.bfloat16}
+
+
+def of_heads(x, w):
+    b, h, t, d = x.shape
+    return x.permute(0, 2, 1, 3).reshape(b, t, h * d) @ w
+
+
+@pytest.mark.parametrize("arch", ["gfx1100", "gfx942"])
+def test_sums_along_several_axes_take_their_operands_through_local_memory(arch):
+    with strata.config(device=f"emu:{arch}"):
+        kernels = strata.compile(gradients(of_heads)(*arguments([(2, 4, 256, 64), (256, 256)], "bfloat16")), target="asm").kernels
+    products = [k.assembly for k in kernels if multiplies_matrices(k, arch)]
+    assert len(products) == 3
+    assert all("ds_" in text for text in products)
+
+
+@pytest.mark.parametrize("arch", ["gfx1100", "gfx942"])
+def test_products_of_moved_axes_take_about_as_long_as_those_of_matrices(arch):
+    def modelled(f, *shapes):
+        tensors = arguments(shapes, "bfloat16")
+        strata.reset_stats()
+        f(*tensors).realize()
+        return strata.stats().time_ms
+
+    with strata.config(device=f"emu:{arch}", target="asm", emu_sampled=True):
+        plain = modelled(lambda x, w: x @ w, (4096, 768), (768, 768))
+        heads = modelled(of_heads, (4, 12, 1024, 64), (768, 768))
+        apart = modelled(lambda x, w: (x @ w).reshape(4, 1024, 12, 64).permute(0, 2, 1, 3).contiguous(), (4096, 768), (768, 768))
+    assert max(heads, apart) < 1.5 * plain
+
+
 PROLOGUES = {
     "norm": lambda x: F.rms_norm(x, (x.shape[-1],), None, 1e-5),
     "activation": F.silu,
