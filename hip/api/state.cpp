@@ -70,8 +70,8 @@ std::vector<int> multiplied(const std::vector<int>& all) {
     return out;
 }
 
-/// Of those, where nobody names one, the ones that the program has code for, if there are any; of these what
-/// HIP_VISIBLE_DEVICES lets through.
+/// The named devices; without names those that the program has code for, if any. Of these, those that
+/// HIP_VISIBLE_DEVICES selects.
 std::vector<int> chosen_devices() {
     std::vector<int> all = named_devices(), known;
     for (const int device : all)

@@ -94,7 +94,7 @@ Code give(Result<T> result, Out* out, Code otherwise) {
 inline Code code_of(const Result<void>& result, Code otherwise) {
     return result ? hipSuccess : code_of(result.error(), otherwise);
 }
-/// The value of a function that tells something: out may not be null.
+/// The value of a query: out may not be null.
 template <class T, class Value>
 Code set(T* out, const Value& value) {
     if (!out) return hipErrorInvalidValue;

@@ -16,7 +16,7 @@ struct UserObject {
     void* data = nullptr;
     uint64_t references = 0;
 };
-/// Handles are numbers, given once: who refers to an object that is gone does not mean the next one.
+/// Handles are numbers that are given once: the handle of a deleted object never names a later one.
 struct UserObjects {
     Mutex mutex;
     uintptr_t last = 0;

@@ -11,8 +11,7 @@
 namespace strata::hip::library {
 namespace {
 
-/// A graph as it was when it was made ready, in the order in which it runs. Who launches it holds the nodes that there
-/// were then.
+/// A graph as it was when it was made ready, in the order in which it runs. A launch keeps the nodes of that time.
 struct Executable {
     std::shared_ptr<std::vector<Node>> nodes = std::make_shared<std::vector<Node>>();
     std::vector<std::vector<size_t>> after = {};  ///< of each node, by their places

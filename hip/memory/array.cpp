@@ -31,7 +31,7 @@ Arrays& arrays() {
 
 constexpr size_t kMostTexels = 16384, kMostSlices = 8192;
 
-/// Which images there are: HIP tells lines from planes by a height, and either from volumes by a depth, that is zero.
+/// Which images there are: a height of zero is a line, a depth of zero a line or a plane.
 bool is_shape(const Array3dDescriptor& d) {
     if (d.width == 0 || d.width > kMostTexels || d.height > kMostTexels || d.depth > kMostSlices) return false;
     return d.flags & kLayered ? d.depth != 0 : d.height != 0 || d.depth == 0;

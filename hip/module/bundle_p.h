@@ -9,7 +9,7 @@
 namespace strata::hip::library {
 
 /// The code object for a device in an image: the object itself, clang's offload bundle, or one that is compressed.
-/// `size`: none where nobody says it, as of images in memory, which are believed as far as memory is there. `arch`:
+/// `size`: none if unknown, as of images in memory, which are read as far as memory is mapped. `arch`:
 /// with what the device has of features, "gfx942:sramecc+:xnack-".
 /// Errors: Unsupported, naming the archs that there is code for; Device: it is no image.
 Result<isa::Bytes> code_for(const void* image, std::optional<size_t> size, std::string_view arch);

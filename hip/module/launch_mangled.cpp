@@ -1,5 +1,5 @@
 // hip_ext.h of HIP 5 declares the first two as C++: programs that were built with it name them so. The third is what
-// launches of earlier headers call; it tells nothing, and its arguments are those of `extra`.
+// launches of earlier headers call; it has no result, and its arguments are those of `extra`.
 #include "strata/hip/api/exports.h"
 #include "strata/hip/module/registration.h"
 

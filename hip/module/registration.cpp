@@ -1,4 +1,4 @@
-// What clang's code in a program tells the library before main() runs: its code objects, and which of their kernels and
+// What clang's code in a program registers before main() runs: its code objects, and which of their kernels and
 // variables the functions and variables of the host stand for. Code is loaded to a device when it is first needed
 // there.
 #include "strata/hip/module/registration.h"

@@ -15,7 +15,7 @@ enum Status { none, active, invalidated };
 enum Mode { global, of_thread, relaxed };
 thread_local int mode_of_thread = global;
 
-/// Captures that are open and refuse calls, and how many there are, for who does not want the lock.
+/// Captures that are open and refuse calls, and their number, which is read without the lock.
 std::vector<std::shared_ptr<Capture>>& guarded() {
     static auto* all = new std::vector<std::shared_ptr<Capture>>;
     return *all;

@@ -76,7 +76,7 @@ struct Node {
     }
 };
 
-/// Which nodes a graph has, for every thread: who looks for a node asks all graphs for it, also those that others
+/// Which nodes a graph has, for every thread: a search for a node asks all graphs, also those that other threads
 /// change.
 class NodeHandles {
   public:

@@ -75,8 +75,8 @@ Code bind(TextureReference& reference, const ResourceDescription& resource) {
     });
 }
 
-/// Textures begin at multiples: by how much memory is behind one. Error: hipErrorInvalidValue where nobody is told of
-/// it.
+/// Textures begin at multiples of kTextureAlignment; `offset` gets the rest. Error: hipErrorInvalidValue where it is
+/// null.
 Code align(void*& memory, size_t* offset) {
     const size_t behind = address(memory) % kTextureAlignment;
     if (behind && !offset) return hipErrorInvalidValue;

@@ -303,7 +303,7 @@ def _inside_no_grad(call, *given, **named):
 
 
 def _steps(made):
-    """What a generator or coroutine does, each step of it inside; outside are those who wait for it."""
+    """Runs each step of a generator or coroutine inside the block; its caller stays outside."""
     try:
         value = _inside_no_grad(made.send, None)
         while True:

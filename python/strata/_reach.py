@@ -352,7 +352,7 @@ class Reach:
                 value = namespace[name]
                 self._visit(namespace, name, value, prefix + name, named=True)
                 self._visit_module(value, attributes, prefix + name)
-            elif not prefix:  # a name of Python's own, until somebody gives it another meaning
+            elif not prefix:  # a builtin name, until it is assigned
                 self._seen.add((id(namespace), name))
                 self._add("absent", namespace, name, None, name)
                 own = namespace.get("__builtins__", {})

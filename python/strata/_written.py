@@ -9,7 +9,7 @@ _TRIES = 100
 
 
 def _beside(path):
-    """A new file in the folder of another, under a name that nobody can tell before, and through no link."""
+    """A new file in the folder of another, under an unpredictable name, and through no link."""
     flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
     for _ in range(_TRIES):
         unfinished = path.with_name(f".{os.urandom(8).hex()}.part")

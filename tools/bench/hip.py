@@ -9,7 +9,7 @@ BYTES = (4, 4096, 65536)
 
 
 def open_library():
-    """The library with its first device, which emulates gfx942 where nobody says otherwise."""
+    """The library with its first device, which emulates gfx942 by default."""
     import strata
     from strata.cli.hip_run import library
 

@@ -1,4 +1,4 @@
-// Nodes that take memory and give it back: when it may be used, who gives it back, and what is counted.
+// Nodes that take memory and give it back: when it may be used, what frees it, and what is counted.
 #include <cstring>
 #include <vector>
 

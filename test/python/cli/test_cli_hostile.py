@@ -110,7 +110,7 @@ def test_what_is_explained_may_be_anything(capsys):
 
 @pytest.mark.parametrize("kind", ["fifo", "folder", "device", "socket"])
 def test_only_regular_files_are_read(kind, tmp_path, monkeypatch):
-    """A FIFO has no end until somebody writes to it: nobody does here, and no command waits for that."""
+    """A FIFO has no end until a writer closes it: there is no writer here, and no command waits for one."""
     monkeypatch.chdir(tmp_path)
     listener = socket.socket(socket.AF_UNIX)
     make = {

@@ -113,7 +113,7 @@ def test_dlpack_of_views():
     np.testing.assert_array_equal(np.from_dlpack(t[1:, ::2], device="cpu"), np.arange(12).reshape(3, 4)[1:, ::2])
     np.testing.assert_array_equal(np.from_dlpack(t.T, device="cpu"), np.arange(12).reshape(3, 4).T)
     assert np.from_dlpack(Tensor.zeros(0, 2), device="cpu").shape == (0, 2)
-    t.__dlpack__()  # a capsule nobody takes frees its memory
+    t.__dlpack__()  # an unused capsule frees its memory
     gc.collect()
 
 

@@ -352,7 +352,7 @@ def test_ranges_of_floats_of_the_model_are_known_to_the_host():
     for _ in range(4):
         x = F(2, 5)
         np.testing.assert_array_equal(run(Tensor(x)).numpy(), x + np.arange(5, dtype=np.float32))
-    net.weights["two"] = Tensor(np.float32(0.4))  # who changes a weight changes the model: steps of 0.2
+    net.weights["two"] = Tensor(np.float32(0.4))  # a changed weight changes the model: steps of 0.2
     assert strata.onnx.load(model(nodes[:-1], {"x": F(2, 5)}, w | {"two": np.float32(4)}, ["r"]))(F(2, 5)).tolist() == [
         0,
         2,

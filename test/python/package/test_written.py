@@ -1,4 +1,4 @@
-"""Files that the package writes: whole or not at all, by a name that nobody can tell before, through no link."""
+"""Files that the package writes: whole or not at all, under an unpredictable name, through no link."""
 
 import os
 import stat

@@ -165,7 +165,7 @@ def test_dlpack_says_what_it_gives():
     for version in ([], (), 1, "x", (1,), (1, 2, 3)):
         with pytest.raises(strata.UsageError, match="max_version is a pair"):
             x.__dlpack__(max_version=version)
-    for _ in range(3):  # capsules that nobody takes free what they hold
+    for _ in range(3):  # unused capsules free what they hold
         x.__dlpack__(copy=True, max_version=(1, 0))
 
 
