@@ -20,6 +20,7 @@ EXAMPLES = {
     "hip_runtime.h": "HIP's",
     "hip/hip_runtime.h": "HIP's",
     "oob.hip": "a kernel of README's",
+    "saxpy.hip": "the program of docs/hip-programs.md",
     "kernel.hip": "HIP source that came without a file",
 }
 LONGEST = {"README.md": 150, "ARCHITECTURE.md": 150}  # lines

@@ -143,7 +143,8 @@ def of_heads(x, w):
 @pytest.mark.parametrize("arch", ["gfx1100", "gfx942"])
 def test_sums_along_several_axes_take_their_operands_through_local_memory(arch):
     with strata.config(device=f"emu:{arch}"):
-        kernels = strata.compile(gradients(of_heads)(*arguments([(2, 4, 256, 64), (256, 256)], "bfloat16")), target="asm").kernels
+        heads = arguments([(2, 4, 256, 64), (256, 256)], "bfloat16")
+        kernels = strata.compile(gradients(of_heads)(*heads), target="asm").kernels
     products = [k.assembly for k in kernels if multiplies_matrices(k, arch)]
     assert len(products) == 3
     assert all("ds_" in text for text in products)
@@ -160,7 +161,8 @@ def test_products_of_moved_axes_take_about_as_long_as_those_of_matrices(arch):
     with strata.config(device=f"emu:{arch}", target="asm", emu_sampled=True):
         plain = modelled(lambda x, w: x @ w, (4096, 768), (768, 768))
         heads = modelled(of_heads, (4, 12, 1024, 64), (768, 768))
-        apart = modelled(lambda x, w: (x @ w).reshape(4, 1024, 12, 64).permute(0, 2, 1, 3).contiguous(), (4096, 768), (768, 768))
+        moved = lambda x, w: (x @ w).reshape(4, 1024, 12, 64).permute(0, 2, 1, 3).contiguous()
+        apart = modelled(moved, (4096, 768), (768, 768))
     assert max(heads, apart) < 1.5 * plain
 
 
