@@ -78,8 +78,8 @@ struct HipApi {
     /// A stream that somebody else has, by its driver's handle, and that handle; destroying ours leaves theirs.
     Result<StreamHandle*> (*stream_over)(int device, uint64_t raw) = nullptr;
     uint64_t (*stream_raw)(StreamHandle*) = nullptr;
-    /// Whether it costs little to ask for devices, or there may be one: who names no device does not wait for a library
-    /// to load that finds none. nullptr: it costs nothing.
+    /// True if listing devices is cheap, or if there may be one: then the default device can be chosen without loading a
+    /// driver that finds none. nullptr: listing is cheap.
     bool (*may_have_devices)() = nullptr;
     /// Memory that holds a pattern over and over, and takes less than its size; nullptr: there is none such.
     Result<DevicePtr> (*malloc_repeated)(int device, size_t bytes, std::span<const uint8_t> pattern) = nullptr;

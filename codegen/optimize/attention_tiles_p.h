@@ -38,8 +38,8 @@ class AttentionTiles {
         UOp memory, started;
         int64_t first = 0;
     };
-    /// What the weights of a matrix of rows are, in the order of an operand's elements, 16 keys each, by how much what there is of its sums shrinks, and what its
-    /// rows have from then on.
+    /// Softmax weights of one key tile in operand order, 16 keys each; the factor that rescales the running sums; and
+    /// the state of the rows after the tile.
     struct Weights {
         std::vector<UOp> wide;
         std::array<UOp, 2> rescale, tops, totals;

@@ -32,6 +32,15 @@ RETIRED = {
 # Headers of others that comments of codegen name.
 FOREIGN = {"hip_runtime.h", "math.h", "oclc.h", "stdint.h"}
 COMMENT = re.compile(r"//.*")
+# Phrases that comments, messages and pages do not use, and what they say instead.
+PHRASES = {
+    r"what there is of": "name the thing",
+    r"who names no": "name the subject",
+    r"behind one another|one behind the other": "one after the other, contiguous",
+    r"(?:is|are|be) told (?:of|that|by|it)": "gets, sees, is reported",
+    r"(?:of|by|with|in|at least|at most) so many": "name the count",
+}
+PLAIN = ("hip/", "python/", "test/", "docs/", "tools/", "examples/", "scripts/")
 
 
 def stale(tree):
@@ -45,6 +54,19 @@ def stale(tree):
         for name in re.findall(r"\b[a-z]\w*\.(?:cpp|def|h|inc)\b", comment)
         if name not in known
     }
+
+
+def phrases(tree):
+    """file:line of a phrase in rooms whose words are plain, and in the pages of the root."""
+    words = re.compile("|".join(rf"\b(?:{phrase})\b" for phrase in PHRASES))
+    files = [f for f in tree.files if (f.startswith(PLAIN) or "/" not in f) and not f.startswith("test/guards/")]
+    found = {}
+    for file in files:
+        for line, text in enumerate(tree.text(file).split("\n"), 1):
+            if said := words.search(text):
+                instead = next(better for phrase, better in PHRASES.items() if re.fullmatch(phrase, said[0]))
+                found[f"{file}:{line}"] = f"{file}:{line}: '{said[0]}': {instead}"
+    return found
 
 
 def retired(tree):
@@ -97,3 +119,16 @@ def test_a_stale_name_in_a_comment_is_found(tmp_path):
         tmp_path, {"codegen/kernel/a.cpp": "// see b.h, online.h and hip_runtime.h\n", "codegen/kernel/b.h": ""}
     )
     assert list(stale(tree)) == ["codegen/kernel/a.cpp: online.h"]
+
+
+def test_words_are_plain():
+    check(phrases(Tree(CHECKOUT)), {}, "Say it as an engineer would: subject first, nouns where there are nouns.")
+
+
+def test_a_phrase_is_found(tmp_path):
+    files = {
+        "hip/a.h": "// of so many bytes\n",
+        "python/b.py": "x = 1\n# who is told of it\n",
+        "codegen/c.h": "// so many\n",
+    }
+    assert list(phrases(make_tree(tmp_path, files))) == ["hip/a.h:1", "python/b.py:2"]

@@ -92,10 +92,8 @@ EDGES = [
 
 
 CALLS_A_ROUND = 12
-COMPARED_A_ROUND, COMPARED_ROUNDS = (
-    2,
-    20,
-)  # results of each function, once in so many rounds: most of them are a kernel to compile
+# Results of each function that are compared, and every how many rounds: most of them are a kernel to compile.
+COMPARED_A_ROUND, COMPARED_ROUNDS = 2, 20
 
 
 class Opaque:
