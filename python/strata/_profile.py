@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-    from ._types import FileName, Launch
+    from ._types import FileName, LaunchProfile
 
 
 HOT = 4  # instructions that a table shows of a kernel
@@ -34,7 +34,7 @@ def operations(assembly: str) -> list[str]:
     return out
 
 
-def origin(launch: Launch, place: Launch, lowered: list[str]) -> str:
+def origin(launch: LaunchProfile, place: LaunchProfile, lowered: list[str]) -> str:
     """Where an instruction comes from: the operation, or the line of source."""
     if lowered:
         return lowered[place["index"]] if place["index"] < len(lowered) else ""
@@ -48,7 +48,7 @@ def origin(launch: Launch, place: Launch, lowered: list[str]) -> str:
     return f"{os.path.basename(file)}:{line}" + (f": {text.strip()}" if text.strip() else "")
 
 
-def with_origins(launch: Launch, done: set[int]) -> Launch:
+def with_origins(launch: LaunchProfile, done: set[int]) -> LaunchProfile:
     """done: the lists of instructions that have theirs, by id; equal launches share one."""
     places = []
     if id(launch.get("instructions")) not in done:
@@ -68,13 +68,13 @@ def short(text: str, width: int) -> str:
     return text if len(text) <= width else text[: width - 3] + "..."
 
 
-def bound_text(launch: Launch) -> str:
+def bound_text(launch: LaunchProfile) -> str:
     if "bound" not in launch:
         return "measured"
     return f"{launch['bound']} {launch['bound_cycles'][launch['bound']] / launch['cycles']:.0%}"
 
 
-def waves_text(launch: Launch) -> str:
+def waves_text(launch: LaunchProfile) -> str:
     if "bound" not in launch:
         return ""
     limit = launch["occupancy_limit"]
@@ -83,14 +83,14 @@ def waves_text(launch: Launch) -> str:
     )
 
 
-def moved_text(launch: Launch) -> str:
+def moved_text(launch: LaunchProfile) -> str:
     if "bound" not in launch:
         return ""
     times = f" ({launch['dram_bytes'] / launch['least_bytes']:.2f}x)" if launch["least_bytes"] else ""
     return bytes_text(launch["dram_bytes"]) + times
 
 
-def conflicts_text(launch: Launch) -> str:
+def conflicts_text(launch: LaunchProfile) -> str:
     return f"{launch['lds_conflict_cycles'] / launch['lds_cycles']:.0%}" if launch.get("lds_cycles") else "-"
 
 
@@ -118,7 +118,7 @@ def table(rows: Sequence[Sequence[str]]) -> str:
     )
 
 
-def stalls_text(launch: Launch) -> str:
+def stalls_text(launch: LaunchProfile) -> str:
     """The instructions that a kernel's waves stand longest before."""
     all_stalls = sum(one["stall_cycles"] for one in launch["instructions"])
     hot = sorted((one for one in launch["instructions"] if one["stall_cycles"]), key=lambda one: -one["stall_cycles"])[
@@ -171,7 +171,7 @@ class Trace:
     ) -> None:
         self.events.append({"ph": "X", "name": name, "ts": start_us, "dur": end_us - start_us, "args": args, **track})
 
-    def add(self, launch: Launch) -> None:
+    def add(self, launch: LaunchProfile) -> None:
         device, start = launch["device"], self.now_us.get(launch["device"], 0)
         end = self.now_us[device] = start + launch["time_ms"] * 1e3
         facts = (
@@ -231,7 +231,7 @@ class Profile:
             self.save_trace(self._trace_file)
 
     @property
-    def launches(self) -> list[Launch]:
+    def launches(self) -> list[LaunchProfile]:
         if self._read is not None:
             return self._read
         done: set[Any] = set()

@@ -34,7 +34,7 @@ Reduction: TypeAlias = Literal["mean", "sum", "none"]
 FileName: TypeAlias = str | bytes | PathLike[str] | PathLike[bytes]
 Parameters: TypeAlias = Tensor | Iterable[Tensor]
 LearningRate: TypeAlias = float | Callable[[int], float]
-Launch: TypeAlias = dict[str, Any]  # what strata.profile says of one, by the names that docs/profile.md lists
+LaunchProfile: TypeAlias = dict[str, Any]  # what strata.profile says of one, by the names that docs/profile.md lists
 
 # Functions of nn.functional that are made for one, two and three axes.
 
