@@ -59,22 +59,28 @@ class Planner {
                                 why == Reason::custom || why == Reason::operand;
         std::vector<UOp> casts{u};
         while (!keeps_type && shows_a_widened_value(casts.back())) casts.push_back(casts.back().src(0));
+        while (casts.size() > 1 && is_move(casts.back())) casts.push_back(casts.back().src(0));
         plan_.stored.try_emplace(casts.back(), why);
         carried_[casts.back()] = Carried{.buffers = {casts.back()}};
         for (auto it = casts.rbegin() + 1; it != casts.rend(); ++it) carried_[*it] = combine(*it);
     }
 
-    /// A cast of what is computed to a type that holds all its values: memory holds what is computed.
-    static bool widens_a_value(UOp u) {
-        if (!u.is(Op::cast) || !keeps_values(u.src(0).dtype(), u.dtype()) || is_stored_view(u.src(0))) return false;
-        return can_be_cut(u.src(0)) && !u.src(0).is(Op::custom) && !u.src(0).is(Op::pick);
+    /// A view of all elements.
+    static bool is_move(UOp u) { return u.is(Op::reshape) || u.is(Op::permute) || u.is(Op::flip); }
+    static UOp below_moves(UOp u) {
+        while (is_move(u)) u = u.src(0);
+        return u;
     }
 
-    /// The same behind views of all its elements.
-    static bool shows_a_widened_value(UOp u) {
-        while (u.is(Op::reshape) || u.is(Op::permute) || u.is(Op::flip)) u = u.src(0);
-        return widens_a_value(u);
+    /// A cast of what is computed, or of a view of it, to a type that holds all its values: memory holds what is computed.
+    static bool widens_a_value(UOp u) {
+        if (!u.is(Op::cast) || !keeps_values(u.src(0).dtype(), u.dtype())) return false;
+        const UOp value = below_moves(u.src(0));
+        return can_be_cut(value) && !is_stored_view(value) && !value.is(Op::custom) && !value.is(Op::pick);
     }
+
+    /// The same behind views.
+    static bool shows_a_widened_value(UOp u) { return widens_a_value(below_moves(u)); }
 
     /// Products by matrix instructions, and their operands that are computed before rather than for each of their
     /// tiles.

@@ -116,6 +116,23 @@ def test_what_kernels_hand_on_has_the_type_of_the_program(name):
     assert len(wide) == (name in ("swiglu, gradients", "swiglu, gradients of a sum", "block, gradients"))
 
 
+MOVED = {
+    "as it is": lambda y: y,
+    "reshaped": lambda y: y.reshape(-1, y.shape[-1]),
+    "transposed": lambda y: y.permute(2, 0, 1),
+    "flipped": lambda y: y.flip(1),
+}
+
+
+@pytest.mark.parametrize("name", MOVED)
+def test_what_is_read_wider_is_stored_as_the_product_gives_it_however_it_is_moved(name):
+    with strata.config(device="emu:gfx1100"):
+        x, w = arguments([(2, M, H), (H, I)], "bfloat16")
+        wide = MOVED[name](x @ w).cast("float32")
+        product, *_ = strata.compile([wide.sum(0), wide.exp().sum(1)], target="asm").kernels
+    assert [b[1:] for b in product.buffers if b[0].startswith("out")] == [(strata.dtypes.bfloat16, 2 * M * I)]
+
+
 ACTIVATIONS = {
     "gelu": F.gelu, "gelu_tanh": lambda x: F.gelu(x, approximate="tanh"), "silu": F.silu, "relu": F.relu,
     "softplus": F.softplus, "elu": F.elu, "selu": F.selu, "mish": F.mish, "hardswish": F.hardswish,
