@@ -58,5 +58,33 @@ TEST(OrderSteps, ARootThatIsDoneSoonComesBeforeLongOnes) {
     expect_same_values(roots, schedule);
 }
 
+/// A gradient that goes on from layer to layer; of each, the weight's is a result, and reads it and the layer's input.
+std::vector<UOp> gradients_of_layers(UOp arriving, const std::vector<UOp>& inputs) {
+    std::vector<UOp> roots;
+    for (UOp input : inputs) {
+        roots.push_back(sum(flip(arriving, {0}) * input, {0}));  // of the weight
+        roots.push_back(sum(arriving, {0}));                     // of the bias: both read what arrives
+        arriving = stored(flip(arriving, {0}) * number(0.5));
+    }
+    std::ranges::reverse(roots);
+    return roots;
+}
+
+TEST(OrderSteps, WhatFreesMoreThanItFillsRunsAsSoonAsItCan) {
+    GraphScope scope;
+    std::vector<UOp> inputs, at(1, stored(flip(filled({32}), {0})));
+    for (int i = 0; i < kLayers; ++i) at.push_back(stored(flip(at.back(), {0}) * number(2)));
+    inputs.assign(at.rbegin(), at.rend());
+    const std::vector<UOp> roots = gradients_of_layers(stored(flip(at.back(), {0})), inputs);
+    Schedule schedule = scheduled(roots);
+    const size_t steps = schedule.items.size();
+    schedule.items = free_early(std::move(schedule.items), schedule.roots);
+    const int64_t one = 32 * 4, results = static_cast<int64_t>(roots.size()) * 4;
+    EXPECT_EQ(schedule.items.size(), steps);
+    EXPECT_LE(most_kept(schedule.items, schedule.roots), (kLayers + 3) * one + results)
+        << "the inputs of all layers, and two";
+    expect_same_values(roots, schedule);
+}
+
 }  // namespace
 }  // namespace strata::codegen
