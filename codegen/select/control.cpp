@@ -14,13 +14,14 @@ void Control::begin_loop(UOp range) {
         code_.copy(limit, plain(value(range.src(0)), range.dtype()));
         steps = Source::of(limit);
     }
-    std::optional<Skip> skip;
+    std::optional<uint32_t> skipped_from;
     if (!range.src().empty() && !proves_at_least(range.src(0), 1)) {
-        skip = Skip{code_.block(), addresses_.known()};
+        skipped_from = code_.block();
+        context_.regions.open();
         code_.open_front();
     }
     code_.open_block(fmt::format("r{}", range_arg(range).id), code_.depth() + 1);
-    loops_.push_back({counter, steps, code_.block(), std::move(skip)});
+    loops_.push_back({counter, steps, code_.block(), skipped_from});
     context_.loops.push_back(range);
     addresses_.change_loop();
     set(range, Source::of(counter));
@@ -28,7 +29,7 @@ void Control::begin_loop(UOp range) {
 
 void Control::end_loop(UOp range) {
     STRATA_CHECK(!loops_.empty() && context_.loops.back() == range, "loops end in another order than they began");
-    Loop loop = std::move(loops_.back());
+    const Loop loop = loops_.back();
     loops_.pop_back();
     context_.loops.pop_back();
     addresses_.change_loop();
@@ -43,20 +44,20 @@ void Control::end_loop(UOp range) {
     }
     code_.add("s_cbranch_scc1").target = loop.block;
     code_.open_block("", code_.depth() - 1);
-    if (loop.skip) skip_loop(std::move(loop));
+    if (loop.skipped_from) skip_loop(loop);
 }
 
 /// Goes on in a block of its own, which is reached from in front of the loop too.
-void Control::skip_loop(Loop loop) {
+void Control::skip_loop(const Loop& loop) {
     const uint32_t depth = code_.depth();
     code_.open_block("", depth);
     const uint32_t behind = code_.block();
-    code_.go_to(loop.skip->from);
+    code_.go_to(*loop.skipped_from);
     code_.scalar_compare(pick(loop.counter.dwords == 1, "s_cmp_eq_u32", "s_cmp_eq_u64"), loop.steps,
                          Source::of_number(0));
     code_.add("s_cbranch_scc1").target = behind;
     code_.go_to(behind);
-    addresses_.forget_but(std::move(loop.skip->known));
+    context_.regions.close();
 }
 
 void Control::barrier() {

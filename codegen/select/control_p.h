@@ -12,19 +12,13 @@ class Control : SelectionPart {
     void barrier();
 
   private:
-    /// A loop that may run no iteration: the block before it, which then branches past it, and the addresses valid
-    /// there.
-    struct Skip {
-        uint32_t from;
-        Addresses::Known known;
-    };
     struct Loop {
         Place counter;
         Source steps;
         uint32_t block;
-        std::optional<Skip> skip;
+        std::optional<uint32_t> skipped_from;  ///< the block before a loop that may run no iteration
     };
-    void skip_loop(Loop loop);
+    void skip_loop(const Loop& loop);
 
     Addresses& addresses_;
     std::vector<Loop> loops_;  ///< of the context's

@@ -5,15 +5,13 @@ namespace strata::codegen {
 
 /// v_div_scale of a numerator n and a denominator d; `of_n`: the scaled n, else the scaled d. The mask is the same.
 Code::Carried Division::scaled(UOp n, UOp d, bool of_n) {
-    for (const Scaled& known : scaled_)
-        if (known.n == n && known.d == d && known.of_n == of_n) return known.made;
+    const Scaling key{n.node(), d.node(), of_n};
+    if (const Code::Carried* known = scaled_.find(key)) return *known;
     const int dwords = dwords_of(n.dtype());
     const Source top = Source::of(code_.in_vector(value(n), dwords)),
                  bottom = Source::of(code_.in_vector(value(d), dwords));
     const Mnemonic name = pick(dwords == 2, "v_div_scale_f64", "v_div_scale_f32");
-    const Code::Carried made = code_.carrying(name, {of_n ? top : bottom, bottom, top}, dwords);
-    scaled_.push_back({n, d, of_n, made});
-    return made;
+    return scaled_.add(key, code_.carrying(name, {of_n ? top : bottom, bottom, top}, dwords));
 }
 
 bool Division::step(UOp u) {

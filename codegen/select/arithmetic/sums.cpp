@@ -119,7 +119,7 @@ void Sums::add_terms(UOp u, std::vector<UOp>& terms) const {
     }
 }
 
-/// The sum of scalars, made where it was not made before.
+/// The sum of scalars, computed unless it is known here.
 Source Sums::shared_sum(std::span<const Source> scalars) {
     uint32_t number = 0;
     std::vector<uint64_t> key;
@@ -132,16 +132,15 @@ Source Sums::shared_sum(std::span<const Source> scalars) {
     if (key.empty()) return Source::of_number(number);
     std::ranges::sort(key);
     key.push_back(number);
-    const auto [at, added] = shared_sums_.try_emplace(std::move(key));
-    if (!added) return at->second;
+    if (const Source* known = shared_sums_.find(key)) return *known;
     const auto scalar = [&](size_t i) {
-        const uint64_t place = at->first[i];
+        const uint64_t place = key[i];
         return Source::of({static_cast<uint32_t>(place >> 8), static_cast<uint8_t>(place), 1});
     };
     Source sum = scalar(0);
-    for (size_t i = 1; i + 1 < at->first.size(); ++i) sum = Source::of(code_.scalar("s_add_u32", {sum, scalar(i)}));
+    for (size_t i = 1; i + 1 < key.size(); ++i) sum = Source::of(code_.scalar("s_add_u32", {sum, scalar(i)}));
     if (number) sum = Source::of(code_.scalar("s_add_u32", {sum, Source::of_number(number)}));
-    return at->second = sum;
+    return shared_sums_.add(key, sum);
 }
 
 /// Sums modulo 2^32 in another order: scalars among themselves first.

@@ -1,6 +1,4 @@
 #pragma once
-#include <map>
-
 #include "strata/codegen/select/arithmetic/dots.h"
 
 namespace strata::codegen {
@@ -11,7 +9,8 @@ std::optional<Mnemonic> short_product(UOp product, Mnemonic without_sign, Mnemon
 /// Sums of integers that fewer instructions do than one an operation.
 class Sums : SelectionPart {
   public:
-    Sums(SelectionContext& context, Packing& packing) : SelectionPart(context), dots_(context, packing) {}
+    Sums(SelectionContext& context, Packing& packing)
+        : SelectionPart(context), dots_(context, packing), shared_sums_(context.regions) {}
     bool fused(UOp u);
 
   private:
@@ -24,7 +23,7 @@ class Sums : SelectionPart {
     void add_terms(UOp u, std::vector<UOp>& terms) const;
 
     Dots dots_;
-    std::map<std::vector<uint64_t>, Source> shared_sums_;  ///< made already, by scalars and the number at the end
+    Remembered<std::vector<uint64_t>, Source> shared_sums_;  ///< by scalars and the number at the end
 };
 
 }  // namespace strata::codegen

@@ -1,5 +1,6 @@
 #pragma once
 #include "strata/codegen/machine/builder.h"
+#include "strata/codegen/select/context/regions.h"
 #include "strata/core/symbolic/symbolic.h"
 #include "strata/core/uop/numbers.h"
 #include "strata/core/uop/uop.h"
@@ -51,6 +52,7 @@ class SelectionContext {
     MachineFunction& function;
     Code code;
     std::vector<UOp> loops;  ///< ranges of the loops that are open, the innermost last
+    Regions regions;         ///< of what is Remembered
 
     const Value& value(UOp u) const { return values_.at(numbers_.find(skip_after(u))); }
     void set(UOp u, Value value) { values_.at(numbers_.find(u)) = std::move(value); }

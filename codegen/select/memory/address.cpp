@@ -20,7 +20,12 @@ bool is_term(UOp u) {
 }  // namespace
 
 Addresses::Addresses(SelectionContext& context, const RegisterMemory& registers)
-    : SelectionPart(context), registers_(registers), wide_(context) {
+    : SelectionPart(context),
+      registers_(registers),
+      wide_(context),
+      offsets_(context.regions),
+      bases_(context.regions),
+      products_(context.regions) {
     find();
     place_local_memory();
 }
@@ -32,12 +37,6 @@ void Addresses::place_local_memory() {
             local_address_[u] = next;
             next += (static_cast<uint32_t>(u.as<ParamArg>().size * u.dtype().bytes()) + 15) / 16 * 16;
         }
-}
-
-void Addresses::forget_but(Known known) {
-    offsets_ = std::move(known.offsets);
-    bases_.resize(known.bases);
-    products_.resize(known.products);
 }
 
 /// The sums that offsets are made of are taken apart where they stand, so that loops find their parts done.
@@ -63,9 +62,8 @@ Offset::Part Addresses::sum(const Offset::Part& a, const Offset::Part& b, bool s
 
 Source Addresses::times(const Source& x, int64_t factor, bool scalar) {
     if (factor == 1) return x;
-    const std::array<int64_t, 5> key{x.place.reg, x.place.first, factor, scalar, 0};
-    for (const auto& [known, product] : products_)
-        if (known == key) return product;
+    const Numbers key{x.place.reg, x.place.first, factor, scalar, 0};
+    if (const Source* known = products_.find(key)) return *known;
     const auto value = static_cast<uint32_t>(factor);
     const bool shifts = std::has_single_bit(value);
     const Source by = Source::of_number(shifts ? static_cast<uint32_t>(std::countr_zero(value)) : value);
@@ -76,7 +74,7 @@ Source Addresses::times(const Source& x, int64_t factor, bool scalar) {
         out = code_.vector("v_lshlrev_b32", {by, x});
     else
         out = code_.vector("v_mul_lo_u32", {x, by});
-    if (!registers_.has(x.place)) products_.emplace_back(key, Source::of(out));
+    if (!registers_.has(x.place)) products_.add(key, Source::of(out));
     return Source::of(out);
 }
 
@@ -86,7 +84,7 @@ void Addresses::split_sum(UOp u) {
 
 const Offset& Addresses::split(UOp u) {
     u = skip_after(u);
-    if (auto found = offsets_.find(u); found != offsets_.end()) return found->second;
+    if (const Offset* known = offsets_.find(u)) return *known;
     Offset out;
     const Bounds all = bounds(u);
     if (u.is_const()) {
@@ -117,7 +115,7 @@ const Offset& Addresses::split(UOp u) {
         else
             (code_.is_scalar(whole) ? out.scalar : out.vector) = {whole, all.low, all.high};
     }
-    return offsets_[u] = out;
+    return offsets_.add(u, out);
 }
 
 /// By how much an integer grows with each round of the innermost loop, if that is the same each time.
@@ -168,11 +166,10 @@ bool Addresses::is_uniform(UOp index) {
 Source Addresses::base_at(UOp memory, const Offset::Part& scalar, int64_t beyond, int64_t size) {
     const Source pointer = value(memory);
     if (!scalar.source && !beyond) return pointer;
-    const std::array<int64_t, 5> key{
-        pointer.place.reg, pointer.place.first,
-        scalar.source ? int64_t{scalar.source->place.reg} << 8 | scalar.source->place.first : -1, beyond, size};
-    for (const auto& [known, base] : bases_)
-        if (known == key) return base;
+    const Numbers key{pointer.place.reg, pointer.place.first,
+                      scalar.source ? int64_t{scalar.source->place.reg} << 8 | scalar.source->place.first : -1, beyond,
+                      size};
+    if (const Source* known = bases_.find(key)) return *known;
     Source start = scalar.source && beyond ? base_at(memory, scalar, 0, size) : pointer;
     Source low = Source::of_number(0), high = Source::of_number(0);
     const bool small = scalar.low >= 0 && scalar.high <= (kTwo32 - 1) / size;
@@ -180,8 +177,7 @@ Source Addresses::base_at(UOp memory, const Offset::Part& scalar, int64_t beyond
         const Place out = function_.add(Bank::scalar, 2);
         code_.scalar_to(out.part(0), *name, {*scalar.source, dword(start, 0)});
         code_.scalar_to(out.part(1), "s_addc_u32", {dword(start, 1), high});
-        bases_.emplace_back(key, Source::of(out));
-        return Source::of(out);
+        return bases_.add(key, Source::of(out));
     }
     if (scalar.source && !beyond) {
         low = small ? times(*scalar.source, size, true)
@@ -202,8 +198,7 @@ Source Addresses::base_at(UOp memory, const Offset::Part& scalar, int64_t beyond
     else
         add(dword(Source::of_number(static_cast<uint64_t>(beyond)), 0),
             dword(Source::of_number(static_cast<uint64_t>(beyond)), 1));
-    bases_.emplace_back(key, start);
-    return start;
+    return bases_.add(key, start);
 }
 
 /// An offset of 64 bits, or one that 32 bits without sign do not hold.

@@ -37,17 +37,10 @@ class Addresses : SelectionPart {
     void split_sum(UOp u);  ///< if it is one that addresses are made of
     Source times(const Source& x, int64_t factor, bool scalar);
 
-    /// Addresses computed before a loop. After it they are the only valid ones if the loop may run no iteration.
-    struct Known {
-        UOpMap<Offset> offsets;
-        size_t bases, products;
-    };
-    Known known() const { return {offsets_, bases_.size(), products_.size()}; }
-    void forget_but(Known known);
     void change_loop() { slopes_.clear(); }
 
   private:
-    using Made = std::vector<std::pair<std::array<int64_t, 5>, Source>>;
+    using Numbers = std::array<int64_t, 5>;
 
     void find();
     void place_local_memory();
@@ -57,11 +50,12 @@ class Addresses : SelectionPart {
 
     const RegisterMemory& registers_;
     WideIntegers wide_;
-    UOpMap<Offset> offsets_;
+    Remembered<UOp, Offset> offsets_;
     UOpMap<std::optional<int64_t>> slopes_;  ///< in the innermost loop
     UOpMap<bool> in_addresses_;              ///< sums that addresses are made of
     UOpMap<uint32_t> local_address_;         ///< of local memory
-    Made bases_, products_;
+    Remembered<Numbers, Source> bases_;      ///< by pointer, scalar, bytes beyond, size of an element
+    Remembered<Numbers, Source> products_;   ///< by register, factor, whether it is scalar
 };
 
 }  // namespace strata::codegen
