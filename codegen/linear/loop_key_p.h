@@ -2,7 +2,7 @@
 #include <tuple>
 
 #include "strata/codegen/linear/online_softmax_p.h"
-#include "strata/codegen/linear/scopes.h"
+#include "strata/core/uop/scopes.h"
 
 namespace strata::codegen {
 

@@ -2,7 +2,7 @@
 #include <optional>
 
 #include "strata/codegen/linear/linear.h"
-#include "strata/codegen/linear/scopes.h"
+#include "strata/core/uop/scopes.h"
 
 namespace strata::codegen {
 

@@ -87,10 +87,6 @@ Result<void> verify_input(const Kernel& kernel) {
         error.message = fmt::format("kernel {}: {}", kernel.name, error.message);
         return error;
     }
-    auto ranges = std::count_if(nodes.begin(), nodes.end(), [](UOp u) { return u.is(Op::range); });
-    if (static_cast<size_t>(ranges) > kMaxRanges)
-        return make_error(users ? ErrorKind::Usage : ErrorKind::Internal, "kernel {}: {} ranges; the most is {}",
-                          kernel.name, ranges, kMaxRanges);
     return {};
 }
 

@@ -10,42 +10,17 @@ namespace strata::codegen {
 namespace {
 
 /// Ranges of threads, the one that moves from lane to lane first: as linearize will have them.
-std::vector<size_t> threads_in_order(const Nest& nest, const std::vector<Access>& accesses,
+std::vector<size_t> threads_in_order(const Scopes& scopes, const std::vector<Access>& accesses,
                                      std::span<const OffsetOfRanges> offsets, int wave_size) {
-    const RangeBits steps = nest.with_axes({Axis::loop, Axis::reduce, Axis::unroll, Axis::upcast});
+    const RangeSet steps = scopes.with_axis({Axis::loop, Axis::reduce, Axis::unroll, Axis::upcast});
     std::vector<Visit> visits;
     for (size_t i = 0; i < accesses.size(); ++i)
         if (accesses[i].memory.as<ParamArg>().space == Space::global)
-            visits.push_back({offsets[i], accesses[i].bytes, nest.steps(accesses[i].open & steps)});
-    return thread_order(nest.ranges(), visits, wave_size);
+            visits.push_back({offsets[i], accesses[i].bytes, scopes.steps(accesses[i].open & steps)});
+    return thread_order(scopes.ranges(), visits, wave_size);
 }
 
 }  // namespace
-
-Nest::Nest(UOp sink) : order_(toposort(sink)), ranges_(strata::ranges(sink)) {
-    STRATA_CHECK(ranges_.size() <= 64, "a kernel of {} ranges", ranges_.size());
-    UOpMap<RangeBits> bits;
-    for (size_t r = 0; r < ranges_.size(); ++r) bits[ranges_[r]] = RangeBits{1} << r;
-    for (UOp u : order_) {
-        RangeBits open = u.is(Op::range) ? bits.at(u) : 0, closed = 0;
-        for (size_t i = 0; i < u.src().size(); ++i) (i > 0 && closes_ranges(u) ? closed : open) |= open_.at(u.src(i));
-        open_[u] = open & ~closed;
-    }
-}
-
-RangeBits Nest::with_axes(std::initializer_list<Axis> axes) const {
-    RangeBits set = 0;
-    for (size_t r = 0; r < ranges_.size(); ++r)
-        if (std::ranges::find(axes, range_arg(ranges_[r]).axis) != axes.end()) set |= RangeBits{1} << r;
-    return set;
-}
-
-double Nest::steps(RangeBits set) const {
-    double n = 1;
-    for (; set; set &= set - 1)
-        n *= static_cast<double>(range_arg(ranges_[static_cast<size_t>(std::countr_zero(set))]).size);
-    return n;
-}
 
 bool is_scalar(const Access& access, const Target& target) {
     constexpr int kDword = 4;
@@ -55,15 +30,15 @@ bool is_scalar(const Access& access, const Target& target) {
            std::ranges::all_of(access.lanes, [&](int64_t lane) { return lane == access.lanes[0]; });
 }
 
-std::vector<Access> accesses_of(const Nest& nest, int wave_size) {
+std::vector<Access> accesses_of(const Scopes& scopes, int wave_size) {
     std::vector<Access> found;
     std::vector<OffsetOfRanges> offsets;
-    std::vector<int64_t> at(nest.ranges().size());
-    for (UOp u : nest.order()) {
+    std::vector<int64_t> at(scopes.ranges().size());
+    for (UOp u : scopes.order()) {
         if (!u.is(Op::load) && !u.is(Op::store)) continue;
         const UOp place = u.src(0), memory = skip_after(place.src(0));
-        OffsetOfRanges& offset = offsets.emplace_back(place.src(1), nest.ranges());
-        Access access{u, memory, u.is(Op::store), false, memory.dtype().element().bytes(), nest.open(u), {}, {}};
+        OffsetOfRanges& offset = offsets.emplace_back(place.src(1), scopes.ranges());
+        Access access{u, memory, u.is(Op::store), false, memory.dtype().element().bytes(), scopes.free(u), {}, {}};
         const int64_t start = offset.at(at);
         for (int64_t& range : at) {
             range = 1;
@@ -75,11 +50,11 @@ std::vector<Access> accesses_of(const Nest& nest, int wave_size) {
     for (Access& access : found)
         access.written = std::ranges::any_of(
             found, [&](const Access& other) { return other.store && other.memory == access.memory; });
-    const std::vector<size_t> threads = threads_in_order(nest, found, offsets, wave_size);
+    const std::vector<size_t> threads = threads_in_order(scopes, found, offsets, wave_size);
     for (int lane = 0; lane < wave_size; ++lane) {
         int64_t rest = lane;
         for (size_t r : threads) {
-            const int64_t size = range_arg(nest.ranges()[r]).size;
+            const int64_t size = range_arg(scopes.ranges()[r]).size;
             at[r] = rest % size, rest /= size;
         }
         if (rest) break;  // the block is smaller than a wave

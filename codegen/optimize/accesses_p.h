@@ -4,28 +4,9 @@
 
 #include "strata/codegen/kernel/kernel.h"
 #include "strata/codegen/target/target.h"
+#include "strata/core/uop/scopes.h"
 
 namespace strata::codegen {
-
-/// A set of a kernel's ranges, a bit each.
-using RangeBits = uint64_t;
-
-/// How a kernel's nodes stand in its ranges.
-class Nest {
-  public:
-    explicit Nest(UOp sink);
-
-    const std::vector<UOp>& order() const { return order_; }
-    const std::vector<UOp>& ranges() const { return ranges_; }  ///< by ids; a range's place is its bit
-    /// The ranges that a node is computed for: those that no end, reduction or contraction between has closed.
-    RangeBits open(UOp u) const { return open_.at(u); }
-    RangeBits with_axes(std::initializer_list<Axis> axes) const;
-    double steps(RangeBits set) const;  ///< of all its ranges together
-
-  private:
-    std::vector<UOp> order_, ranges_;
-    UOpMap<RangeBits> open_;
-};
 
 /// A load or store.
 struct Access {
@@ -33,7 +14,7 @@ struct Access {
     bool store;
     bool written;                ///< the kernel stores to its memory
     int bytes;                   ///< of an element
-    RangeBits open;              ///< ranges that it is done for
+    RangeSet open;               ///< ranges that it is done for
     std::vector<int64_t> by;     ///< how many elements it moves with each range
     std::vector<int64_t> lanes;  ///< where the lanes of the first wave are, in elements
 };
@@ -42,6 +23,6 @@ struct Access {
 bool is_scalar(const Access& access, const Target& target);
 
 /// All of a kernel, with its threads as lanes.
-std::vector<Access> accesses_of(const Nest& nest, int wave_size);
+std::vector<Access> accesses_of(const Scopes& scopes, int wave_size);
 
 }  // namespace strata::codegen

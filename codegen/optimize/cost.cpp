@@ -37,19 +37,19 @@ class Estimator {
     Estimator(const Kernel& kernel, const Target& target)
         : target_(target),
           rates_(rates_of(target.arch)),
-          nest_(kernel.sink),
-          serial_(nest_.with_axes(kSerial)),
-          copies_(nest_.with_axes(kCopies)),
-          threads_(nest_.with_axes(kThreads)),
-          groups_(nest_.steps(nest_.with_axes({Axis::global}))),
-          waves_(std::ceil(nest_.steps(threads_) / target.wave_size)) {}
+          scopes_(kernel.sink),
+          serial_(scopes_.with_axis(kSerial)),
+          copies_(scopes_.with_axis(kCopies)),
+          threads_(scopes_.with_axis(kThreads)),
+          groups_(scopes_.steps(scopes_.with_axis({Axis::global}))),
+          waves_(std::ceil(scopes_.steps(threads_) / target.wave_size)) {}
 
     StaticCost run() {
-        for (UOp u : nest_.order()) {
+        for (UOp u : scopes_.order()) {
             add_work(u);
             add_room(u);
         }
-        for (const Access& access : accesses_of(nest_, target_.wave_size)) {
+        for (const Access& access : accesses_of(scopes_, target_.wave_size)) {
             if (access.memory.as<ParamArg>().space == Space::global) add_global(access);
             if (access.memory.as<ParamArg>().space == Space::local) add_local(access);
         }
@@ -58,11 +58,11 @@ class Estimator {
     }
 
   private:
-    double times(RangeBits open) const { return nest_.steps(open & (serial_ | copies_)); }
+    double times(RangeSet open) const { return scopes_.steps(open & (serial_ | copies_)); }
 
     /// What a wave computes. Numbers of copies are known when the code is made, so that offsets are computed once a step of loops.
     void add_work(UOp u) {
-        const RangeBits open = nest_.open(u);
+        const RangeSet open = scopes_.free(u);
         if (is_ldmatrix(u)) return;
         if (u.is(Op::wmma)) {
             const MatrixShape* shape = find_shape(target_.matrix, u.as<MatrixArg>().name);
@@ -75,30 +75,30 @@ class Estimator {
             const bool is_offset = u.dtype().element() == dtypes::index;
             const bool by_shift = u.src().size() == 2 && u.src(1).is_const();
             const double cost = by_shift ? std::min(info(u.op()).cost, 1) : info(u.op()).cost;
-            vector_ += cost * (is_offset ? nest_.steps(open & serial_) : times(open));
+            vector_ += cost * (is_offset ? scopes_.steps(open & serial_) : times(open));
         }
         if ((open & serial_) && loops_.insert(open & serial_).second)
-            latency_ += nest_.steps(open & serial_) * kLoopClocks;
+            latency_ += scopes_.steps(open & serial_) * kLoopClocks;
     }
 
     /// Sums of a thread, then of the threads that share them.
     void add_reduction(UOp u) {
-        RangeBits all = 0;
-        for (UOp s : u.src()) all |= nest_.open(s);
+        RangeSet all = 0;
+        for (UOp s : u.src()) all |= scopes_.free(s);
         if (!u.src(0).is(Op::wmma)) vector_ += times(all);
-        const RangeBits shared = all & ~nest_.open(u) & nest_.with_axes({Axis::group});
+        const RangeSet shared = all & ~scopes_.free(u) & scopes_.with_axis({Axis::group});
         if (!shared) return;
-        const double steps = std::log2(nest_.steps(shared));
-        vector_ += times(nest_.open(u)) * steps;
-        latency_ += nest_.steps(nest_.open(u) & serial_) * steps * kLocalClocks;
+        const double steps = std::log2(scopes_.steps(shared));
+        vector_ += times(scopes_.free(u)) * steps;
+        latency_ += scopes_.steps(scopes_.free(u) & serial_) * steps * kLocalClocks;
     }
 
     /// What a thread holds in registers and its block in local memory.
     void add_room(UOp u) {
         const double registers = static_cast<double>(u.dtype().bytes()) / kDwordBytes;
-        if (u.is(Op::reduce)) registers_ += nest_.steps(nest_.open(u) & copies_) * registers;
+        if (u.is(Op::reduce)) registers_ += scopes_.steps(scopes_.free(u) & copies_) * registers;
         if (u.is(Op::load) && skip_after(u.src(0).src(0)).as<ParamArg>().space == Space::global)
-            registers_ += nest_.steps(nest_.open(u) & copies_) * registers;
+            registers_ += scopes_.steps(scopes_.free(u) & copies_) * registers;
         if (u.is(Op::param) && u.as<ParamArg>().space == Space::local)
             local_bytes_ += static_cast<double>(u.as<ParamArg>().size * u.dtype().bytes());
     }
@@ -107,7 +107,7 @@ class Estimator {
     double wide(const Access& access) const {
         int64_t elements = 1;
         for (size_t r = 0; r < access.by.size(); ++r) {
-            const int64_t size = range_arg(nest_.ranges()[r]).size;
+            const int64_t size = range_arg(scopes_.ranges()[r]).size;
             if ((access.open & copies_) >> r & 1 && access.by[r] == elements) elements *= size;
         }
         return static_cast<double>(std::gcd(elements, target_.vector_bytes / access.bytes));
@@ -117,11 +117,11 @@ class Estimator {
     struct Extent {
         double elements = 1, neighbours = 1;
     };
-    Extent extent(const Access& access, RangeBits set) const {
+    Extent extent(const Access& access, RangeSet set) const {
         std::vector<std::pair<int64_t, int64_t>> moves;  // how far, how often
         for (size_t r = 0; r < access.by.size(); ++r)
             if ((access.open & set) >> r & 1 && access.by[r])
-                moves.emplace_back(std::abs(access.by[r]), range_arg(nest_.ranges()[r]).size);
+                moves.emplace_back(std::abs(access.by[r]), range_arg(scopes_.ranges()[r]).size);
         std::ranges::sort(moves);
         Extent out;
         double span = 1;
@@ -148,7 +148,7 @@ class Estimator {
             lines_ += done / at_once * static_cast<double>(distinct) * kLineBytes / rates_.l0_bytes;
             vector_ += done / at_once;
         }
-        const Extent block = extent(access, serial_ | copies_ | threads_), all = extent(access, ~RangeBits{0});
+        const Extent block = extent(access, serial_ | copies_ | threads_), all = extent(access, ~RangeSet{0});
         const double waste = std::max(1.0, kLineBytes / (block.neighbours * bytes));
         wanted_ += groups_ * block.elements * bytes * waste;
         first_ += std::min(all.elements * bytes * std::max(1.0, kLineBytes / (all.neighbours * bytes)),
@@ -181,13 +181,13 @@ class Estimator {
 
     /// Whether threads wait for each other before they fill local memory again, so that a step's loads are not a step ahead.
     bool is_kept_back() const {
-        return std::ranges::any_of(nest_.order(),
+        return std::ranges::any_of(scopes_.order(),
                                    [](UOp u) { return u.is(Op::barrier) && u.src(0).dtype().bytes() > 0; });
     }
     /// What comes a step ahead is waited for as long as the step before does not take.
     void hide_waits() {
         for (auto& [loop, clocks] : waits_) {
-            const double step = (vector_ * rates_.issue + matrix_ + local_) / nest_.steps(loop);
+            const double step = (vector_ * rates_.issue + matrix_ + local_) / scopes_.steps(loop);
             if (clocks == rates_.memory_clocks) clocks = std::max(kLocalClocks, clocks - step);
         }
     }
@@ -222,8 +222,8 @@ class Estimator {
         const double spilled = std::max(0.0, registers_ + kOwnRegisters - kMostRegisters) * kSpillAccesses;
         double loop_steps = 1;
         for (const auto& [loop, clocks] : waits_) {
-            latency_ += nest_.steps(loop) * clocks;
-            loop_steps = std::max(loop_steps, nest_.steps(loop));
+            latency_ += scopes_.steps(loop) * clocks;
+            loop_steps = std::max(loop_steps, scopes_.steps(loop));
         }
         lines_ += spilled * loop_steps;
         const double share = std::ceil(groups_ / rates_.units), held = resident(share);
@@ -241,15 +241,15 @@ class Estimator {
 
     const Target& target_;
     const Rates& rates_;
-    const Nest nest_;
-    const RangeBits serial_, copies_, threads_;
+    const Scopes scopes_;
+    const RangeSet serial_, copies_, threads_;
     const double groups_, waves_;  ///< workgroups; waves of one
     // Of a wave.
     double vector_ = 0, matrix_ = 0, local_ = 0, lines_ = 0, latency_ = 0;
     double registers_ = 0, local_bytes_ = 0;
     double wanted_ = 0, first_ = 0;  ///< bytes that all workgroups ask of L2, that are asked for the first time
-    std::unordered_set<RangeBits> loops_;
-    std::map<RangeBits, double> waits_;
+    std::unordered_set<RangeSet> loops_;
+    std::map<RangeSet, double> waits_;
 };
 
 }  // namespace

@@ -68,7 +68,7 @@ class Staging {
           by_elements_(by_elements),
           next_id_(next_range_id(sink)) {
         if (std::ranges::any_of(ranges(sink), [](UOp r) { return range_arg(r).axis == Axis::lane; }))
-            for (const Access& access : accesses_of(Nest(sink), target.wave_size))
+            for (const Access& access : accesses_of(Scopes(sink), target.wave_size))
                 if (is_scalar(access, target)) scalar_[access.node] = true;
         for (UOp r : ranges(sink))
             if (is_thread(r)) threads_.push_back(r), block_ *= range_arg(r).size;

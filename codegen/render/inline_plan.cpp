@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "strata/codegen/linear/scopes.h"
 #include "strata/codegen/target/ldmatrix.h"
+#include "strata/core/uop/scopes.h"
 
 namespace strata::codegen {
 namespace {

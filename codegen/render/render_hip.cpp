@@ -7,7 +7,6 @@
 
 #include "strata/asm/isa/arch.h"
 #include "strata/codegen/linear/scalar_threads.h"
-#include "strata/codegen/linear/scopes.h"
 #include "strata/codegen/render/async_copies_p.h"
 #include "strata/codegen/render/async_products_p.h"
 #include "strata/codegen/render/expression_p.h"
@@ -16,6 +15,7 @@
 #include "strata/codegen/target/ldmatrix.h"
 #include "strata/codegen/target/warpgroup_products.h"
 #include "strata/core/uop/kernel.h"
+#include "strata/core/uop/scopes.h"
 
 namespace strata::codegen {
 namespace {

@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "strata/core/uop/node_spec_p.h"
+#include "strata/core/uop/scopes.h"
 #include "strata/core/uop/uop_map.h"
 
 namespace strata {
@@ -20,44 +21,6 @@ Result<void> verify_nodes(std::span<const UOp> nodes, Level level) {
         if (std::string fault = node_fault(u, level); !fault.empty()) return broken(u, fault);
     return {};
 }
-
-/// Which ranges each node still depends on, as bits in order of discovery.
-class OpenRanges {
-  public:
-    explicit OpenRanges(std::span<const UOp> nodes) {
-        for (UOp u : nodes)
-            if (u.is(Op::range)) {
-                bit_.emplace(u, ranges_.size());
-                ranges_.push_back(u);
-            }
-        words_ = (ranges_.size() + 63) / 64;
-        for (UOp u : nodes) visit(u);
-    }
-
-    /// A range that is open at `u`, or nothing.
-    UOp first_open(UOp u) const {
-        const std::vector<uint64_t>& set = open_.at(u);
-        for (size_t i = 0; i < ranges_.size(); ++i)
-            if (set[i / 64] >> (i % 64) & 1) return ranges_[i];
-        return {};
-    }
-
-  private:
-    void visit(UOp u) {
-        std::vector<uint64_t> set(words_);
-        for (UOp s : u.src())
-            for (size_t w = 0; w < words_; ++w) set[w] |= open_.at(s)[w];
-        if (closes_ranges(u))
-            for (UOp r : u.src().subspan(1)) set[bit_.at(r) / 64] &= ~(uint64_t{1} << bit_.at(r) % 64);
-        if (u.is(Op::range)) set[bit_.at(u) / 64] |= uint64_t{1} << bit_.at(u) % 64;
-        open_.emplace(u, std::move(set));
-    }
-
-    std::vector<UOp> ranges_;
-    UOpMap<size_t> bit_;
-    UOpMap<std::vector<uint64_t>> open_;
-    size_t words_ = 0;
-};
 
 bool is_of_reduction(Axis axis) { return axis == Axis::reduce || axis == Axis::group || axis == Axis::unroll; }
 
@@ -77,8 +40,11 @@ Result<void> verify_ranges(std::span<const UOp> nodes) {
             (u.is(Op::end) ? ended : reduced)[r] = u;
         }
     }
-    if (UOp open = OpenRanges(nodes).first_open(nodes.back()))
-        return broken(open, "is used outside of what closes it, or nothing closes it");
+    if (ids.size() > kMaxRanges)
+        return make_error(ErrorKind::Internal, "{} ranges; the most is {}", ids.size(), kMaxRanges);
+    const Scopes scopes({nodes.begin(), nodes.end()});
+    if (const RangeSet open = scopes.free(nodes.back()))
+        return broken(scopes.list(open)[0], "is used outside of what closes it, or nothing closes it");
     return {};
 }
 

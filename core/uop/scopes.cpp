@@ -1,29 +1,29 @@
-#include "strata/codegen/linear/scopes.h"
+#include "strata/core/uop/scopes.h"
 
 #include <algorithm>
+#include <bit>
 
-namespace strata::codegen {
+namespace strata {
 
-Scopes::Scopes(UOp sink) : order_(toposort(sink)), numbers_(order_.size()), free_(order_.size()) {
+Scopes::Scopes(std::vector<UOp> order)
+    : order_(std::move(order)), numbers_(order_.size()), free_(order_.size()), bit_(order_.size()) {
     for (UOp u : order_) {
         numbers_.add(u);
         if (u.is(Op::range)) ranges_.push_back(u);
     }
     STRATA_CHECK(ranges_.size() <= kMaxRanges, "{} ranges in a kernel; the most is {}", ranges_.size(), kMaxRanges);
-    std::sort(ranges_.begin(), ranges_.end(), [](UOp a, UOp b) { return range_arg(a).id < range_arg(b).id; });
-    for (size_t i = 0; i < ranges_.size(); ++i) free_[numbers_.find(ranges_[i])] = RangeSet{1} << i;
+    std::ranges::sort(ranges_, {}, [](UOp r) { return range_arg(r).id; });
+    for (size_t i = 0; i < ranges_.size(); ++i) bit_[numbers_.find(ranges_[i])] = RangeSet{1} << i;
     for (size_t i = 0; i < order_.size(); ++i) {
-        const UOp u = order_[i];
-        if (u.is(Op::range)) continue;
-        RangeSet set = 0;
-        for (UOp s : u.src()) set |= free(s);
-        free_[i] = set & ~closed_by(u);
+        RangeSet set = bit_[i];
+        for (UOp s : order_[i].src()) set |= free(s);
+        free_[i] = set & ~closed_by(order_[i]);
     }
 }
 
 RangeSet Scopes::bit(UOp range) const {
     STRATA_CHECK(range.is(Op::range), "a range was expected, got {}", to_string(range));
-    return free(range);
+    return bit_.at(numbers_.find(range));
 }
 
 RangeSet Scopes::closed_by(UOp u) const {
@@ -37,7 +37,7 @@ RangeSet Scopes::closed_by(UOp u) const {
 RangeSet Scopes::with_axis(std::initializer_list<Axis> axes) const {
     RangeSet set = 0;
     for (UOp r : ranges_)
-        if (std::find(axes.begin(), axes.end(), range_arg(r).axis) != axes.end()) set |= bit(r);
+        if (std::ranges::find(axes, range_arg(r).axis) != axes.end()) set |= bit(r);
     return set;
 }
 
@@ -48,4 +48,11 @@ std::vector<UOp> Scopes::list(RangeSet set) const {
     return out;
 }
 
-}  // namespace strata::codegen
+double Scopes::steps(RangeSet set) const {
+    double n = 1;
+    for (; set; set &= set - 1)
+        n *= static_cast<double>(range_arg(ranges_[static_cast<size_t>(std::countr_zero(set))]).size);
+    return n;
+}
+
+}  // namespace strata
