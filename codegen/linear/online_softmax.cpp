@@ -4,6 +4,7 @@
 // After   at each step  n = max(m, f(j)), c = exp(m - n), sum = sum * c + exp(f(j) - n) * v(j), m = n
 // lower_reduces makes the loop. Reductions that are no loop need none of it: their terms are in registers.
 #include "strata/codegen/linear/online_softmax_p.h"
+#include "strata/codegen/schedule/softmax.h"
 #include "strata/core/uop/uop_set.h"
 
 #include <algorithm>
@@ -26,13 +27,7 @@ UOp beside_zero(UOp choice) { return choice.src(choice.src(1).is_const(0) ? 2 : 
 
 /// The maximum in what is subtracted, or empty.
 UOp top_of(UOp shift) {
-    if (shift.is(Op::where) && shift.src(2).is_const()) {
-        const UOp finite = shift.src(0), top = shift.src(1);
-        const bool tells = finite.is(Op::cmplt) && finite.src(0).is(Op::abs) && finite.src(0).src(0) == top &&
-                           finite.src(1).is_const() && const_value(finite.src(1)) == HUGE_VAL;
-        if (!tells) return UOp();
-        shift = top;
-    }
+    if (const UOp top = guarded_maximum(shift)) shift = top;
     const bool is_top = shift.is(Op::reduce) && shift.as<ReduceArg>().op == Op::max && shift.dtype().is_float() &&
                         shift.dtype().bits() >= 32;
     return is_top ? shift : UOp();

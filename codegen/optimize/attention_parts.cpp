@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "strata/codegen/optimize/actions_p.h"
+#include "strata/codegen/schedule/softmax.h"
 #include "strata/core/symbolic/symbolic.h"
 
 namespace strata::codegen {
@@ -78,10 +79,7 @@ std::optional<AttentionParts> attention_parts(UOp sink, UOp keys, const Target& 
     p.to_exp2 = weight.is(Op::exp) ? std::numbers::log2e : 1;
     p.of_scores = p.top.src(0), p.shift = weight.src(0).src(1);
     if (weight.src(0).src(0) != p.of_scores) return {};
-    if (p.shift != p.top &&
-        !(p.shift.is(Op::where) && p.shift.src(0).is(Op::cmplt) && p.shift.src(0).src(0) == alu(Op::abs, {p.top}) &&
-          p.shift.src(1) == p.top && p.shift.src(2).is_const()))
-        return {};
+    if (p.shift != p.top && guarded_maximum(p.shift) != p.top) return {};
     take_factor(p);
     if (product.src(0) != weight && product.src(1) != weight) return {};
     p.value = below_widening(product.src(product.src(0) == weight ? 1 : 0));

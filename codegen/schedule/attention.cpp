@@ -3,6 +3,7 @@
 // Axes are followed by their place: the row is the last axis of all that is made of the scores, and only gains axes of one
 // element before it and repetition along them on its way into the sum.
 #include "strata/codegen/schedule/attention.h"
+#include "strata/codegen/schedule/softmax.h"
 #include "strata/core/uop/uop_set.h"
 
 #include <algorithm>
@@ -25,30 +26,10 @@ bool keeps_last_axis(UOp u) {
            u.shape().back() == u.src(0).shape().back();
 }
 
-/// The value of which these are the same bits, as what no gradient goes through has them.
-UOp below_same_bits(UOp u) {
-    while (u.is(Op::bitcast) && u.src(0).is(Op::bitcast) && u.src(0).src(0).dtype() == u.dtype()) u = u.src(0).src(0);
-    return u;
-}
-
-/// Below what only repeats one element a row along it.
-UOp below_repeats(UOp u) {
-    while (u.is(Op::expand) || u.is(Op::reshape)) u = u.src(0);
-    return u;
-}
-
-bool is_infinity(UOp u) { return u.is_const() && u.dtype().is_float() && const_value(u) == HUGE_VAL; }
-
 /// The maximum that is subtracted before the exponential: as it is, or another number where it is not finite.
 UOp subtracted_top(UOp u) {
     u = below_same_bits(below_repeats(u));
-    if (u.is(Op::where) && below_repeats(u.src(2)).is_const()) {
-        UOp is_finite = u.src(0), top = below_repeats(u.src(1));
-        if (!is_finite.is(Op::cmplt) || !is_infinity(below_repeats(is_finite.src(1))) ||
-            !is_finite.src(0).is(Op::abs) || below_repeats(is_finite.src(0).src(0)) != top)
-            return UOp();
-        u = top;
-    }
+    if (const UOp top = guarded_maximum(u)) u = top;
     return reduces_last(u, Op::max) ? u : UOp();
 }
 

@@ -14,30 +14,17 @@
 #include <cmath>
 
 #include "strata/codegen/schedule/plan_p.h"
+#include "strata/codegen/schedule/softmax.h"
 
 namespace strata::codegen {
 namespace {
-
-UOp below_repeats(UOp u) {
-    while (u.is(Op::expand) || u.is(Op::reshape)) u = u.src(0);
-    return u;
-}
-
-UOp below_same_bits(UOp u) {
-    while (u.is(Op::bitcast) && u.src(0).is(Op::bitcast) && u.src(0).src(0).dtype() == u.dtype()) u = u.src(0).src(0);
-    return u;
-}
 
 bool is_number(UOp u, double value) { return below_repeats(u).is_const(value); }
 
 /// The top, or another number where it is not finite.
 UOp top_in(UOp shift) {
-    UOp u = below_same_bits(shift);
-    if (!u.is(Op::where) || !is_number(u.src(2), 0)) return UOp();
-    const UOp finite = u.src(0), top = below_repeats(u.src(1));
-    const bool guards = finite.is(Op::cmplt) && finite.src(0).is(Op::abs) && is_number(finite.src(1), HUGE_VAL) &&
-                        below_repeats(finite.src(0).src(0)) == top;
-    return guards ? top : UOp();
+    const UOp u = below_same_bits(shift), top = guarded_maximum(u);
+    return top && is_number(u.src(2), 0) ? top : UOp();
 }
 
 UOp sum_in(UOp mean, int64_t n) {
@@ -53,12 +40,12 @@ bool is_extreme(UOp u) {
     return u.is(Op::reduce) && (u.as<ReduceArg>().op == Op::max || u.as<ReduceArg>().op == Op::min);
 }
 
-constexpr size_t kNear = 16;  // nodes of a comparison
+constexpr size_t kMostNodes = 16;  // nodes of a comparison
 
 /// The extreme that elements are compared with, among what `hit` is made of.
 UOp extreme_in(UOp hit) {
     std::vector<UOp> near{hit};
-    for (size_t i = 0; i < near.size() && near.size() < kNear; ++i) {
+    for (size_t i = 0; i < near.size() && near.size() < kMostNodes; ++i) {
         if (near[i].is(Op::expand) && is_extreme(below_repeats(near[i]))) return below_repeats(near[i]);
         if (info(near[i].op()).elementwise()) near.insert(near.end(), near[i].src().begin(), near[i].src().end());
     }
@@ -71,7 +58,7 @@ class Comparison {
     Comparison(UOp hit, UOp extreme) : hit_(hit), x_(extreme.src(0)), extreme_(extreme) {}
     /// The same of other elements and another extreme; empty: it is made of more than these and numbers.
     UOp of(UOp others, UOp other_extreme) const {
-        size_t left = kNear;
+        size_t left = kMostNodes;
         return of(hit_, others, other_extreme, left);
     }
 

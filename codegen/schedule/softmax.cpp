@@ -1,0 +1,26 @@
+// The maximum that a softmax subtracts from its scores, in tensor graphs and in kernels.
+#include "strata/codegen/schedule/softmax.h"
+
+#include <cmath>
+
+namespace strata::codegen {
+
+UOp below_repeats(UOp u) {
+    while (u.is(Op::expand) || u.is(Op::reshape)) u = u.src(0);
+    return u;
+}
+
+UOp below_same_bits(UOp u) {
+    while (u.is(Op::bitcast) && u.src(0).is(Op::bitcast) && u.src(0).src(0).dtype() == u.dtype()) u = u.src(0).src(0);
+    return u;
+}
+
+UOp guarded_maximum(UOp u) {
+    if (!u.is(Op::where) || !below_repeats(u.src(2)).is_const()) return UOp();
+    const UOp finite = u.src(0), top = below_repeats(u.src(1));
+    const bool guards = finite.is(Op::cmplt) && finite.src(0).is(Op::abs) &&
+                        below_repeats(finite.src(1)).is_const(HUGE_VAL) && below_repeats(finite.src(0).src(0)) == top;
+    return guards ? top : UOp();
+}
+
+}  // namespace strata::codegen

@@ -1,0 +1,14 @@
+#pragma once
+#include "strata/core/uop/uop.h"
+
+namespace strata::codegen {
+
+/// Below expands and reshapes: of a value that is repeated along a row, the one element that it repeats.
+UOp below_repeats(UOp u);
+/// The value of which these are the same bits, as what no gradient goes through has them.
+UOp below_same_bits(UOp u);
+/// x of where(|x| < infinity, x, c), which a softmax subtracts so that a row of infinities gives numbers; c is a constant.
+/// Empty: the value is something else. In tensor graphs the three may be repeated along a row.
+UOp guarded_maximum(UOp u);
+
+}  // namespace strata::codegen
