@@ -38,7 +38,7 @@ Prelude prelude_of(const HipSource& source) {
 std::string cache_key(const Toolchain& tools, const HipSource& source, const Prelude& prelude, isa::Arch arch) {
     std::string key = fmt::format("{}{}\nfreestanding {}\nfile {}\n", tools.identity, isa::info(arch).name,
                                   source.freestanding, source.file_name);
-    if (!source.freestanding) key += library_additions_text;
+    if (!source.freestanding) key += device_libs_overrides_text;
     key += fmt::format("beside {}\nentry {}\n", source.folder, entry_request(source));
     for (const std::string& option : source.options) key += fmt::format("option {}\n", option);
     return key.append(prelude.text).append("\n---\n").append(source.text);

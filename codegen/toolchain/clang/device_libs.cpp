@@ -97,13 +97,13 @@ Result<void> add_device_libs(const Toolchain& tools, isa::Arch arch, DeviceLibs 
             ErrorKind::Device,
             "this kernel needs the AMD device libraries (ocml.bc); on Debian: apt install rocm-device-libs");
     std::string source = constants_source(arch, args);
-    if (libs == DeviceLibs::all) source += later_library_text;
+    if (libs == DeviceLibs::all) source += device_libs_fallbacks_text;
     STRATA_TRY(std::string constants, make_module(tools, arch, disk, args, source));
     std::vector<std::string> files = {tools.bitcode + "/ocml.bc"};
     if (libs == DeviceLibs::all) {
         // In front: of two definitions clang takes the first.
         if (want_additions(tools)) {
-            STRATA_TRY(files.emplace_back(), make_module(tools, arch, disk, args, library_additions_text));
+            STRATA_TRY(files.emplace_back(), make_module(tools, arch, disk, args, device_libs_overrides_text));
         }
         files.push_back(tools.bitcode + "/ockl.bc");
         // Fences that HIP 5 headers call; later ROCm has them in its headers and no such file.

@@ -11,13 +11,13 @@ namespace strata::codegen {
 enum class DeviceLibs { none, math, all };
 
 // Made by CMake from the files of these names.
-extern const char* const library_additions_text;
-extern const char* const later_library_text;
+extern const char* const device_libs_overrides_text;
+extern const char* const device_libs_fallbacks_text;
 
 /// Appends the device libraries to the compiler's arguments. The libraries read their constants (isa version, wave
 /// size, float mode) from one small module that is made here from the arguments, for any arch: Debian's set stops at
-/// gfx1036. What these lack is put in front (library_additions.c); where the kernel may call all of them, what later ones
-/// have comes behind (later_library.c).
+/// gfx1036. Functions of device_libs_overrides.c are linked before the libraries where they are older than ROCm 5.7, and
+/// those of device_libs_fallbacks.c after them where the kernel may call all libraries.
 Result<void> add_device_libs(const Toolchain& tools, isa::Arch arch, DeviceLibs libs, const DiskCache& disk,
                              std::vector<std::string>& args);
 

@@ -57,7 +57,7 @@ Result<Toolchain> find_toolchain(const SearchPaths& paths) {
     found.identity =
         fmt::format("clang {}\nocml {}\nockl {}\nlater {}\nhip {}\n", file_identity(found.clang),
                     file_identity(found.bitcode + "/ocml.bc"), file_identity(found.bitcode + "/ockl.bc"),
-                    content_hash(later_library_text), file_identity(found.hip_headers + "/hip/hip_runtime.h"));
+                    content_hash(device_libs_fallbacks_text), file_identity(found.hip_headers + "/hip/hip_runtime.h"));
     return found;
 }
 

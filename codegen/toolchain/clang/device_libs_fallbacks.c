@@ -1,5 +1,5 @@
-// Functions that the headers of later ROCm call and older device libraries lack. They are linked behind the libraries: one
-// that has them is left alone.
+// Functions that the headers of later ROCm call and older device libraries lack. They are linked after the libraries: the
+// definitions of a library that has them win.
 
 unsigned long __ockl_steadyctr_u64(void) { return __builtin_readsteadycounter(); }
 

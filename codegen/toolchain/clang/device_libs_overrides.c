@@ -1,4 +1,4 @@
-// What sets of device libraries from before ROCm 5.7 lack.
+// Functions that device libraries from before ROCm 5.7 lack. They are linked before the libraries: these definitions win.
 typedef unsigned long ulong;
 
 // Where -mprintf-kind=buffered puts a message; 0: there is no room (asm/emu/services/printf_buffer.h).
