@@ -4,6 +4,7 @@
 
 #include "strata/codegen/optimize/action.h"
 #include "strata/codegen/optimize/attention_p.h"
+#include "strata/codegen/optimize/attention_parts_p.h"
 #include "strata/core/uop/uop.h"
 
 namespace strata::codegen {
@@ -117,13 +118,25 @@ int64_t share_keys(Steps& steps, int keys, int64_t lanes, int64_t rows) {
     return threads > 1 && steps.add(ActionKind::group, keys, threads) ? threads : 1;
 }
 
+/// Tiles of matrix instructions, where products are made again inside of another reduction.
+std::optional<Scheduled> schedule_by_matrices(const Kernel& kernel, const Target& target) {
+    const std::vector<UOp> nodes = toposort(kernel.sink);
+    if (std::ranges::count_if(nodes, [](UOp u) { return u.is(Op::reduce); }) < 2) return {};
+    for (UOp r : ranges(kernel.sink)) {
+        if (range_arg(r).axis != Axis::reduce || !attention_parts(kernel.sink, r, target)) continue;
+        Steps steps(kernel, target);
+        if (steps.add(ActionKind::matrix, range_arg(r).id, 0)) return steps.take();
+    }
+    return {};
+}
+
 }  // namespace
 
 std::optional<Scheduled> attention_schedule(const Kernel& kernel, const Target& target) {
+    if (std::optional<Scheduled> by_matrices = schedule_by_matrices(kernel, target)) return by_matrices;
     const Ranges is = ranges_of(kernel.sink);
     if (is.keys < 0 || is.row < 0 || is.row == is.keys) return {};
     Steps steps(kernel, target);
-    if (steps.add(ActionKind::matrix, is.keys, 0)) return steps.take();
     int64_t rows = 1;
     for (UOp r : axes_of(kernel, ActionKind::local)) rows *= range_arg(r).size;
     int64_t threads = share_columns(steps, is.row);

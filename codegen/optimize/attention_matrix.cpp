@@ -31,7 +31,10 @@ constexpr Row kTiles[] = {
     {{1, 4, 64, 128, true}, attention_by_warpgroups}, {{1, 8, 128, 64, true}, attention_by_warpgroups},
     {{1, 8, 64, 128, true}, attention_by_warpgroups}, {{2, 4, 64, 64, true}, attention_by_waves},
     {{1, 8, 64, 128, false}, attention_by_waves},     {{1, 4, 64, 128, false}, attention_by_waves},
-    {{1, 2, 32, 128, false}, attention_by_waves},     {{1, 1, 16, 128, false}, attention_by_waves}};
+    {{1, 2, 32, 128, false}, attention_by_waves},     {{1, 1, 16, 128, false}, attention_by_waves},
+    {{2, 4, 64, 128, false}, attention_by_columns},   {{1, 4, 64, 128, false}, attention_by_columns},
+    {{1, 2, 64, 128, false}, attention_by_columns},   {{1, 2, 32, 128, false}, attention_by_columns},
+    {{1, 1, 32, 128, false}, attention_by_columns}};
 
 class ByWaves : public AttentionTiles {
   public:
@@ -145,10 +148,11 @@ std::optional<UOp> attention_by_waves(UOp sink, const AttentionParts& p, const A
     const int64_t columns = range_arg(p.row).size, chunks = columns / kTogether;
     const int64_t rows = tile.shares_queries ? tile.rows() : 0;
     const int64_t bytes = (4 * tile.keys + rows) * (columns + kTogether) * p.key.dtype().bytes();
-    const bool fits = columns % kSide == 0 && columns <= tile.most_columns &&
-                      range_arg(p.rows).size % tile.rows() == 0 && range_arg(p.keys).size % tile.keys == 0 &&
-                      tile.keys * chunks % tile.threads() == 0 && rows * chunks % tile.threads() == 0 &&
-                      bytes <= target.lds_bytes && (!tile.shares_queries || is_plain_row(p.query, p.row));
+    const bool fits = !p.shape->family && is_plain_attention(p) && columns % kSide == 0 &&
+                      columns <= tile.most_columns && range_arg(p.rows).size % tile.rows() == 0 &&
+                      range_arg(p.keys).size % tile.keys == 0 && tile.keys * chunks % tile.threads() == 0 &&
+                      rows * chunks % tile.threads() == 0 && bytes <= target.lds_bytes &&
+                      (!tile.shares_queries || is_plain_row(p.query, p.row));
     return fits ? std::optional(ByWaves(sink, p, tile).run()) : std::nullopt;
 }
 
@@ -158,7 +162,10 @@ std::optional<Kernel> attention_by_matrices(const Kernel& kernel, UOp keys, int6
     for (const Row& row : kTiles) {
         const std::optional<UOp> sink = row.build(kernel.sink, *parts, row.tile, target);
         if (!sink || amount-- > 0) continue;
-        const auto is_left = [&](UOp u) { return u == parts->top || u == parts->sum || u == parts->scores; };
+        const auto is_left = [&](UOp u) {
+            return u == parts->top || u == parts->sum || u == parts->total ||
+                   std::ranges::find(parts->products, u, &ScoreProduct::sum) != parts->products.end();
+        };
         if (std::ranges::any_of(toposort(*sink), is_left)) return {};
         return Kernel{simplify(*sink), kernel.name};
     }

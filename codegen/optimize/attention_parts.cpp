@@ -45,6 +45,92 @@ void take_factor(AttentionParts& p) {
     p.of_scores = below, p.to_exp2 *= factor;
 }
 
+/// Attention: sums[0] the total, sums[1], if any, of weighted values.
+bool take_softmax(AttentionParts& p, std::vector<UOp> sums) {
+    if (sums.empty() || sums.size() > 2) return false;
+    if (sums.size() == 2 && !sums[1].src(0).is(Op::mul)) std::swap(sums[0], sums[1]);
+    p.total = sums[0];
+    const UOp weight = p.total.src(0);
+    if (!(weight.is(Op::exp) || weight.is(Op::exp2)) || !weight.src(0).is(Op::sub)) return false;
+    p.to_exp2 = weight.is(Op::exp) ? std::numbers::log2e : 1;
+    p.of_scores = p.top.src(0), p.shift = weight.src(0).src(1);
+    if (weight.src(0).src(0) != p.of_scores) return false;
+    if (p.shift != p.top && guarded_maximum(p.shift) != p.top) return false;
+    if (sums.size() == 1) return true;
+    take_factor(p);
+    p.sum = sums[1];
+    const UOp product = p.sum.src(0);
+    if (!product.is(Op::mul) || (product.src(0) != weight && product.src(1) != weight)) return false;
+    p.value = below_widening(product.src(product.src(0) == weight ? 1 : 0));
+    return true;
+}
+
+bool has_reduction(UOp value) {
+    return std::ranges::any_of(toposort(value), [](UOp u) { return u.is(Op::reduce); });
+}
+
+/// A chain: the sum over keys of weights, rounded to the type of values, times these.
+bool take_chain(AttentionParts& p, std::span<const UOp> sums) {
+    if (sums.size() != 1 || !sums[0].src(0).is(Op::mul)) return false;
+    p.sum = sums[0];
+    for (size_t side : {0, 1}) {
+        const UOp weight = below_widening(p.sum.src(0).src(side));
+        if (!weight.is(Op::cast) || weight.dtype().bits() != 16 || !has_reduction(weight)) continue;
+        p.value = below_widening(p.sum.src(0).src(1 - side)), p.of_scores = weight.src(0);
+        return p.of_scores.dtype() == dtypes::float32 && p.value.dtype() == weight.dtype() && !has_reduction(p.value);
+    }
+    return false;
+}
+
+/// The products in the scores, all of one type.
+bool take_products(AttentionParts& p) {
+    for (UOp u : toposort(p.of_scores)) {
+        if (!u.is(Op::reduce)) continue;
+        if (u.src().size() != 2 || !is_reduction(u, Op::add, u.src(1)) || !u.src(0).is(Op::mul)) return false;
+        ScoreProduct product{u, below_widening(u.src(0).src(0)), below_widening(u.src(0).src(1)), u.src(1)};
+        if (depends_on(product.query, p.keys)) std::swap(product.query, product.key);
+        const DType type = product.key.dtype();
+        if (type.bits() != 16 || product.query.dtype() != type || (p.value && p.value.dtype() != type)) return false;
+        if (!depends_on(product.key, p.keys) || depends_on(product.query, p.keys)) return false;
+        p.products.push_back(product);
+    }
+    if (p.products.empty() || p.products.size() > (p.is_chain() ? 2 : 1)) return false;
+    const ScoreProduct& first = p.products[0];
+    p.scores = first.sum, p.query = first.query, p.key = first.key, p.row = first.row;
+    return std::ranges::all_of(p.products, [&](const ScoreProduct& x) { return x.key.dtype() == p.key.dtype(); });
+}
+
+/// The ranges of rows and columns of the results; false where there are others than these can share a block.
+bool take_ranges(AttentionParts& p, UOp sink) {
+    const auto is_of_rows = [&](UOp r) {
+        return std::ranges::all_of(
+                   p.products,
+                   [&](const ScoreProduct& x) { return depends_on(x.query, r) && !depends_on(x.key, r); }) &&
+               !(p.value && depends_on(p.value, r));
+    };
+    const auto is_of_columns = [&](UOp r) {
+        return depends_on(p.value, r) && std::ranges::none_of(p.products, [&](const ScoreProduct& x) {
+                   return depends_on(x.query, r) || depends_on(x.key, r);
+               });
+    };
+    if (p.sum && !p.is_chain()) {
+        if (!closes(sink.src(0), p.row)) return false;
+        p.column = p.row;
+    }
+    for (UOp r : ranges(sink)) {
+        const RangeArg& arg = range_arg(r);
+        const bool is_product = std::ranges::any_of(p.products, [&](const ScoreProduct& x) { return x.row == r; });
+        if (r == p.keys || is_product) continue;
+        if (arg.axis != Axis::global) return false;
+        if (is_of_rows(r) && (!p.rows || range_arg(p.rows).size <= arg.size)) p.rows = r;
+        if (p.is_chain() && is_of_columns(r)) {
+            if (p.column) return false;
+            p.column = r;
+        }
+    }
+    return p.rows && (p.column || !p.sum);
+}
+
 }  // namespace
 
 bool is_plain_row(UOp value, UOp row) {
@@ -56,8 +142,7 @@ bool is_plain_row(UOp value, UOp row) {
 std::optional<AttentionParts> attention_parts(UOp sink, UOp keys, const Target& target) {
     AttentionParts p{.keys = keys};
     std::vector<UOp> sums;
-    const std::vector<UOp> nodes = toposort(sink);
-    for (UOp u : nodes) {
+    for (UOp u : toposort(sink)) {
         if (u.is(Op::param) && u.as<ParamArg>().space != Space::global) return {};
         if (u.is(Op::store)) {
             if (p.store) return {};
@@ -71,44 +156,38 @@ std::optional<AttentionParts> attention_parts(UOp sink, UOp keys, const Target& 
         else
             return {};
     }
-    if (!p.top || !p.store || sums.size() != 2 || !sink.src(0).is(Op::end) || sink.src(0).src(0) != p.store) return {};
-    if (!sums[1].src(0).is(Op::mul)) std::swap(sums[0], sums[1]);
-    p.total = sums[0], p.sum = sums[1];
-    const UOp weight = p.total.src(0), product = p.sum.src(0);
-    if (!(weight.is(Op::exp) || weight.is(Op::exp2)) || !weight.src(0).is(Op::sub) || !product.is(Op::mul)) return {};
-    p.to_exp2 = weight.is(Op::exp) ? std::numbers::log2e : 1;
-    p.of_scores = p.top.src(0), p.shift = weight.src(0).src(1);
-    if (weight.src(0).src(0) != p.of_scores) return {};
-    if (p.shift != p.top && guarded_maximum(p.shift) != p.top) return {};
-    take_factor(p);
-    if (product.src(0) != weight && product.src(1) != weight) return {};
-    p.value = below_widening(product.src(product.src(0) == weight ? 1 : 0));
-    for (UOp u : toposort(p.of_scores)) {
-        if (!u.is(Op::reduce)) continue;
-        if (p.scores || u.src().size() != 2 || !is_reduction(u, Op::add, u.src(1))) return {};
-        p.scores = u;
-    }
-    if (!p.scores || !p.scores.src(0).is(Op::mul)) return {};
-    p.row = p.scores.src(1);
-    p.query = below_widening(p.scores.src(0).src(0)), p.key = below_widening(p.scores.src(0).src(1));
-    if (depends_on(p.query, keys)) std::swap(p.query, p.key);
-    const DType type = p.value.dtype();
+    if (!p.store || !sink.src(0).is(Op::end) || sink.src(0).src(0) != p.store) return {};
+    if (!(p.top ? take_softmax(p, sums) : take_chain(p, sums)) || !take_products(p)) return {};
+    const DType type = p.key.dtype();
     const auto shape = std::ranges::find_if(target.matrix, [&](const MatrixShape& s) {
-        return !s.family && !s.by_warpgroups && s.operand == type && type.bits() == 16 &&
-               s.accumulator == dtypes::float32;
+        return s.m == 16 && s.k == 16 && !s.by_warpgroups && s.operand == type && s.accumulator == dtypes::float32;
     });
-    if (shape == target.matrix.end() || target.ahead != Ahead::copies) return {};
+    if (shape == target.matrix.end() || (!shape->family && target.ahead != Ahead::copies)) return {};
     p.shape = &*shape;
-    if (p.query.dtype() != type || p.key.dtype() != type || p.store.src(1).dtype().bits() > 16) return {};
-    if (!depends_on(p.key, keys) || depends_on(p.query, keys) || !closes(sink.src(0), p.row)) return {};
-    if (!is_plain_row(p.key, p.row) || !is_plain_row(p.value, p.row)) return {};
-    for (UOp r : ranges(sink))
-        if (range_arg(r).axis == Axis::global && depends_on(p.query, r) && !depends_on(p.key, r) &&
-            !depends_on(p.value, r) && (!p.rows || range_arg(p.rows).size <= range_arg(r).size))
-            p.rows = r;
-    for (UOp r : ranges(sink))
-        if (range_arg(r).axis != Axis::global && r != keys && r != p.row) return {};
-    return p.rows ? std::optional(p) : std::nullopt;
+    return take_ranges(p, sink) ? std::optional(p) : std::nullopt;
+}
+
+bool is_plain_attention(const AttentionParts& p) {
+    return p.sum && !p.is_chain() && p.store.src(1).dtype().bits() <= 16 && is_plain_row(p.key, p.row) &&
+           is_plain_row(p.value, p.row);
+}
+
+UOp masked_scores(const AttentionParts& p) {
+    const UOp none = identity(Op::max, dtypes::float32);
+    const auto is_masked = [&](UOp u) { return u.is(Op::where) && (u.src(1) == none || u.src(2) == none); };
+    if (!p.is_chain()) return is_masked(p.of_scores) ? p.of_scores : UOp();
+    // The weights are 0 where an exponential that is a factor of them is.
+    std::vector<UOp> factors{p.of_scores};
+    while (!factors.empty()) {
+        UOp u = factors.back();
+        factors.pop_back();
+        if (u.is(Op::mul)) factors.insert(factors.end(), u.src().begin(), u.src().end());
+        if (!u.is(Op::exp) && !u.is(Op::exp2)) continue;
+        u = u.src(0);
+        while ((u.is(Op::add) || u.is(Op::sub)) && !is_masked(u)) u = u.src(u.is(Op::add) && !has_reduction(u.src(0)));
+        if (is_masked(u)) return u;
+    }
+    return {};
 }
 
 }  // namespace strata::codegen

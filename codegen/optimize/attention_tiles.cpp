@@ -1,27 +1,13 @@
-// The parts of attention over tiles (attention_matrix.cpp) that are the same whichever instructions make its products.
+// The parts of attention over tiles (attention_matrix.cpp) that are the same whichever of NVIDIA's instructions make its products.
 #include "strata/codegen/optimize/attention_tiles_p.h"
 
 #include <algorithm>
-#include <limits>
 
-#include "strata/codegen/kernel/masked_steps.h"
-#include "strata/codegen/optimize/actions_p.h"
 #include "strata/core/symbolic/symbolic.h"
 #include "strata/core/uop/kernel.h"
 
 namespace strata::codegen {
 namespace {
-
-/// A balanced tree: its steps do not wait for each other.
-UOp combined(Op op, std::vector<UOp> values) {
-    while (values.size() > 1) {
-        std::vector<UOp> next;
-        for (size_t i = 0; i + 1 < values.size(); i += 2) next.push_back(alu(op, {values[i], values[i + 1]}));
-        if (values.size() % 2) next.push_back(values.back());
-        values = std::move(next);
-    }
-    return values[0];
-}
 
 UOp over_columns(Op op, UOp value) {
     for (int mask : {1, 2}) value = alu(op, {value, uop::shuffle_xor(value, mask)});
@@ -30,68 +16,6 @@ UOp over_columns(Op op, UOp value) {
 
 }  // namespace
 
-AttentionTiles::AttentionTiles(UOp sink, const AttentionParts& parts, const AttentionTile& tile, int64_t before)
-    : p_(parts), t_(tile), sink_(sink), next_id_(next_range_id(sink)) {
-    columns_ = range_arg(p_.row).size;
-    const int64_t blocks = range_arg(p_.rows).size / t_.rows();
-    if (blocks > 1) outer_ = uop::range(blocks, range_arg(p_.rows).id, Axis::global);
-    if (t_.waves > 1) wave_ = new_range(t_.waves, Axis::local);
-    row_of_lanes_ = new_range(8, Axis::lane), lane_ = new_range(4, Axis::lane);
-    const int64_t tiles = range_arg(p_.keys).size / t_.keys;
-    const UOp steps = tiles_that_count(tiles);
-    // Blocks with the most keys start first.
-    block_ = !outer_ ? index_const(0) : steps ? index_const(blocks - 1) - outer_ : outer_;
-    UOp count = !steps ? index_const(tiles) : outer_ ? simplify(substitute(steps, {{outer_, block_}})) : steps;
-    last_tile_ = simplify(count - 1);
-    const UOp left = simplify(count - before);
-    // What has one step at most is no loop, and is done also where it has none.
-    const int64_t most = left.is_const()            ? const_int(left)
-                         : tiles == before          ? 0
-                         : proves_at_least(left, 1) ? tiles - before
-                                                    : std::max<int64_t>(tiles - before, 2);
-    if (most > 0) tile_ = uop::range(most, next_id_++, Axis::reduce, left.is_const() ? UOp() : left);
-}
-
-UOp AttentionTiles::run() {
-    const UOp end = walk();
-    std::vector<UOp> stores;
-    for (int64_t m = 0; m < t_.matrices; ++m) finish(m, end, stores);
-    std::vector<UOp> open{row_of_lanes_, lane_};
-    for (UOp r : {outer_, wave_})
-        if (r) open.push_back(r);
-    for (UOp r : sink_.src(0).src().subspan(1))
-        if (r != p_.rows && r != p_.row) open.push_back(r);
-    return sink_.with_src(std::array{uop::end(uop::group(stores), open)});
-}
-
-UOp AttentionTiles::new_range(int64_t size, Axis axis) { return uop::range(size, next_id_++, axis); }
-UOp AttentionTiles::memory(int64_t size, DType type, Space space) {
-    return uop::placeholder(size, type, space, next_slot_++);
-}
-
-/// Tiles before a mask leaves none; empty for all.
-UOp AttentionTiles::tiles_that_count(int64_t all) {
-    const UOp row = uop::range(t_.rows(), next_id_++, Axis::local);
-    const UOp at = outer_ ? outer_ * t_.rows() + row : row;
-    UOp scores = substitute(p_.of_scores, {{p_.rows, at}}), steps;
-    const UOp none = identity(Op::max, dtypes::float32);
-    while (scores.is(Op::where) && !steps) {
-        const size_t masked = scores.src(1) == none ? 1 : 2;
-        if (scores.src(masked) != none) break;
-        steps = steps_while(scores.src(0), masked == 2, p_.keys);
-        scores = scores.src(3 - masked);
-    }
-    if (!steps) return {};
-    steps = simplify((steps + (t_.keys - 1)) / t_.keys);
-    if (!proves_at_least(steps, 1)) steps = alu(Op::max, {steps, index_const(1)});
-    if (!proves_less(steps, all + 1)) steps = alu(Op::min, {steps, index_const(all)});
-    return simplify(steps);
-}
-
-UOp AttentionTiles::thread() const {
-    const UOp in_wave = row_of_lanes_ * 4 + lane_;
-    return wave_ ? wave_ * 32 + in_wave : in_wave;
-}
 /// The row of results that a lane has in the upper or lower half of a matrix.
 UOp AttentionTiles::result_row(int64_t matrix, int64_t half) const {
     const UOp in_wave = row_of_lanes_ + (matrix * kSide + half * 8);
@@ -134,32 +58,6 @@ UOp AttentionTiles::fill(UOp tile_of_keys, UOp tile_of_values) {
     std::vector<UOp> stores = stores_of(keys, uop::after(keys_, {free}));
     for (UOp s : stores_of(values, uop::after(values_, {free}))) stores.push_back(s);
     return uop::barrier(stores);
-}
-
-AttentionTiles::Register AttentionTiles::new_register(int64_t size, double first) {
-    Register r{memory(size, dtypes::float32, Space::reg), {}};
-    std::vector<UOp> stores;
-    for (int64_t i = 0; i < size; ++i) stores.push_back(uop::store(uop::at(r.memory, i), first));
-    r.started = uop::group(stores);
-    return r;
-}
-UOp AttentionTiles::in_loop(const Register& r, int64_t i) const {
-    return uop::at(uop::after(r.memory, std::array{r.started, tile_}), r.first + i);
-}
-void AttentionTiles::update(const Register& r, int64_t i, UOp value) {
-    updates_.push_back(uop::store(in_loop(r, i), value));
-}
-
-UOp AttentionTiles::exp2_of(UOp x, UOp less) const {
-    return make(Op::exp2_approx, dtypes::float32, {alu(Op::fma, {x, number(p_.to_exp2), less})});
-}
-/// What exponents are less, as exp2 takes it.
-UOp AttentionTiles::shift(UOp top) const {
-    const bool finite = p_.shift != p_.top;
-    const UOp none = number(-std::numeric_limits<double>::infinity());
-    const UOp by = finite ? alu(Op::where, {alu(Op::abs, {top}) < p_.shift.src(0).src(1), top, p_.shift.src(2)})
-                          : alu(Op::where, {alu(Op::cmpeq, {top, none}), number(0), top});
-    return by * number(-p_.to_exp2);
 }
 
 AttentionTiles::Weights AttentionTiles::weigh(int64_t m, UOp tile, const std::function<UOp(int64_t, size_t)>& product,
@@ -211,11 +109,7 @@ void AttentionTiles::finish(int64_t m, UOp end, std::vector<UOp>& stores) const 
     std::array<UOp, 2> totals;
     for (size_t half : {0, 1}) {
         const size_t row = static_cast<size_t>(2 * m) + half;
-        totals[half] = over_columns(Op::add, held(totals_[row], 0));
-        if (p_.shift != p_.top) continue;
-        const UOp none = number(-std::numeric_limits<double>::infinity());
-        totals[half] = alu(Op::where, {alu(Op::cmpeq, {held(tops_[row], 0), none}),
-                                       number(std::numeric_limits<double>::quiet_NaN()), totals[half]});
+        totals[half] = total_of(over_columns(Op::add, held(totals_[row], 0)), held(tops_[row], 0));
     }
     for (int64_t c = 0; c < columns_ / kSide; ++c)
         for (size_t e = 0; e < kHeld; ++e) {
@@ -225,6 +119,12 @@ void AttentionTiles::finish(int64_t m, UOp end, std::vector<UOp>& stores) const 
                                                    {p_.rows, result_row(m, static_cast<int64_t>(place_of(e).half))},
                                                    {p_.row, column_of(c * kSide, e)}}));
         }
+}
+
+std::vector<UOp> AttentionTiles::finish(UOp end) const {
+    std::vector<UOp> stores;
+    for (int64_t m = 0; m < t_.matrices; ++m) finish(m, end, stores);
+    return stores;
 }
 
 }  // namespace strata::codegen

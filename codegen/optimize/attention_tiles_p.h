@@ -22,13 +22,18 @@ struct AttentionTile {
     int64_t threads() const { return waves * 32; }
 };
 
-/// The kernel of attention over tiles (attention_matrix.cpp), by instructions whose products a derived class makes.
-class AttentionTiles {
+/// How the lanes of a wave are numbered: rows of lanes, the lanes of a row beside each other.
+struct LaneGrid {
+    int64_t rows, lanes;
+};
+
+/// The loop of attention over tiles of keys (attention_matrix.cpp): its ranges, what threads hold from step to step, exponents.
+class AttentionLoop {
   public:
     /// `before`: tiles that are done before the loop over the others.
-    AttentionTiles(UOp sink, const AttentionParts& parts, const AttentionTile& tile, int64_t before = 0);
-    virtual ~AttentionTiles() = default;
-    AttentionTiles(const AttentionTiles&) = delete;
+    AttentionLoop(UOp sink, const AttentionParts& parts, const AttentionTile& tile, LaneGrid grid, int64_t before = 0);
+    virtual ~AttentionLoop() = default;
+    AttentionLoop(const AttentionLoop&) = delete;
 
     UOp run();
 
@@ -38,6 +43,54 @@ class AttentionTiles {
         UOp memory, started;
         int64_t first = 0;
     };
+    /// All but the results: the effect behind which sums and totals are done.
+    virtual UOp walk() = 0;
+    /// The results, behind it.
+    virtual std::vector<UOp> finish(UOp end) const = 0;
+
+    static UOp number(double value) { return constant(dtypes::float32, value); }
+    UOp new_range(int64_t size, Axis axis);
+    UOp memory(int64_t size, DType type, Space space);
+    Register new_register(int64_t size, double first);
+    UOp in_loop(const Register& r, int64_t i) const;
+    void update(const Register& r, int64_t i, UOp value);
+    int64_t matrices_of_columns() const { return columns_ / kSide; }
+    UOp thread() const;
+    UOp tile() const;
+    /// What exponents are less, as exp2 takes it.
+    UOp shift(UOp top) const;
+    UOp exp2_of(UOp x, UOp less) const;
+    /// The total of a row with this maximum: no number where a row without keys has none.
+    UOp total_of(UOp total, UOp top) const;
+
+    const AttentionParts& p_;
+    const AttentionTile& t_;
+    LaneGrid grid_;
+    int64_t columns_ = 0;
+    UOp outer_, block_, wave_, row_of_lanes_, lane_, tile_;  // no tile_: nothing is left for the loop
+    UOp last_tile_;
+    std::vector<Register> tops_, totals_, sums_;
+    std::vector<UOp> updates_;
+
+  private:
+    UOp steps_that_count(UOp masked, UOp row, UOp keys) const;
+    UOp tiles_that_count(int64_t all);
+
+    UOp sink_;
+    bool is_reversed_ = false;  ///< tiles come from the last to the first
+    int next_id_, next_slot_ = 0;
+};
+
+/// Several values as one, by a balanced tree: its steps do not wait for each other.
+UOp combined(Op op, std::vector<UOp> values);
+
+/// Such a loop whose lanes hold results as NVIDIA's instructions have them, by products that a derived class makes.
+class AttentionTiles : public AttentionLoop {
+  public:
+    AttentionTiles(UOp sink, const AttentionParts& parts, const AttentionTile& tile, int64_t before = 0)
+        : AttentionLoop(sink, parts, tile, {8, 4}, before) {}
+
+  protected:
     /// Softmax weights of one key tile in operand order, 16 keys each; the factor that rescales the running sums; and
     /// the state of the rows after the tile.
     struct Weights {
@@ -54,8 +107,6 @@ class AttentionTiles {
     /// Where 8 elements of a row are in a tile of so many rows in local memory.
     virtual UOp place_in_tile(UOp row, UOp chunk, int64_t rows) const = 0;
     virtual int64_t size_of_tile(int64_t rows) const = 0;
-    /// All but the results: the effect behind which sums and totals are done.
-    virtual UOp walk() = 0;
 
     /// Reads of rows of a tile, 16 bytes each, and where each goes in local memory.
     struct Copy {
@@ -71,34 +122,14 @@ class AttentionTiles {
                   const std::array<UOp, 2>& tops, const std::array<UOp, 2>& totals) const;
     /// The same of what they have in the loop, which is updated.
     Weights weigh_in_loop(int64_t matrix, UOp tile, const std::function<UOp(int64_t, size_t)>& product);
-
-    static UOp number(double value) { return constant(dtypes::float32, value); }
-    UOp new_range(int64_t size, Axis axis);
-    UOp memory(int64_t size, DType type, Space space);
     UOp result_row(int64_t matrix, int64_t half) const;
-    Register new_register(int64_t size, double first);
-    UOp in_loop(const Register& r, int64_t i) const;
-    void update(const Register& r, int64_t i, UOp value);
-    int64_t matrices_of_columns() const { return columns_ / kSide; }
 
-    const AttentionParts& p_;
-    const AttentionTile& t_;
-    int64_t columns_ = 0;
-    UOp outer_, block_, wave_, row_of_lanes_, lane_, tile_;  // no tile_: nothing is left for the loop
-    UOp keys_, values_, last_tile_;
-    std::vector<Register> tops_, totals_, sums_;  // two, two, one of 16 columns a matrix of rows
-    std::vector<UOp> updates_;
+    UOp keys_, values_;
 
   private:
-    UOp tiles_that_count(int64_t all);
-    UOp thread() const;
-    UOp shift(UOp top) const;
-    UOp exp2_of(UOp x, UOp less) const;
-    void finish(int64_t m, UOp end, std::vector<UOp>& stores) const;
+    std::vector<UOp> finish(UOp end) const override;
+    void finish(int64_t matrix, UOp end, std::vector<UOp>& stores) const;
     UOp column_of(int64_t first, size_t element) const { return lane_ * 2 + (first + place_of(element).column); }
-
-    UOp sink_;
-    int next_id_, next_slot_ = 0;
 };
 
 /// Such kernels by waves' own products, and by those of groups of waves: nothing where the tile does not fit.
@@ -106,5 +137,8 @@ std::optional<UOp> attention_by_waves(UOp sink, const AttentionParts& parts, con
                                       const Target& target);
 std::optional<UOp> attention_by_warpgroups(UOp sink, const AttentionParts& parts, const AttentionTile& tile,
                                            const Target& target);
+/// The same by AMD's matrix instructions (attention_columns.cpp).
+std::optional<UOp> attention_by_columns(UOp sink, const AttentionParts& parts, const AttentionTile& tile,
+                                        const Target& target);
 
 }  // namespace strata::codegen

@@ -172,7 +172,8 @@ std::optional<UOp> attention_by_warpgroups(UOp sink, const AttentionParts& p, co
     const MatrixShape *of_scores = shape_of(p, tile.keys, target), *of_sums = shape_of(p, columns, target);
     const int64_t bytes = (6 * tile.keys + tile.rows()) * columns * p.key.dtype().bytes();
     if (!of_scores || !of_sums || columns > tile.most_columns || range_arg(p.rows).size % tile.rows() ||
-        range_arg(p.keys).size % tile.keys || bytes > target.lds_bytes || !is_plain_row(p.query, p.row))
+        range_arg(p.keys).size % tile.keys || bytes > target.lds_bytes || !is_plain_attention(p) ||
+        !is_plain_row(p.query, p.row))
         return {};
     return ByWarpgroups(sink, p, tile, *of_scores, *of_sums).run();
 }

@@ -28,6 +28,9 @@ bool is_slower_fused(const Attention& attention, Fusion fusion);
 /// Whether so few rows read the same keys that these are better divided among blocks, where there are many.
 bool has_few_rows(const Attention& attention);
 
+/// Whether matrix instructions compute the products of a fused kernel (codegen/optimize/attention_parts.cpp).
+bool has_matrix_products(const Attention& attention);
+
 /// Those in graphs whose nodes are listed, sources before users, where nothing else uses what is inside.
 std::vector<Attention> find_attention(std::span<const UOp> order);
 

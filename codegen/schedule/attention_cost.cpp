@@ -20,7 +20,9 @@ constexpr double kDepth = 0.025;     // us a step of the first product, that not
 constexpr double kKeys = 0.002;      // and of the second, whose keys are divided where they are many
 constexpr int64_t kTile = 32;        // rows from which on products have tiles
 constexpr int64_t kMostScores = 1 << 28;
-constexpr int64_t kWidest = 512;  // columns that the threads of a row have in registers
+constexpr int64_t kWidest = 512;            // columns that the threads of a row have in registers
+constexpr int64_t kSideOfMatrices = 16;     // of matrix instructions
+constexpr int64_t kWidestOfMatrices = 128;  // columns that their tiles have in registers
 // As codegen/optimize/attention.cpp has them: the threads of a row are the more the fewer rows there are, and rows
 // share a block.
 constexpr int64_t kThreads = 1 << 15, kBlock = 128, kBeside = 8;
@@ -54,11 +56,24 @@ bool has_known_mask(const Attention& attention) {
 
 }  // namespace
 
+bool has_matrix_products(const Attention& attention) {
+    const int64_t depth = attention.depth();
+    if (depth % kSideOfMatrices != 0 || depth > kWidestOfMatrices || attention.columns() != depth) return false;
+    const UOp scores = attention.product.src(0), sums = attention.sum.src(0);
+    const auto is_narrow = [](UOp factor) {
+        while (info(factor.op()).is(kMovement) || factor.is(Op::cast)) factor = factor.src(0);
+        return factor.dtype().is_float() && factor.dtype().bits() == 16;
+    };
+    return is_narrow(scores.src(0)) && is_narrow(scores.src(1)) &&
+           std::ranges::any_of(sums.src(), [&](UOp factor) { return is_narrow(factor); });
+}
+
 bool has_few_rows(const Attention& attention) { return rows_of(attention) < kTile; }
 
 bool is_slower_fused(const Attention& attention, Fusion fusion) {
     if (std::max(attention.columns(), attention.depth()) > kWidest) return true;
     if (fusion != Fusion::cost) return fusion == Fusion::less;
+    if (has_matrix_products(attention)) return false;
     const int64_t keys = attention.top.src(0).shape().back(), scores = attention.product.numel();
     if (has_few_rows(attention) || scores > kMostScores) return false;
     const auto wide = static_cast<double>(std::max(attention.columns(), attention.depth()));

@@ -247,8 +247,20 @@ def test_narrow_operands_are_summed_in_float32(dtype, target, rng):
         exact = reference(*(t.cast(strata.dtypes.float32).numpy() for t in narrow), causal_mask(32, 48))
         y = nn.scaled_dot_product_attention(*narrow, causal=True)
         assert len(strata.compile(y).kernels) == 1
+        # The weights of matrix instructions and the result are rounded once each, and nothing else.
         step = 2.0**-11 if dtype == "float16" else 2.0**-8
-        np.testing.assert_allclose(y.cast(strata.dtypes.float32).numpy(), exact, rtol=1.01 * step, atol=1e-5)
+        of_weights = reference(
+            *(
+                np.abs(t.cast(strata.dtypes.float32).numpy())
+                if t is narrow[2]
+                else t.cast(strata.dtypes.float32).numpy()
+                for t in narrow
+            ),
+            causal_mask(32, 48),
+        )
+        assert (
+            np.abs(y.cast(strata.dtypes.float32).numpy() - exact) <= 1.01 * step * (np.abs(exact) + of_weights) + 1e-5
+        ).all()
 
 
 @pytest.mark.parametrize("target", TARGETS)
