@@ -1,8 +1,8 @@
 #include "strata/ops/nn.h"
 
 #include <cmath>
-#include <limits>
 
+#include "strata/ops/attention_p.h"
 #include "strata/ops/build_p.h"
 #include "strata/ops/gradients.h"
 #include "strata/ops/indexing_p.h"
@@ -83,15 +83,11 @@ Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, cons
                    "[scaled_dot_product_attention] shapes {}, {} and {}: query (..., n, d), key (..., m, d), value "
                    "(..., m, e)",
                    to_string(query.shape()), to_string(key.shape()), to_string(value.shape()));
-    double by = scale.value_or(1 / std::sqrt(static_cast<double>(query.size(-1))));
-    Tensor scores = widened(query).matmul(widened(key).mT()).mul(by);
-    double never = -std::numeric_limits<double>::infinity();
-    if (causal) {
-        Shape matrix{query.size(-2), key.size(-2)};
-        scores = where(le(iota_along(matrix, 1), iota_along(matrix, 0)), scores, never);
-    }
-    if (mask) scores = mask->dtype().is_bool() ? where(*mask, scores, never) : scores.add(*mask);
-    return weights_of(scores).matmul(widened(value)).cast(result_type(query, value));
+    const Attention attention{query, key,    value,
+                              mask,  causal, scale.value_or(1 / std::sqrt(static_cast<double>(query.size(-1))))};
+    const Tensor scores = attention.scores();
+    const Tensor result = weights_of(scores).matmul(widened(value)).cast(result_type(query, value));
+    return scores.numel() == 0 || result.numel() == 0 ? result : with_gradient_of_attention(result, attention);
 }
 
 Tensor cross_entropy(const Tensor& logits, const Tensor& target, Reduction reduction) {

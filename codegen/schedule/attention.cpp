@@ -26,13 +26,6 @@ bool keeps_last_axis(UOp u) {
            u.shape().back() == u.src(0).shape().back();
 }
 
-/// The maximum that is subtracted before the exponential: as it is, or another number where it is not finite.
-UOp subtracted_top(UOp u) {
-    u = below_same_bits(below_repeats(u));
-    if (const UOp top = guarded_maximum(u)) u = top;
-    return reduces_last(u, Op::max) ? u : UOp();
-}
-
 /// The exponential that is a factor of `u`, or empty.
 UOp exponential_in(UOp root) {
     UOpSet seen{root};
@@ -96,17 +89,16 @@ class Uses {
         }
     }
 
-    /// Fills in what is inside; false where others use it too, as a result of the graph that nothing here uses does, or it is
-    /// made in another way.
+    /// Fills in what is inside; false where it is made in another way, or nothing of it is used.
     bool close(Attention& attention) {
         UOpSet inside{attention.product};
         attention.inside = {attention.product};
-        UOpMap<size_t> used;
+        used_.clear();
         for (size_t i = place_.at(attention.product) + 1; i <= place_.at(attention.result); ++i) {
             UOp u = order_[i];
             bool from_inside = false;
             for (UOp s : u.src())
-                if (inside.contains(s)) from_inside = true, ++used[s];
+                if (inside.contains(s)) from_inside = true, ++used_[s];
             if (!from_inside || u == attention.result) continue;
             const bool total = reduces_last(u, Op::add) && exponential_in(u.src(0)) == u.src(0);
             if (!info(u.op()).elementwise() && !u.is(Op::reshape) && !u.is(Op::expand) && u != attention.top &&
@@ -116,15 +108,40 @@ class Uses {
             attention.inside.push_back(u);
         }
         return inside.contains(attention.sum.src(0)) && inside.contains(attention.result.src(0)) &&
-               std::ranges::all_of(attention.inside, [&](UOp u) { return used[u] > 0 && used[u] == uses_.at(u); });
+               std::ranges::all_of(attention.inside, [&](UOp u) { return used_[u] > 0; });
+    }
+    /// Whether others use what is inside of the one that was closed last.
+    bool is_shared(const Attention& attention) {
+        return std::ranges::any_of(attention.inside, [&](UOp u) { return used_[u] != uses_.at(u); });
     }
 
   private:
     std::span<const UOp> order_;
-    UOpMap<size_t> place_, uses_;
+    UOpMap<size_t> place_, uses_, used_;
 };
 
+/// The same with nodes of its own: bits of a factor that are taken as they are make another product of it.
+UOp copy_of(const Attention& attention) {
+    const UOp terms = attention.product.src(0), factor = terms.src(1);
+    const UOp same = bitcast(bitcast(factor, dtypes::int32), factor.dtype());
+    UOpMap<UOp> made{{terms, terms.with_src(std::vector{terms.src(0), same})}};
+    std::vector<UOp> inside = attention.inside;
+    inside.push_back(attention.result);
+    for (UOp u : inside) {
+        std::vector<UOp> sources;
+        for (UOp s : u.src()) sources.push_back(made.contains(s) ? made.at(s) : s);
+        made[u] = u.with_src(sources);
+    }
+    return made.at(attention.result);
+}
+
 }  // namespace
+
+UOp subtracted_top(UOp u) {
+    u = below_same_bits(below_repeats(u));
+    if (const UOp top = guarded_maximum(u)) u = top;
+    return reduces_last(u, Op::max) ? u : UOp();
+}
 
 int64_t Attention::columns() const { return product.numel() == 0 ? 0 : sum.src(0).numel() / product.numel(); }
 
@@ -135,9 +152,29 @@ std::vector<Attention> find_attention(std::span<const UOp> order) {
         std::optional<Attention> attention = recognised(u);
         if (!attention) continue;
         if (!uses) uses.emplace(order);
-        if (uses->close(*attention)) found.push_back(*std::move(attention));
+        if (uses->close(*attention) && !uses->is_shared(*attention)) found.push_back(*std::move(attention));
     }
     return found;
+}
+
+std::vector<UOp> separate_attention(std::span<const UOp> roots) {
+    const std::vector<UOp> order = in_order(roots);
+    std::vector<Attention> shared;
+    UOpSet inside;
+    Uses uses(order);
+    for (UOp u : order) {
+        std::optional<Attention> attention = recognised(u);
+        if (!attention || !uses.close(*attention)) continue;
+        inside.insert(attention->inside.begin(), attention->inside.end());  // a sum below its quotient is no other one
+        if (uses.is_shared(*attention) && has_matrix_products(*attention)) shared.push_back(*std::move(attention));
+    }
+    UOpMap<UOp> made;
+    for (const Attention& attention : shared)
+        if (!inside.contains(attention.result)) made.emplace(attention.result, copy_of(attention));
+    std::vector<UOp> out(roots.begin(), roots.end());
+    if (made.empty()) return out;
+    for (UOp& root : out) root = substitute(root, made);
+    return out;
 }
 
 }  // namespace strata::codegen

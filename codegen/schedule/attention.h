@@ -31,6 +31,13 @@ bool has_few_rows(const Attention& attention);
 /// Whether matrix instructions compute the products of a fused kernel (codegen/optimize/attention_parts.cpp).
 bool has_matrix_products(const Attention& attention);
 
+/// The maximum of rows that is subtracted before an exponential: as it is, or another number where it is not finite; or empty.
+UOp subtracted_top(UOp u);
+
+/// Gives attention whose scores or weights others use too nodes of its own, where one kernel computes its scores again in less time
+/// than it takes to read them.
+std::vector<UOp> separate_attention(std::span<const UOp> roots);
+
 /// Those in graphs whose nodes are listed, sources before users, where nothing else uses what is inside.
 std::vector<Attention> find_attention(std::span<const UOp> order);
 

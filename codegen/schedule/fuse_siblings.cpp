@@ -16,6 +16,7 @@
 
 #include "strata/codegen/schedule/attention.h"
 #include "strata/codegen/schedule/plan_p.h"
+#include "strata/codegen/schedule/product_chains.h"
 #include "strata/core/uop/uop_set.h"
 
 namespace strata::codegen {
@@ -245,7 +246,8 @@ class Joining {
             if (without_ones(body.shape()) == without_ones(row)) return body.shape() == row;
             return !form_of(std::span(&body, 1)).loops.empty();
         });
-        return loops && find_attention(in_order(bodies)).empty();
+        const std::vector<UOp> order = in_order(bodies);
+        return loops && find_attention(order).empty() && find_product_chains(order).empty();
     }
 
     bool pays(const Form& a, const Form& b, const Form& joined, bool reads_host) const {

@@ -6,6 +6,7 @@
 
 #include "strata/codegen/schedule/attention.h"
 #include "strata/codegen/schedule/plan_p.h"
+#include "strata/codegen/schedule/product_chains.h"
 #include "strata/core/symbolic/symbolic.h"
 #include "strata/core/uop/uop_set.h"
 
@@ -36,7 +37,7 @@ struct Carried {
 
 class Planner {
   public:
-    explicit Planner(Fusion fusion) : fusion_(fusion) {}
+    Planner(Fusion fusion, bool has_product_chains) : fusion_(fusion), has_chains_(has_product_chains) {}
 
     Plan run(std::span<const UOp> targets) {
         const std::vector<UOp> order = in_order(targets);
@@ -45,6 +46,7 @@ class Planner {
         asked_.insert(targets.begin(), targets.end());
         order_ = order;
         take_attention();
+        if (has_chains_ && fusion_ != Fusion::less) take_chains();
         find_products();
         leading_ = leading_to_rows(order, products_);
         for (UOp u : order) visit(u);
@@ -105,13 +107,34 @@ class Planner {
             inside_.insert(attention.inside.begin(), attention.inside.end());
             sums_.insert(attention.sum);
             results_[attention.result] = attention.sum;
+            take_operands(attention.product), take_operands(attention.sum);
+        }
+    }
+
+    /// Values of 16 bits that tiles of a kernel read many times are computed before.
+    void take_operands(UOp sum) {
+        for (UOp factor : sum.src(0).src())
+            if (const UOp value = narrow_in(factor); value && !inside_.contains(value))
+                if (is_worth_storing(factor.numel() / std::max<int64_t>(value.numel(), 1), factor.numel()))
+                    operands_.insert(value);
+    }
+
+    void take_chains() {
+        for (const ProductChain& chain : find_product_chains(order_, asked_)) {
+            inside_.insert(chain.inside.begin(), chain.inside.end());
+            sums_.insert(chain.sum);
+            results_[chain.result] = chain.sum;
+            for (UOp u : chain.inside)
+                if (u.is(Op::reduce) && u.src(0).is(Op::mul)) take_operands(u);
+            if (chain.sum.src(0).is(Op::mul)) take_operands(chain.sum);
         }
     }
 
     /// What is inside of attention is never stored; what enters it there must need no reduction any more.
     void visit_inside(UOp u) {
         for (UOp s : u.src())
-            if (!inside_.contains(s) && carried_[s].reduction) store(s, Reason::combined);
+            if (!inside_.contains(s) && carried_[s].reduction)
+                carried_[s].part == Part::rows ? store_rows(s, Reason::combined) : store(s, Reason::combined);
         carried_[u] = combine(u);
         if (carried_[u].buffers.size() > kKernelBuffers) {
             for (UOp s : u.src())
@@ -282,7 +305,8 @@ class Planner {
         for (auto it = order.rbegin(); it != order.rend(); ++it) {
             UOp u = *it;
             auto [first, second] = kernels[u];
-            if (first && second && can_be_cut(u) && !plan_.stored.contains(u) && is_dear(u)) store(u, Reason::shared);
+            if (first && second && can_be_cut(u) && !plan_.stored.contains(u) && !inside_.contains(u) && is_dear(u))
+                store(u, Reason::shared);
             bool own = plan_.stored.contains(u) || u.is(Op::custom) || u.is(Op::pick);
             for (UOp s : u.src()) {
                 if (own || first) add(s, own ? u : first);
@@ -361,12 +385,13 @@ class Planner {
     }
 
     const Fusion fusion_;
+    const bool has_chains_;
     Plan plan_;
     std::span<const UOp> order_;
     UOpMap<std::vector<size_t>> users_;  ///< by places in the order, once for each use
     UOpSet leading_;                     ///< to rows
     UOpSet asked_;
-    UOpSet sums_, inside_;        ///< attention, and what only they use
+    UOpSet sums_, inside_;        ///< attention and chains of products, and what only they use
     UOpMap<UOp> results_;         ///< what comes of attention -> the sums
     UOpSet products_, operands_;  ///< of matrix instructions; values to be in memory for them
     UOpSet wide_;                 ///< scores of attention that registers cannot hold
@@ -375,6 +400,8 @@ class Planner {
 
 }  // namespace
 
-Plan plan_storage(std::span<const UOp> targets, Fusion fusion) { return Planner(fusion).run(targets); }
+Plan plan_storage(std::span<const UOp> targets, Fusion fusion, bool has_product_chains) {
+    return Planner(fusion, has_product_chains).run(targets);
+}
 
 }  // namespace strata::codegen

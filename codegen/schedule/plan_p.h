@@ -13,12 +13,12 @@ struct Plan {
 
 /// Decides for a resolved graph: what the user asked for, what several users share and is dear to compute again, and
 /// every reduction that another reduction, an expansion or several kernels read, unless they are of the same rows (rows.cpp) or
-/// inside of attention (attention.cpp).
-Plan plan_storage(std::span<const UOp> targets, Fusion fusion);
+/// inside of attention (attention.cpp) or, where there are such kernels, of chains of products (product_chains.cpp).
+Plan plan_storage(std::span<const UOp> targets, Fusion fusion, bool has_product_chains = false);
 
 /// Splits reductions that are large and leave few results into two stages, so that the first fills the machine. Of several
 /// graphs, which may share nodes.
-std::vector<UOp> split_reductions(std::span<const UOp> roots, Fusion fusion);
+std::vector<UOp> split_reductions(std::span<const UOp> roots, Fusion fusion, bool has_product_chains = false);
 
 /// Whether a sum is a product of matrices, of sides that tiles are of.
 bool is_tiled_product(UOp u);

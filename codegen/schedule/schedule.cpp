@@ -7,7 +7,10 @@
 
 #include <algorithm>
 
+#include "strata/codegen/schedule/attention.h"
 #include "strata/codegen/schedule/plan_p.h"
+#include "strata/codegen/schedule/softmax.h"
+#include "strata/core/uop/uop_set.h"
 #include "strata/core/uop/verify.h"
 
 namespace strata::codegen {
@@ -28,7 +31,7 @@ UOp resolve(UOp root, Storage& storage, UOpMap<UOp>& resolved) {
         if (resolved.contains(u)) continue;
         if (ready) {
             sources.clear();
-            for (UOp s : u.src()) sources.push_back(resolved.at(s));
+            for (UOp s : u.src()) sources.push_back(below_same_bits(resolved.at(s)));
             resolved[u] = u.with_src(sources);
             continue;
         }
@@ -52,11 +55,15 @@ class Scheduler {
         UOpMap<UOp> resolved;
         verify_tensors(in_order(roots)).value();
         std::vector<UOp> targets;
-        for (UOp root : roots) targets.push_back(resolve(root, storage_, resolved));
-        targets = split_reductions(split_scans(compute_invariant_once(targets)), fusion_);
+        for (UOp root : roots) {
+            const UOp target = resolve(root, storage_, resolved), below = below_same_bits(target);
+            targets.push_back(is_stored_view(below) ? target : below);
+        }
+        targets = separate_attention(split_scans(compute_invariant_once(targets)));
+        targets = split_reductions(targets, fusion_, storage_.has_product_chains());
         for (UOp& target : targets)
             if (target.is(Op::constant) || target.is(Op::iota)) target = make(Op::contiguous, target.dtype(), {target});
-        Plan plan = plan_storage(targets, fusion_);
+        Plan plan = plan_storage(targets, fusion_, storage_.has_product_chains());
         const std::vector<UOp> order = in_order(targets);
         for (UOp u : order) uses_[u] = 0;
         for (UOp u : order)
@@ -210,7 +217,6 @@ std::string_view to_string(Reason reason) {
     constexpr std::string_view kTexts[] = {
 #define REASON(name, text) text,
 #include "strata/codegen/schedule/reasons.def"
-#include "strata/core/uop/uop_set.h"
     };
     return kTexts[static_cast<size_t>(reason)];
 }

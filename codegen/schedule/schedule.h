@@ -48,6 +48,8 @@ class Storage {
     virtual std::vector<bool> written(UOp custom) { return std::vector<bool>(custom.src().size()); }
     /// Whether the kernels are to serve other sizes too: then what blocks are there is no part of them.
     virtual bool serves_other_sizes() { return false; }
+    /// Whether the target has kernels of chains of products (product_chains.h).
+    virtual bool has_product_chains() { return true; }
     /// Whether a custom node may write to this view, its source: what is there is seen by nobody else.
     virtual bool is_alone(UOp /*view*/) { return false; }
 };

@@ -9,6 +9,7 @@
 #include "strata/codegen/schedule/attention.h"
 #include "strata/codegen/schedule/paired_reductions_p.h"
 #include "strata/codegen/schedule/plan_p.h"
+#include "strata/codegen/schedule/product_chains.h"
 #include "strata/core/uop/uop_set.h"
 
 namespace strata::codegen {
@@ -20,8 +21,12 @@ using Nodes = UOpSet;
 struct OfAttention {
     Nodes products, whole;
 };
-OfAttention of_attention(std::span<const UOp> order, Fusion fusion) {
+OfAttention of_attention(std::span<const UOp> order, Fusion fusion, std::span<const ProductChain> chains) {
     OfAttention found;
+    for (const ProductChain& chain : chains) {
+        found.whole.insert(chain.sum);
+        found.whole.insert(chain.inside.begin(), chain.inside.end());
+    }
     for (const Attention& attention : find_attention(order)) {
         if (is_slower_fused(attention, fusion)) continue;
         Nodes& into = has_few_rows(attention) ? found.products : found.whole;
@@ -47,10 +52,13 @@ Pairs pairs_in(std::span<const UOp> order, Fusion fusion) {
 
 }  // namespace
 
-std::vector<UOp> split_reductions(std::span<const UOp> roots, Fusion fusion) {
+std::vector<UOp> split_reductions(std::span<const UOp> roots, Fusion fusion, bool has_product_chains) {
     if (roots.empty()) return {};
     const std::vector<UOp> order = in_order(roots);
-    const OfAttention attention = of_attention(order, fusion);
+    std::vector<ProductChain> chains;
+    if (has_product_chains && fusion != Fusion::less)
+        chains = find_product_chains(order, UOpSet(roots.begin(), roots.end()));
+    const OfAttention attention = of_attention(order, fusion, chains);
     const Pairs pairs = pairs_in(order, fusion);
     UOpMap<UOp> rebuilt;
     (void)rebuild(order, rebuilt, [&](UOp u, std::span<const UOp> sources) {

@@ -85,16 +85,6 @@ std::vector<int> inverse(const std::vector<int>& order) {
     return out;
 }
 
-/// Sums over the axes along which x was repeated.
-Tensor folded_to(const Tensor& g, const Shape& shape) {
-    if (g.shape() == shape) return g;
-    std::vector<int> repeated;
-    const size_t added = g.shape().size() - shape.size();
-    for (size_t i = 0; i < g.shape().size(); ++i)
-        if (i < added || g.shape()[i] != shape[i - added]) repeated.push_back(static_cast<int>(i));
-    return widened(g).sum(repeated, true).cast(g.dtype()).reshape(shape);
-}
-
 Pairs cut(const Pairs& padding, const Shape& inside) {
     Pairs out;
     for (size_t i = 0; i < inside.size(); ++i) out.emplace_back(padding[i].first, padding[i].first + inside[i]);
@@ -280,6 +270,15 @@ Tensor joined(const Tensor& x, const Tensor& re, const Tensor& im) {
 }
 
 }  // namespace
+
+Tensor folded_to(const Tensor& g, const Shape& shape) {
+    if (g.shape() == shape) return g;
+    std::vector<int> repeated;
+    const size_t added = g.shape().size() - shape.size();
+    for (size_t i = 0; i < g.shape().size(); ++i)
+        if (i < added || g.shape()[i] != shape[i - added]) repeated.push_back(static_cast<int>(i));
+    return widened(g).sum(repeated, true).cast(g.dtype()).reshape(shape);
+}
 
 UOp source_of_gradient(UOp root) {
     while (root.is(Op::reshape)) root = root.src(0);

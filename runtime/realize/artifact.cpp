@@ -64,7 +64,7 @@ Artifact compile(const CustomKernel& custom, const codegen::Target& target) {
 
 Artifact compile(std::span<const UOp> roots, const codegen::Target& target) {
     GraphScope scope;
-    codegen::NamedStorage storage;
+    codegen::NamedStorage storage(target.arch.is_amd());
     Artifact out{{}, target};
     Names names;
     const Device* here = searched_on(target);
@@ -141,7 +141,7 @@ Outline outline(std::span<const UOp> roots) {
 
 std::vector<std::vector<codegen::Stage>> stages(std::span<const UOp> roots, const codegen::Target& target) {
     GraphScope scope;
-    codegen::NamedStorage storage;
+    codegen::NamedStorage storage(target.arch.is_amd());
     std::vector<std::vector<codegen::Stage>> out(1);
     for (UOp root : roots) out[0].push_back({"tensor", tree(root)});
     for (const codegen::ScheduleItem& item : codegen::make_schedule(roots, storage, usual_fusion()).items)

@@ -61,6 +61,7 @@ class DeviceStorage : public codegen::Storage {
     }
     bool is_alone(UOp view) override { return runtime::is_alone(view, 0, 1); }
     bool serves_other_sizes() override { return any_sizes; }
+    bool has_product_chains() override { return device_.arch().is_amd(); }
 
   private:
     Device& device_;

@@ -1,0 +1,155 @@
+"""Attention and its gradients by matrix instructions: values of NumPy in float64, and no scores in memory."""
+
+import numpy as np
+import pytest
+import strata
+from strata import Tensor, nn
+
+UNIT = {"float16": 2.0**-11, "bfloat16": 2.0**-8}
+
+
+def reference(q, k, v, g, bias, scale):
+    """The result and what arrives at q, k and v, whose heads each serve a group of q's. `bias` is added to scores."""
+    groups = q.shape[-3] // k.shape[-3]
+    wide_k, wide_v = (np.repeat(x, groups, axis=-3) for x in (k, v))
+    scores = q @ wide_k.swapaxes(-1, -2) * scale + bias
+    top = scores.max(-1, keepdims=True)
+    e = np.exp(scores - np.where(np.isfinite(top), top, 0))
+    total = e.sum(-1, keepdims=True)
+    p = e / np.where(total == 0, 1, total)
+    dp = g @ wide_v.swapaxes(-1, -2)
+    ds = p * (dp - (dp * p).sum(-1, keepdims=True)) * scale
+    grouped = lambda x: x.reshape(*x.shape[:-3], k.shape[-3], groups, *x.shape[-2:]).sum(-3)  # noqa: E731
+    return p @ wide_v, ds @ wide_k, grouped(ds.swapaxes(-1, -2) @ q), grouped(p.swapaxes(-1, -2) @ g)
+
+
+def drawn(rng, dtype, *shapes):
+    return [Tensor(rng.standard_normal(s).astype(np.float32)).cast(dtype).realize() for s in shapes]
+
+
+def wide(tensor):
+    return tensor.cast("float32").numpy().astype(np.float64)
+
+
+def near(got, want, dtype):
+    for a, b in zip(got, want):
+        assert np.abs(wide(a) - b).max() <= 4 * UNIT[dtype] * np.abs(b).max()
+
+
+def attend(q, k, v, mask, causal, scale):
+    k, v = (x.repeat(q.shape[-3] // x.shape[-3], -3) if q.shape[-3] > x.shape[-3] else x for x in (k, v))
+    return nn.scaled_dot_product_attention(q, k, v, mask=mask, causal=causal, scale=scale)
+
+
+def with_gradients(q, k, v, g, mask=None, causal=False, scale=None):
+    y = attend(q, k, v, mask, causal, scale)
+    return [y, *strata.gradients(y, [q, k, v], g)]
+
+
+def bias_of(n, m, causal, mask=None):
+    bias = np.where(np.arange(m)[None, :] <= np.arange(n)[:, None], 0, -np.inf) if causal else np.zeros((n, m))
+    return bias if mask is None else bias + mask
+
+
+# Batch and heads of q and of k, queries, keys, width; causal.
+SHAPES = [
+    ((1, 2, 2), (64, 64, 64), True),
+    ((1, 2, 2), (96, 160, 32), False),
+    ((2, 2, 1), (128, 128, 64), True),  # two heads read one head of keys
+    ((1, 1, 1), (77, 131, 48), True),
+    ((1, 1, 1), (130, 67, 128), False),
+    ((1, 2, 2), (256, 256, 128), True),
+]
+CASES = [
+    (shape, arch, "asm", dtype) for shape in SHAPES for arch, dtype in (("gfx1100", "float16"), ("gfx942", "bfloat16"))
+]
+CASES += [
+    (SHAPES[0], arch, "asm", dtype)
+    for arch, dtype in (("gfx1201", "bfloat16"), ("gfx90a", "float16"), ("gfx1100", "bfloat16"), ("gfx942", "float16"))
+]
+CASES += [(SHAPES[3], arch, "hip", dtype) for arch, dtype in (("gfx1100", "bfloat16"), ("gfx942", "float16"))]
+
+
+@pytest.mark.parametrize("shape,arch,target,dtype", CASES)
+def test_attention_and_its_gradients_have_the_values_of_float64(shape, arch, target, dtype, rng):
+    (batch, heads, of_keys), (n, m, d), causal = shape
+    with strata.config(device=f"emu:{arch}", target=target, check="raise"):
+        q, k, v, g = drawn(
+            rng, dtype, (batch, heads, n, d), (batch, of_keys, m, d), (batch, of_keys, m, d), (batch, heads, n, d)
+        )
+        got = with_gradients(q, k, v, g, causal=causal)
+        strata.realize(*got)
+        near(got, reference(*map(wide, (q, k, v, g)), bias_of(n, m, causal), d**-0.5), dtype)
+
+
+@pytest.mark.parametrize("kind", ["boolean", "added", "added with a gradient"])
+@pytest.mark.parametrize("arch,dtype", [("gfx1100", "bfloat16"), ("gfx942", "float16")])
+def test_masks_and_what_is_added_to_scores_stay_in_the_kernels(kind, arch, dtype, rng):
+    n, m, d = 64, 96, 32
+    bias = (
+        rng.standard_normal((n, m)).astype(np.float32)
+        if kind != "boolean"
+        else np.where(rng.random((n, m)) < 0.4, 0, -np.inf).astype(np.float32)
+    )
+    if kind == "boolean":
+        bias[5] = -np.inf
+    with strata.config(device=f"emu:{arch}", target="asm", check="raise"):
+        q, k, v, g = drawn(rng, dtype, (1, 2, n, d), (1, 2, m, d), (1, 2, m, d), (1, 2, n, d))
+        mask = Tensor(np.isfinite(bias)) if kind == "boolean" else Tensor(bias)
+        want = reference(*map(wide, (q, k, v, g)), bias.astype(np.float64), 0.3)
+        got = with_gradients(q, k, v, g, mask, scale=0.3)
+        strata.realize(*got)
+        near(got, want, dtype)
+        if kind == "added with a gradient":
+            y = attend(q, k, v, mask, False, 0.3)
+            (to_bias,) = strata.gradients(y, [mask], g)
+            with strata.config(target="asm"):
+                wide_q, wide_k, wide_v, wide_g = (Tensor(wide(x)) for x in (q, k, v, g))
+                exact = ((wide_q @ wide_k.mT) * 0.3 + mask).softmax(-1) @ wide_v
+                (want_bias,) = strata.gradients(exact, [mask], wide_g)
+            near([to_bias], [want_bias.numpy()], dtype)
+
+
+@pytest.mark.parametrize("arch,dtype", [("gfx1100", "float16"), ("gfx942", "bfloat16")])
+@pytest.mark.parametrize("causal", [False, True])
+def test_neither_scores_nor_weights_are_in_memory(causal, arch, dtype):
+    heads, n, d = 2, 2048, 64
+    with strata.config(device=f"emu:{arch}", target="asm", emu_sampled=True):
+        q, k, v, g = (Tensor.empty(heads, n, d, dtype=dtype).realize() for _ in range(4))
+        strata.reset_stats()
+        before = strata.stats().live_bytes
+        results = with_gradients(q, k, v, g, causal=causal)
+        strata.realize(*results)
+        stats = strata.stats()
+    of_one = heads * n * d * 2
+    assert stats.kernels == 6
+    assert stats.peak_bytes - before <= 9 * of_one  # operands, results, and two numbers a row
+    assert stats.bytes <= 23 * of_one  # operands and results of six kernels: less than scores of 16 bits are
+    assert 23 * of_one < heads * n * n * 2
+
+
+def test_a_second_gradient_is_that_of_the_composition(rng):
+    q, k, v = (Tensor(rng.standard_normal((2, 6, 4))) for _ in range(3))
+    composed = lambda q, k, v: ((q @ k.mT) * 0.5).softmax(-1) @ v  # noqa: E731
+    own = lambda q, k, v: nn.scaled_dot_product_attention(q, k, v)  # noqa: E731
+    second = []
+    for f in (own, composed):
+        slope = strata.grad(lambda *t: f(*t).square().sum(), 0)  # noqa: B023
+        second.append(strata.grad(lambda *t: slope(*t).square().sum(), (0, 1, 2))(q, k, v))  # noqa: B023
+    for a, b in zip(*second):
+        np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-9, atol=1e-11)
+
+
+@pytest.mark.parametrize("asked", ["product", "weights"])
+def test_what_is_asked_for_beside_gradients_is_stored_and_read(asked, rng):
+    n, d = 64, 32
+    q, k, v, g = drawn(rng, "float16", *[(2, n, d)] * 4)
+    scores = q.cast("float32") @ k.cast("float32").mT
+    other = scores if asked == "product" else (scores * d**-0.5).softmax(-1)
+    got = with_gradients(q, k, v, g)
+    strata.realize(other, *got)
+    want = reference(*(wide(x)[:, None] for x in (q, k, v, g)), 0, d**-0.5)
+    near(got, [x[:, 0] for x in want], "float16")
+    exact = wide(q) @ wide(k).swapaxes(-1, -2)
+    weights = np.exp(exact * d**-0.5) / np.exp(exact * d**-0.5).sum(-1, keepdims=True)
+    np.testing.assert_allclose(other.numpy(), exact if asked == "product" else weights, rtol=1e-4, atol=1e-4)
