@@ -1,7 +1,6 @@
 // heuristic: a good schedule without a search, from the shape of the loops and the strides of the memory accesses.
 #include <algorithm>
 #include <bit>
-#include <map>
 #include <optional>
 
 #include "strata/codegen/kernel/last_block.h"
@@ -14,103 +13,6 @@
 
 namespace strata::codegen {
 namespace {
-
-int64_t product_of_blocks(const Kernel& kernel) {
-    int64_t n = 1;
-    for (UOp r : ranges(kernel.sink))
-        if (range_arg(r).axis == Axis::global) n *= range_arg(r).size;
-    return n;
-}
-
-/// Rows and columns that a wave computes by matrix instructions, and waves that a card should have to do.
-constexpr int64_t kWaveTile = 64, kManyWaves = 384;
-
-/// The place, among the axes that may be staged, of what is left of a reduction's range; the last where nothing is.
-int place_of(const ScheduleBuilder& plan, UOp steps) {
-    const std::vector<UOp> axes = plan.axes(ActionKind::stage);
-    const auto at = std::ranges::find(axes, range_arg(steps).id, [](UOp r) { return range_arg(r).id; });
-    return static_cast<int>((at == axes.end() ? axes.size() - 1 : static_cast<size_t>(at - axes.begin())));
-}
-
-/// Matrix products by groups of four waves, which read tiles of local memory: as wide as leaves a block for each unit.
-bool tile_groups(ScheduleBuilder& plan) {
-    constexpr int64_t kManyBlocks = 96;
-    const int axis = static_cast<int>(plan.axes(ActionKind::matrix).size()) - 1;
-    if (axis < 0) return false;
-    const UOp steps = plan.axes(ActionKind::matrix)[static_cast<size_t>(axis)];
-    for (int64_t i = 0;; ++i) {
-        ScheduleBuilder wide = plan;
-        if (!wide.add(ActionKind::matrix, axis, i)) return false;
-        if (!wide.multiplies_by_warpgroups()) continue;
-        for (int64_t waves : {8, 4})
-            for (int rows : reused_axes(wide)) {
-                ScheduleBuilder tried = wide;
-                if (!tried.add(ActionKind::local, rows, waves) ||
-                    !tried.add_largest(ActionKind::stage, place_of(tried, steps), {4, 2, 1}))
-                    continue;
-                if (product_of_blocks(tried.kernel()) < kManyBlocks) continue;
-                plan = std::move(tried);
-                return true;
-            }
-    }
-}
-
-/// Several tiles of results for each wave. Axes of one side of the product count together; first the one that the
-/// instructions go along.
-void take_wave_tile(ScheduleBuilder& plan) {
-    const std::vector<int> reused = reused_axes(plan);
-    const std::vector<UOp> axes = plan.axes(ActionKind::upcast);
-    std::map<std::vector<bool>, int64_t> of_side;
-    std::vector<int64_t> tiles(reused.size(), 1);
-    int64_t waves = product(axes);
-    const auto grow = [&](size_t i, int64_t& side) {
-        if (2 * side > kWaveTile || plan.size(ActionKind::upcast, reused[i]) % (2 * tiles[i])) return false;
-        if (waves / 2 < kManyWaves) return false;
-        tiles[i] *= 2, side *= 2, waves /= 2;
-        return true;
-    };
-    std::vector<size_t> last, others;  // of each side
-    std::vector<int64_t*> side(reused.size());
-    for (size_t i = reused.size(); i-- > 0;) {
-        const auto [at, fresh] =
-            of_side.try_emplace(loads_without(plan, axes[static_cast<size_t>(reused[i])]), plan.matrix_side());
-        side[i] = &at->second;
-        (fresh ? last : others).push_back(i);
-    }
-    for (const std::vector<size_t>* group : {&last, &others})
-        for (bool grown = true; grown;) {
-            grown = false;
-            for (size_t i : *group) grown |= grow(i, *side[i]);
-        }
-    for (size_t i = reused.size(); i-- > 0;)
-        if (tiles[i] > 1) plan.add(ActionKind::upcast, reused[i], tiles[i]);
-}
-
-/// Matrix products by matrix instructions: each wave has several tiles of results, its operands come by way of local memory.
-bool tile_matrices(ScheduleBuilder& plan) {
-    if (reused_axes(plan).size() < 2) return false;
-    ScheduleBuilder padded = plan;
-    pad_product(padded);
-    if (tile_groups(padded)) return plan = std::move(padded), true;
-    UOp steps;
-    for (int axis = static_cast<int>(padded.axes(ActionKind::matrix).size()); axis-- > 0 && !steps;) {
-        const UOp range = padded.axes(ActionKind::matrix)[static_cast<size_t>(axis)];
-        if (padded.add(ActionKind::matrix, axis, 0)) steps = range;
-    }
-    if (!steps) return false;
-    plan = std::move(padded);
-    take_wave_tile(plan);
-    const std::vector<int> left = reused_axes(plan);
-    for (size_t i = left.size(); i-- > 0;) plan.add(ActionKind::local, left[i], 2);
-    // What is read a step ahead is in registers meanwhile.
-    if (plan.target().ahead != Ahead::scheduled)
-        plan.add_largest(ActionKind::stage, place_of(plan, steps), {2, 1});
-    else if (isa::is_cdna(isa::info(plan.target().arch).family))
-        add_tiles(plan, place_of(plan, steps), {16, 8, 4, 2, 1});
-    else  // where sums have no registers of their own it costs more than it hides
-        plan.add_largest(ActionKind::stage, place_of(plan, steps), {16, 8, 4, 2, 1});
-    return true;
-}
 
 /// Neighbouring threads take neighbouring columns, and those of the rows that follow where a row is narrow.
 bool take_line(ScheduleBuilder& plan, int column, int64_t inner = 1) {

@@ -12,16 +12,17 @@
 namespace strata::codegen {
 namespace {
 
-/// Rounds the sides of a product, and what it adds up along, up to what tiles divide: little beside what tiles save.
-void pad_product(ScheduleBuilder& plan, std::vector<UOp> sides) {
-    constexpr int64_t kLarge = 256, kTile = 64, kStep = 16;
-    for (UOp r : plan.axes(ActionKind::unroll)) sides.push_back(r);
-    for (UOp side : sides) {
-        const int64_t size = range_arg(side).size;
-        const int64_t multiple = size >= kLarge ? kTile : kStep;
-        if (size > kStep && size % multiple) plan.pad(side, multiple);
-    }
+void pad_product(ScheduleBuilder& plan, const std::vector<UOp>& sides, Rounding rounding) {
+    const auto round = [&](UOp range, int64_t tile) {
+        const int64_t size = range_arg(range).size;
+        const int64_t multiple = size >= Rounding::kLarge ? tile : Rounding::kMatrixSide;
+        if (size > rounding.least && size % multiple) plan.pad(range, multiple);
+    };
+    const std::vector<UOp> along = plan.axes(ActionKind::unroll);
+    for (UOp side : sides) round(side, rounding.tile);
+    for (UOp range : along) round(range, Rounding::kTile);
 }
+
 /// The output ranges of each factor of a product, that is those which the same loads do not depend on; the last ones first.
 struct Sides {
     std::vector<UOp> rows, columns;
@@ -191,8 +192,10 @@ struct WaveTile {
 constexpr WaveTile kTileOfWaves = {4, 32, 2, 2, 4, 8};
 constexpr int64_t kManyWaveTiles = 64;
 
+/// One scalar load reads up to 16 neighbours. Columns that lie apart would take a load and an address each, and wait in turn.
 bool take_by_waves(ScheduleBuilder& plan, const WaveTile& tile, int rows, int columns) {
     const int64_t lanes = plan.target().wave_size;
+    if (plan.walked_by_one(plan.axes(ActionKind::upcast)[static_cast<size_t>(columns)], false) == 0) return false;
     if (!plan.target().arch.is_amd() || plan.narrowest_load() != 4 || plan.widest_sum() != 4) return false;
     if (product(plan.axes(ActionKind::upcast)) < kManyWaveTiles * tile.size(lanes)) return false;
     ScheduleBuilder tried = plan;
@@ -262,10 +265,10 @@ std::vector<int> reused_axes(const ScheduleBuilder& plan) {
     return out;
 }
 
-void pad_product(ScheduleBuilder& plan) {
+void pad_product(ScheduleBuilder& plan, Rounding rounding) {
     std::vector<UOp> sides;
     for (int axis : reused_axes(plan)) sides.push_back(plan.axes(ActionKind::upcast)[static_cast<size_t>(axis)]);
-    pad_product(plan, std::move(sides));
+    pad_product(plan, sides, rounding);
 }
 
 void add_tiles(ScheduleBuilder& plan, int steps, std::initializer_list<int64_t> amounts) {
@@ -289,7 +292,7 @@ bool tile_product(ScheduleBuilder& plan) {
         (few < kFewest && few * many < kFewestResults && !(many_parts && few * many >= kFewestOfParts)))
         return false;
     const UOp before = plan.kernel().sink;
-    pad_product(plan, {sides->rows[0], sides->columns[0]});
+    pad_product(plan, {sides->rows[0], sides->columns[0]}, Rounding());
     for (std::vector<UOp>* side : {&sides->rows, &sides->columns})
         for (UOp& r : *side) r = plan.axes(ActionKind::upcast)[static_cast<size_t>(*plan.place(r))];
     if (plan.kernel().sink == before && take_copied(plan, *sides)) return true;

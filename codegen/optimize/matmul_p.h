@@ -14,13 +14,20 @@ int longest_axis(const ScheduleBuilder& plan, ActionKind kind);
 std::vector<bool> loads_without(const ScheduleBuilder& plan, UOp axis);
 /// Output axes that some load does not depend on while others do: their tiles are reused from registers.
 std::vector<int> reused_axes(const ScheduleBuilder& plan);
+/// What sides of a product are rounded up to: large ones to multiples of `tile`, those of `least` and less not at all.
+struct Rounding {
+    static constexpr int64_t kMatrixSide = 16, kLarge = 256, kTile = 64;
+    int64_t least = kMatrixSide, tile = kTile;
+};
 /// Rounds the sides of a product, and what it adds up along, up to what tiles divide: little beside what tiles save.
-void pad_product(ScheduleBuilder& plan);
+void pad_product(ScheduleBuilder& plan, Rounding rounding = {});
 /// The largest tiles along a reduction's axis, which come a step ahead where that costs less.
 void add_tiles(ScheduleBuilder& plan, int steps, std::initializer_list<int64_t> amounts);
 
-/// Matrix products: each thread has results of several rows and columns, a block's operands come by way of local memory. False,
-/// here and below: it is none.
+/// Matrix products by matrix instructions. Large sides are rounded up to what a block has, and sides of less than an instruction's
+/// to that, where it costs less. False, here and below: it is none.
+bool tile_matrices(ScheduleBuilder& plan);
+/// Matrix products: each thread has results of several rows and columns, a block's operands come by way of local memory.
 bool tile_product(ScheduleBuilder& plan);
 /// Products of a matrix and a few rows: each element of the matrix is read once, for all of them.
 bool take_few_rows(ScheduleBuilder& plan);
