@@ -43,25 +43,26 @@ struct DeviceRange {
     size_t bytes = 0;
 };
 
-/// What a provider knows about a launch beyond its time. A driver knows nothing more.
+/// What a launch asks of an emulated device besides running. A driver ignores it.
+struct LaunchRequest {
+    bool last_behind = false;  ///< the workgroup that starts last starts when all others are done
+    bool sparse = false;       ///< of settings().emu_sampled the first workgroup, the last and one between run
+    bool warm = false;         ///< the time is that with caches as earlier launches that ask for it left them
+    bool in_place = false;     ///< an output may lie over an input, whose elements the kernel reads before
+    bool shows_output = true;  ///< the provider shows what is printed
+    /// Memory that the kernel may only read, and parts of it that it may write too. Any other write there faults.
+    std::vector<DevicePtr> read_only = {}, written = {};
+};
+
+/// What a provider tells of a launch beyond its time. A driver tells nothing more.
 struct LaunchReport {
     uint64_t wave_instructions = 0;
     std::string output;  ///< what the kernel printed
-    bool over_budget =
-        false;  ///< a wave ran as many instructions as settings().emu_budget allows: no mistake of the launch
-    bool last_behind = false;  ///< asked for: emulated, the workgroup that starts last starts when all others are done
-    bool sparse =
-        false;  ///< asked for: emulated, of settings().emu_sampled the first workgroup, the last and one between
-    bool warm =
-        false;  ///< asked for: emulated, the time is that with caches as earlier launches that ask for it left them
-    /// Asked for: memory that the kernel may only read, unless it is given a part of it to write too. Emulated, a write
-    /// faults.
-    std::vector<DevicePtr> read_only = {}, written = {};
-    bool in_place = false;     ///< given: an output may lie over an input, whose elements the kernel reads before
-    bool shows_output = true;  ///< the provider shows what is printed; who does it himself clears it before the launch
-    double modelled_ms = 0;    ///< if time is modelled
-    std::any details;          ///< of a type that the provider's header names
-    std::any profile;          ///< the same, with settings().profiler
+    /// A wave ran as many instructions as settings().emu_budget allows, which is no fault of the launch.
+    bool over_budget = false;
+    double modelled_ms = 0;  ///< if time is modelled
+    std::any details;        ///< of a type that the provider's header names
+    std::any profile;        ///< the same, with settings().profiler
 };
 
 /// The HIP calls of hip_api.def, and what no call of HIP says. A provider fills every row.

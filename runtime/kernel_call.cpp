@@ -96,7 +96,7 @@ Launched KernelCall::launch(std::span<const UOp> buffers) {
 
 Launched KernelCall::launch_at(std::span<const providers::DevicePtr> memory) {
     if (arguments_) {  // the bodies of these promise what their parameters say, and may break it by a cast
-        providers::LaunchReport asked;
+        providers::LaunchRequest asked;
         for (size_t i = 0; i < memory.size(); ++i)
             (writes_[i].value_or(true) ? asked.written : asked.read_only).push_back(memory[i]);
         return program_->launch(shape_, arguments_->bytes(memory), Wait::yes, Sample::usual, std::move(asked));

@@ -75,9 +75,7 @@ Result<void> Program::clear_counter() const {
 Launched Program::launch(std::span<const uint64_t> slots, Wait wait, Sample sample) const {
     order();
     return with_arguments(slots, [&](std::span<const uint8_t> arguments) {
-        providers::LaunchReport asked;
-        asked.in_place = true;
-        return launch({code.grid, code.block, code.dynamic_lds}, arguments, wait, sample, std::move(asked));
+        return launch({code.grid, code.block, code.dynamic_lds}, arguments, wait, sample, {.in_place = true});
     });
 }
 
@@ -98,13 +96,14 @@ void Program::pack_arguments(std::span<const uint64_t> slots, std::span<uint8_t>
 }
 
 Launched Program::launch(const LaunchShape& shape, std::span<const uint8_t> arguments, Wait wait, Sample sample,
-                         providers::LaunchReport report) const {
-    report.last_behind = counter_ != nullptr;
-    report.sparse = sample == Sample::sparse;
+                         providers::LaunchRequest request) const {
+    request.last_behind = counter_ != nullptr;
+    request.sparse = sample == Sample::sparse;
+    providers::LaunchReport report;
     Device& device = module_->device();
     const auto enqueue = [&](providers::StreamHandle* stream) {
         return device.api().module_launch_kernel(function_, shape.grid, shape.block, shape.dynamic_lds, stream,
-                                                 arguments, report);
+                                                 arguments, request, report);
     };
     if (wait == Wait::no) {
         device.started(std::ref(enqueue)).value();

@@ -53,9 +53,9 @@ class Program {
     /// Runs over device memory: of each slot the address of its buffer, or the bits of its number. Throws what the device
     /// reports, as OverBudget what its budget ended; of what was not waited for, the next call that waits throws it.
     Launched launch(std::span<const uint64_t> slots, Wait wait = Wait::yes, Sample sample = Sample::usual) const;
-    /// Runs with the explicit part of the kernarg segment as it is given. `asked`: what a launch may be asked for besides.
+    /// Runs with the explicit part of the kernarg segment as it is given. `asked`: of an emulated device.
     Launched launch(const LaunchShape& shape, std::span<const uint8_t> arguments, Wait wait = Wait::yes,
-                    Sample sample = Sample::usual, providers::LaunchReport asked = {}) const;
+                    Sample sample = Sample::usual, providers::LaunchRequest asked = {}) const;
 
     const Device& device() const { return module_->device(); }
     providers::FunctionHandle* function() const { return function_; }

@@ -52,6 +52,7 @@ const providers::HipApi& null_devices() {
         a.provider = "null";
         a.module_launch_kernel = [](providers::FunctionHandle*, std::array<uint32_t, 3>, std::array<uint32_t, 3>,
                                     uint32_t, providers::StreamHandle*, std::span<const uint8_t>,
+                                    const providers::LaunchRequest&,
                                     providers::LaunchReport&) { return Result<void>(); };
         return a;
     }();

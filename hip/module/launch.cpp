@@ -126,14 +126,13 @@ Code check_launch(const Launch& launch) {
 Code run(Stream& stream, const Launch& launch) {
     const std::shared_ptr<ModuleHandle> loaded = keep(*launch.function);
     if (!loaded) return hipErrorInvalidHandle;  // a graph's, whose module is unloaded, or by another thread
+    const LaunchRequest request{.warm = true, .shows_output = false};
     LaunchReport report;
-    report.shows_output = false;
-    report.warm = true;
     std::optional<ScopedSettings> profiled;
     if (profiling()) profiled.emplace(profiled_settings());
     const Result<void> ran = emulator().module_launch_kernel(
         launch.function->handle, {launch.grid.x, launch.grid.y, launch.grid.z},
-        {launch.block.x, launch.block.y, launch.block.z}, launch.lds, stream.handle, launch.arguments, report);
+        {launch.block.x, launch.block.y, launch.block.z}, launch.lds, stream.handle, launch.arguments, request, report);
     show(report.output);
     if (ran) {
         if (profiling()) add_to_profile(launch, report);

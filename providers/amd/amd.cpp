@@ -267,7 +267,7 @@ struct Extra {
 
 Result<void> module_launch_kernel(FunctionHandle* function, std::array<uint32_t, 3> grid, std::array<uint32_t, 3> block,
                                   uint32_t dynamic_lds, StreamHandle* stream, std::span<const uint8_t> arguments,
-                                  LaunchReport&) {
+                                  const LaunchRequest&, LaunchReport&) {
     AmdFunction& own = of(function);
     STRATA_TRY(Here here, on(*own.card));
     {

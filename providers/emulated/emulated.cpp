@@ -225,7 +225,7 @@ std::vector<CheckFinding> tell(FunctionHandle& function, const std::vector<lint:
 
 Result<void> module_launch_kernel(FunctionHandle* function, std::array<uint32_t, 3> grid, std::array<uint32_t, 3> block,
                                   uint32_t dynamic_lds, StreamHandle* stream, std::span<const uint8_t> arguments,
-                                  LaunchReport& report) {
+                                  const LaunchRequest& request, LaunchReport& report) {
     STRATA_TRY(Gpu * g, gpu(function->device));
     emu::LaunchConfig config;
     config.grid = grid;
@@ -235,12 +235,12 @@ Result<void> module_launch_kernel(FunctionHandle* function, std::array<uint32_t,
     config.seed = settings().emu_seed;
     config.timed = settings().emu_timed;
     config.sampled = settings().emu_sampled;
-    config.sparse = report.sparse;
-    config.warm = report.warm;
-    config.last_behind = report.last_behind;
-    config.read_only = report.read_only;
-    config.written = report.written;
-    config.in_place = report.in_place;
+    config.sparse = request.sparse;
+    config.warm = request.warm;
+    config.last_behind = request.last_behind;
+    config.read_only = request.read_only;
+    config.written = request.written;
+    config.in_place = request.in_place;
     config.output = &report.output;
     config.check = check_of_settings();
     config.check_races = settings().check_races;
@@ -248,7 +248,7 @@ Result<void> module_launch_kernel(FunctionHandle* function, std::array<uint32_t,
     std::vector<lint::Finding> found;
     config.findings = &found;
     config.over_budget = &report.over_budget;
-    const ShowOutput show{report.output, report.shows_output};
+    const ShowOutput show{report.output, request.shows_output};
     const auto run = [&] {
         try {
             return g->launch(*function->module, function->name, config, arguments);
@@ -315,7 +315,7 @@ Result<void> graph_launch(GraphHandle* graph, StreamHandle* stream) {
     for (const GraphHandle::Kernel& kernel : graph->kernels) {
         LaunchReport report;
         STRATA_TRY_VOID(module_launch_kernel(kernel.function, kernel.grid, kernel.block, kernel.dynamic_lds, stream,
-                                             kernel.arguments, report));
+                                             kernel.arguments, {}, report));
     }
     return {};
 }

@@ -214,7 +214,7 @@ struct Extra {
 
 Result<void> module_launch_kernel(FunctionHandle* handle, std::array<uint32_t, 3> grid, std::array<uint32_t, 3> block,
                                   uint32_t dynamic_lds, StreamHandle* stream, std::span<const uint8_t> arguments,
-                                  LaunchReport&) {
+                                  const LaunchRequest&, LaunchReport&) {
     CudaFunction& function = *of(handle);
     STRATA_TRY(const Place at, place(function.module->device));
     STRATA_TRY_VOID(ask_for_shared(at, function, dynamic_lds));

@@ -44,7 +44,7 @@ class Amd : public ::testing::Test {
         std::vector<uint8_t> arguments(pointers.size() * 8);
         std::memcpy(arguments.data(), pointers.data(), arguments.size());
         LaunchReport report;
-        return api.module_launch_kernel(f, {blocks, 1, 1}, {threads, 1, 1}, 0, stream, arguments, report);
+        return api.module_launch_kernel(f, {blocks, 1, 1}, {threads, 1, 1}, 0, stream, arguments, {}, report);
     }
     template <class T>
     void expect_error(const Result<T>& got, ErrorKind kind, std::string_view part) {

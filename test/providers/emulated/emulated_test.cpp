@@ -46,7 +46,7 @@ class EmulatedHip : public ::testing::Test {
     /// Launches over pointers as arguments.
     Result<void> launch(FunctionHandle* f, std::array<uint32_t, 3> grid, std::vector<DevicePtr> pointers) {
         LaunchReport report;
-        return api.module_launch_kernel(f, grid, {32, 1, 1}, 0, stream, arguments(pointers), report);
+        return api.module_launch_kernel(f, grid, {32, 1, 1}, 0, stream, arguments(pointers), {}, report);
     }
     template <class T>
     void expect_error(const Result<T>& got, ErrorKind kind, std::string_view part) {
@@ -130,7 +130,7 @@ TEST_F(EmulatedHip, LaunchesAKernelAndTellsWhatItCost) {
     ModuleHandle* m = module();
     FunctionHandle* f = api.module_function(m, "add_one").value();
     LaunchReport report;
-    ASSERT_TRUE(api.module_launch_kernel(f, {4, 1, 1}, {32, 1, 1}, 0, stream, arguments({out, x}), report));
+    ASSERT_TRUE(api.module_launch_kernel(f, {4, 1, 1}, {32, 1, 1}, 0, stream, arguments({out, x}), {}, report));
     for (uint32_t& v : values) v++;
     EXPECT_EQ(read(out, 128), values);
     EXPECT_EQ(report.wave_instructions, 4u * 10);
@@ -148,7 +148,7 @@ TEST_F(EmulatedHip, TheReportCountsInstructionsWhereTheSettingsAskForIt) {
     ModuleHandle* m = module();
     FunctionHandle* f = api.module_function(m, "add_one").value();
     LaunchReport report;
-    ASSERT_TRUE(api.module_launch_kernel(f, {1, 1, 1}, {32, 1, 1}, 0, stream, arguments({out, x}), report));
+    ASSERT_TRUE(api.module_launch_kernel(f, {1, 1, 1}, {32, 1, 1}, 0, stream, arguments({out, x}), {}, report));
     const auto* details = std::any_cast<LaunchDetails>(&report.details);
     ASSERT_TRUE(details);
     EXPECT_TRUE(details->findings.empty());
@@ -173,7 +173,7 @@ TEST_F(EmulatedHip, StrictModeTellsTheReportAndWhoListens) {
         ScopedSettings scope(s);
         LaunchReport report;
         const Result<void> ran =
-            api.module_launch_kernel(f, {1, 1, 1}, {32, 1, 1}, 0, stream, arguments({out, x}), report);
+            api.module_launch_kernel(f, {1, 1, 1}, {32, 1, 1}, 0, stream, arguments({out, x}), {}, report);
         EXPECT_EQ(static_cast<bool>(ran), s.check != "raise");
         if (!ran) expect_error(ran, ErrorKind::Check, "kernel 'add_one': ");
         EXPECT_EQ(report.details.has_value(), s.check == "report");
@@ -238,7 +238,7 @@ TEST_F(EmulatedHip, ImpossibleLaunchesAreRefusedAndRunNothing) {
     auto refused = [&](std::array<uint32_t, 3> grid, std::array<uint32_t, 3> block, uint32_t lds,
                        std::vector<DevicePtr> pointers, std::string_view why) {
         LaunchReport report;
-        expect_error(api.module_launch_kernel(f, grid, block, lds, stream, arguments(pointers), report),
+        expect_error(api.module_launch_kernel(f, grid, block, lds, stream, arguments(pointers), {}, report),
                      ErrorKind::Launch, why);
     };
     refused({1, 1, 1}, {512, 1, 1}, 0, {out, x}, "256");

@@ -39,7 +39,7 @@ class NvidiaTest : public testing::Test {
         STRATA_TRY(StreamHandle * stream, api.stream_create(0));
         LaunchReport report;
         Result<void> done =
-            api.module_launch_kernel(function, {3, 2, 1}, {64, 4, 1}, dynamic_lds, stream, arguments, report);
+            api.module_launch_kernel(function, {3, 2, 1}, {64, 4, 1}, dynamic_lds, stream, arguments, {}, report);
         if (done) done = api.stream_synchronize(stream);
         STRATA_TRY_VOID(api.stream_destroy(stream));
         STRATA_TRY_VOID(api.module_unload(module));
@@ -214,7 +214,7 @@ TEST_F(NvidiaTest, ALaunchThatIsRefusedSaysWhichLimitItIsBeyond) {
     StreamHandle* const stream = api.stream_create(0).value();
     LaunchReport report;
     const auto refused = [&](std::array<uint32_t, 3> grid, std::array<uint32_t, 3> block) {
-        return api.module_launch_kernel(function, grid, block, 0, stream, image, report).error().message;
+        return api.module_launch_kernel(function, grid, block, 0, stream, image, {}, report).error().message;
     };
     EXPECT_EQ(refused({1, 70000, 1}, {64, 1, 1}), "kernel 'scale': the grid's size 1 is 70000 and can be 65535");
     EXPECT_EQ(refused({1, 1, 1}, {64, 17, 1}),
