@@ -21,18 +21,6 @@ Tensor detach(const Tensor& x);
 /// Whether a gradient of x could be asked for.
 bool wants_gradient(const Tensor& x);
 
-/// While one lives what this thread makes has no past: no gradient goes past it, to whatever it was made of. `false`: it has
-/// again.
-class WithoutPast {
-  public:
-    explicit WithoutPast(bool without = true) : previous_(without_past) { without_past = without; }
-    ~WithoutPast() { without_past = previous_; }
-    WithoutPast(const WithoutPast&) = delete;
-
-  private:
-    bool previous_;
-};
-
 /// For functions of tensors: the value of x as a node of its own, that requires a gradient; and a result with others in
 /// place of such nodes.
 Tensor stand_in(const Tensor& x);

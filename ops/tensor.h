@@ -2,6 +2,7 @@
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "strata/core/uop/uop.h"
@@ -17,7 +18,20 @@ class Device;
 namespace ops {
 struct Leaf;
 struct Parts;
-extern constinit thread_local bool without_past;  ///< what is made now has none: no gradient goes past it (WithoutPast)
+
+/// While one lives this thread makes tensors without a past: no gradient goes past them. `false`: with one again.
+class WithoutPast {
+  public:
+    explicit WithoutPast(bool without = true) : previous_(exchange(without)) {}
+    ~WithoutPast() { now_ = previous_; }
+    WithoutPast(const WithoutPast&) = delete;
+    static bool now() { return now_; }
+    static bool exchange(bool without) { return std::exchange(now_, without); }  ///< gives what it was before
+
+  private:
+    static constinit thread_local bool now_;
+    bool previous_;
+};
 }  // namespace ops
 
 class Operand;
@@ -56,7 +70,7 @@ class Tensor {
     /// Over a tensor-level node; `device` = where its buffers live, nullptr = not placed: it goes where its partners
     /// are.
     explicit Tensor(UOp node, const runtime::Device* device = nullptr)
-        : root_(node), device_(device), quiet_(ops::without_past) {}
+        : root_(node), device_(device), quiet_(ops::WithoutPast::now()) {}
     /// The same value everywhere: `scalar` is a node of shape (). Takes no memory and broadcasts for nothing.
     static Tensor uniform(UOp scalar, Shape shape, const runtime::Device* device = nullptr);
 
@@ -77,7 +91,7 @@ class Tensor {
     UOp uop() const;     ///< the node, with the tensor's shape; DType error for complex tensors
     UOp value() const {  ///< the node, with shape () when uniform; DType error for complex tensors
         if (parts_) say_that_parts_are_two();
-        return ops::without_past && !quiet_ ? cut() : root_.get();
+        return ops::WithoutPast::now() && !quiet_ ? cut() : root_.get();
     }
     bool is_uniform() const { return uniform_; }
     const runtime::Device* placement() const { return device_; }

@@ -16,7 +16,8 @@ class KernelCall;
 std::vector<Root> realize(std::span<const UOp> roots, Device* fallback = nullptr);
 
 /// Whether realize, on this thread, makes kernels that serve other sizes too, once it has met the same graph in two sizes.
-extern thread_local bool any_sizes;
+bool any_sizes();
+bool set_any_sizes(bool any);  ///< gives what it was before
 
 /// Runs a user's kernel over these buffers now, one a tensor.
 void launch(KernelCall& call, std::span<const UOp> buffers);

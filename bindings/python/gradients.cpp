@@ -84,9 +84,8 @@ void bind_for_derivatives(py::module_& m) {
     m.def("_with_gradient", &with_gradient, py::arg("value"), py::arg("inputs"), py::arg("to"));
     m.def("_made_again", &made_again, py::arg("value"), py::arg("inputs"), py::arg("make"));
     m.def("_take_losses", &take_losses, "Losses of this thread, since this was called last, that are alive.");
-    m.def(
-        "_without_past", [](bool without) { return std::exchange(ops::without_past, without); }, py::arg("without"),
-        "From now on this thread makes tensors with a past or without; what was so before.");
+    m.def("_without_past", &ops::WithoutPast::exchange, py::arg("without"),
+          "From now on this thread makes tensors with a past or without; what was so before.");
     m.def(
         "_differentiating", [](int more) { return functions_differentiated += more; }, py::arg("more") = 0,
         "How many functions this thread differentiates, one inside of another; the argument is added to it.");

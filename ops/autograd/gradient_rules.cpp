@@ -88,7 +88,7 @@ Tensor held(const Tensor& x) { return Tensor(x.uop(), x.placement()); }
 
 Tensor with_backward(const Tensor& value, std::string_view kind, std::initializer_list<Tensor> inputs,
                      std::function<std::vector<Tensor>(const Tensor&)> backward) {
-    if (without_past) return value;
+    if (WithoutPast::now()) return value;
     GradientRule rule{.backward = std::move(backward), .kind = kind};
     for (const Tensor& x : inputs) rule.inputs.emplace_back(x.uop());
     return with_rule(value, std::move(rule));
@@ -96,7 +96,7 @@ Tensor with_backward(const Tensor& value, std::string_view kind, std::initialize
 
 Tensor without_derivative(const Tensor& value, std::vector<Tensor> inputs) {
     std::erase_if(inputs, [](const Tensor& x) { return !x.dtype().is_float() || !wants_gradient(x); });
-    if (without_past || inputs.empty()) return value;
+    if (WithoutPast::now() || inputs.empty()) return value;
     GraphScope scope;
     GradientRule rule{.kind = "without derivative"};
     rule.inputs.emplace_back(value.uop());

@@ -17,7 +17,7 @@
 
 namespace strata::ops {
 
-constinit thread_local bool without_past = false;
+constinit thread_local bool WithoutPast::now_ = false;
 
 namespace {
 

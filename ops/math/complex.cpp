@@ -140,7 +140,7 @@ const Row& row_of(const Row (&rows)[n], std::string_view name, DType type) {
 /// y, a function's value, past which gradients go by its slopes p + qi, one for each of the tensors z: a step dx + dy i of one
 /// makes one of (p dx - q dy) + (q dx + p dy) i (Cauchy, Riemann). Real ones have no dy.
 Tensor with_slopes(const Tensor& y, const std::vector<Tensor>& z, const std::function<std::vector<Tensor>()>& slopes) {
-    if (without_past) return y;
+    if (WithoutPast::now()) return y;
     std::vector<Root> inputs;
     for (const Tensor& t : z) {
         inputs.emplace_back(t.real().uop());

@@ -12,6 +12,8 @@
 namespace strata::runtime {
 namespace {
 
+thread_local bool serves_any_sizes = false;
+
 std::vector<LaunchNumber> launch_numbers(std::span<const uint64_t> all) {
     std::vector<LaunchNumber> out;
     for (uint64_t bits : all) out.push_back({-1, bits});
@@ -20,7 +22,7 @@ std::vector<LaunchNumber> launch_numbers(std::span<const uint64_t> all) {
 
 /// None: the kernel needs its sizes.
 std::optional<ChangingValues> take_changing_sizes(UOp& sink, size_t first_slot) {
-    if (!any_sizes || settings().beam) return {};
+    if (!any_sizes() || settings().beam) return {};
     const std::optional<codegen::Sizes> sizes = codegen::sizes_of(sink);
     if (!sizes) return {};
     const std::vector<bool> changing = context().numbers.changing(sizes->form, sizes->values);
@@ -49,7 +51,8 @@ ChangingValues take_changing_numbers(UOp& sink, size_t first_slot) {
 
 }  // namespace
 
-thread_local bool any_sizes = false;
+bool any_sizes() { return serves_any_sizes; }
+bool set_any_sizes(bool any) { return std::exchange(serves_any_sizes, any); }
 
 ChangingValues take_changing_values(UOp& sink, size_t first_slot) {
     if (std::optional<ChangingValues> sizes = take_changing_sizes(sink, first_slot)) return std::move(*sizes);

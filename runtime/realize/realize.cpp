@@ -60,7 +60,7 @@ class DeviceStorage : public codegen::Storage {
         return out;
     }
     bool is_alone(UOp view) override { return runtime::is_alone(view, 0, 1); }
-    bool serves_other_sizes() override { return any_sizes; }
+    bool serves_other_sizes() override { return any_sizes(); }
     bool has_product_chains() override { return device_.arch().is_amd(); }
 
   private:
@@ -243,7 +243,7 @@ std::string settings_key(const Device& device) {
     const int route = static_cast<int>(target_of(device).route);
     const std::string profiled =
         fmt::format("{}{}", s.profiler ? " profiled" : "", s.fusion == "cost" ? "" : " fusion " + s.fusion);
-    if (any_sizes && s.beam == 0)
+    if (any_sizes() && s.beam == 0)
         return fmt::format("{} {} {} {} sizes{}\n", device.index(), route, s.schedule, s.schedule_seed, profiled);
     if (s.beam == 0 && s.schedule == "heuristic") return fmt::format("{} {} 0{}\n", device.index(), route, profiled);
     if (s.beam == 0)

@@ -353,9 +353,8 @@ class Calls {
 void bind_capture(py::module_& m) {
     m.def("_fed", &fed_numbers, py::arg("numbers"), py::arg("dtype") = "float32", py::arg("device") = "",
           "A tensor of the numbers that a call gives now, and before each replay of a captured function.");
-    m.def(
-        "_any_sizes", [](bool any) { return std::exchange(runtime::any_sizes, any); }, py::arg("any"),
-        "From now on this thread makes kernels for other sizes too, or for their own alone; what was so before.");
+    m.def("_any_sizes", &runtime::set_any_sizes, py::arg("any"),
+          "From now on this thread makes kernels for other sizes too, or for their own alone; what was so before.");
     m.def("_capturing", [] { return ops::Capture::active() != nullptr; }, "Whether a function is traced here.");
     py::class_<Guards>(m, "_Guards", "What a captured function was seen to depend on, and whether it is so now.",
                        py::custom_type_setup(&let_collect<Guards>))
