@@ -36,12 +36,41 @@ def postfix_loops(tree):
     return out
 
 
+def open_state(tree):
+    """Variables that whoever includes a public header may write."""
+    pattern = re.compile(r"^(?:extern|inline)\b(?!.*\bconst(?:expr)?\b)[^(\n]*\bthread_local\b.*", re.MULTILINE)
+    return {
+        f"{file}:{m[0]}": f"{file}: {m[0]}"
+        for file in tree.product(suffixes=(".h",))
+        if not file.endswith("_p.h")
+        for m in pattern.finditer(tree.text(file))
+    }
+
+
 def test_a_tests_name_is_a_sentence_in_pascal_case():
     check(test_names(Tree(CHECKOUT)), {}, "Write the name of a test as TheCacheKeepsWhatItIsGiven.")
 
 
 def test_loops_count_with_a_prefix():
     check(postfix_loops(Tree(CHECKOUT)), {}, "Write `++i`.")
+
+
+def test_public_headers_open_no_state_of_a_thread():
+    check(open_state(Tree(CHECKOUT)), {}, "Keep the variable in its file, and give functions that read and set it.")
+
+
+@pytest.mark.parametrize(
+    "text, found",
+    [
+        ("extern constinit thread_local bool open;", 1),
+        ("inline thread_local int depth = 0;", 1),
+        ("extern const thread_local int fixed;", 0),
+        ("struct A {\n    static thread_local int own_;\n};", 0),
+    ],
+)
+def test_state_in_a_public_header_is_found(tmp_path, text, found):
+    tree = make_tree(tmp_path, {"ops/a.h": text, "ops/b_p.h": text})
+    assert len(open_state(tree)) == found
 
 
 @pytest.mark.parametrize(
