@@ -219,9 +219,7 @@ std::vector<Tensor> custom_kernel(const std::vector<KernelArgument>& arguments, 
     GraphScope scope;
     std::vector<UOp> sources;
     for (const Tensor* t : tensors) sources.push_back(t->uop());
-    uint64_t id = runtime::register_custom(std::move(call));
-    UOp node = make(Op::custom, dtypes::none, sources, CustomArg{id});
-    runtime::own_custom(node);
+    UOp node = make(Op::custom, dtypes::none, sources, runtime::register_custom(std::move(call)));
     std::vector<Tensor> results;
     for (size_t i = 0; i < tensors.size(); ++i)
         results.emplace_back(make(Op::pick, tensors[i]->dtype(), {node}, IndexArg{static_cast<int>(i)}), device);

@@ -77,10 +77,10 @@ inline uint16_t device_under(UOp view) { return buffer_under(view).as<BufferArg>
 /// The kernels behind custom nodes, and what those that have run left in memory.
 class CustomKernels {
   public:
-    uint64_t add(std::shared_ptr<const CustomLaunch> launch);
-    void own(UOp node);
+    /// For all nodes with this argument; it goes with the last of them.
+    CustomArg add(std::shared_ptr<const CustomLaunch> launch);
     std::shared_ptr<const CustomLaunch> find(uint64_t id);
-    void forget(UOp node);
+    void forget(uint64_t id);
     /// The buffers of a custom node that has run: it does not run again on their device for another of its results.
     void remember(uint64_t id, std::span<const UOp> views);
     /// The view for one result of a custom node that has run on the device, else empty.
@@ -92,7 +92,6 @@ class CustomKernels {
     struct Entry {
         std::shared_ptr<const CustomLaunch> launch;
         std::shared_ptr<Mutex> turn = std::make_shared<Mutex>();
-        UOp node = {};                              ///< not kept alive
         std::vector<std::vector<Root>> views = {};  ///< of its buffers, for each device that it has run on
     };
     Mutex mutex_;

@@ -48,25 +48,20 @@ LaunchShape shape_of(const CustomLaunch& launch, const codegen::Compiled& code) 
     return shape;
 }
 
-uint64_t register_custom(CustomLaunch launch) {
+CustomArg register_custom(CustomLaunch launch) {
     if (const auto* body = std::get_if<codegen::Kernel>(&launch.kernel->body))
         STRATA_CHECK(launch.kernel->graph.get() == body->sink, "kernel '{}' does not keep its graph alive",
                      launch.kernel->name);
     return context().custom.add(std::make_shared<const CustomLaunch>(std::move(launch)));
 }
 
-void own_custom(UOp node) { context().custom.own(node); }
 std::shared_ptr<const CustomLaunch> find_custom(uint64_t id) { return context().custom.find(id); }
 
-uint64_t CustomKernels::add(std::shared_ptr<const CustomLaunch> launch) {
+CustomArg CustomKernels::add(std::shared_ptr<const CustomLaunch> launch) {
     std::lock_guard lock(mutex_);
-    all_.emplace(next_id_, Entry{std::move(launch)});
-    return next_id_++;
-}
-
-void CustomKernels::own(UOp node) {
-    std::lock_guard lock(mutex_);
-    all_.at(node.as<CustomArg>().id).node = node;
+    const uint64_t id = next_id_++;
+    all_.emplace(id, Entry{std::move(launch)});
+    return {id, std::shared_ptr<const void>(this, [id](const void*) { context().custom.forget(id); })};
 }
 
 std::shared_ptr<const CustomLaunch> CustomKernels::find(uint64_t id) {
@@ -83,11 +78,10 @@ std::shared_ptr<Mutex> CustomKernels::turn(uint64_t id) {
     return found->second.turn;
 }
 
-void CustomKernels::forget(UOp node) {
+void CustomKernels::forget(uint64_t id) {
     Entry last;  // freed outside the lock
     std::lock_guard lock(mutex_);
-    auto found = all_.find(node.as<CustomArg>().id);
-    if (found == all_.end() || found->second.node != node) return;
+    auto found = all_.find(id);
     last = std::move(found->second);
     all_.erase(found);
 }

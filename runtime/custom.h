@@ -62,10 +62,8 @@ LaunchShape shape_of(const CustomLaunch& launch, const codegen::Compiled& code);
 /// The kernel as machine code; a finished code object is taken as it is.
 Result<codegen::Compiled> compile_custom(const CustomKernel& kernel, const codegen::Target& target);
 
-/// Keeps the launch for a custom node; its id goes into CustomArg.
-uint64_t register_custom(CustomLaunch launch);
-/// Says which node was made for the id: the launch is released when it is freed.
-void own_custom(UOp node);
+/// Keeps the launch for custom nodes with this argument, until the last of them is freed.
+CustomArg register_custom(CustomLaunch launch);
 std::shared_ptr<const CustomLaunch> find_custom(uint64_t id);
 
 }  // namespace strata::runtime

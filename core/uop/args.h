@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -45,7 +46,8 @@ struct IndexArg {
     int index;
 };
 struct CustomArg {
-    uint64_t id;  ///< the user's kernel in the front end's registry
+    uint64_t id;                             ///< the user's kernel in the front end's registry
+    std::shared_ptr<const void> alive = {};  ///< keeps it there: all nodes of one id share it
 };
 
 enum class Space : uint8_t {

@@ -59,9 +59,8 @@ TEST_P(EveryArch, AUsersKernelUsesLocalMemoryAndLaneExchange) {
     {
         GraphScope scope;
         CustomKernel kernel{codegen::HipSource{kReverse, "reverse", false}, "reverse", {1, 1, 1}, {256, 1, 1}, 0, ""};
-        uint64_t id = register_custom({std::make_shared<const CustomKernel>(std::move(kernel))});
-        UOp node = make(Op::custom, dtypes::none, {x.get()}, CustomArg{id});
-        own_custom(node);
+        const CustomArg arg = register_custom({std::make_shared<const CustomKernel>(std::move(kernel))});
+        UOp node = make(Op::custom, dtypes::none, {x.get()}, arg);
         launch = Root(node);
         root = Root(make(Op::pick, x.get().dtype(), {launch.get()}, IndexArg{0}));
     }

@@ -22,9 +22,8 @@ CustomKernel hip_kernel(const std::string& name, uint32_t threads) {
 Root launch_of(CustomKernel kernel, std::vector<UOp> buffers) {
     GraphScope scope;
     if (const auto* body = std::get_if<codegen::Kernel>(&kernel.body)) kernel.graph = Root(body->sink);
-    uint64_t id = register_custom({std::make_shared<const CustomKernel>(std::move(kernel))});
-    UOp node = make(Op::custom, dtypes::none, buffers, CustomArg{id});
-    own_custom(node);
+    const CustomArg arg = register_custom({std::make_shared<const CustomKernel>(std::move(kernel))});
+    UOp node = make(Op::custom, dtypes::none, buffers, arg);
     return Root(node);
 }
 Root pick(const Root& launch, int i) {
@@ -160,8 +159,7 @@ extern "C" __global__ void fill(float value, float* x, int n) { if (threadIdx.x 
             GraphScope scope;
             CustomLaunch launch{kernel,
                                 {{Argument::Number{Kind::Float, 0, value}}, {}, {Argument::Number{Kind::Int, 6}}}};
-            UOp node = make(Op::custom, dtypes::none, {x.get()}, CustomArg{register_custom(launch)});
-            own_custom(node);
+            UOp node = make(Op::custom, dtypes::none, {x.get()}, register_custom(launch));
             result = Root(make(Op::pick, dtypes::float32, {node}, IndexArg{0}));
         }
         EXPECT_EQ(values(realized(result.get())), (std::vector<float>{value, value, value, value, value, value, 6, 7}));
@@ -179,6 +177,18 @@ TEST_F(Runtime, AKernelThatWasLaunchedIsNotLoadedAgain) {
     EXPECT_EQ(values(x)[3], 12);
 }
 
+TEST_F(Runtime, AUsersKernelLivesWhileAnyNodeHasIt) {
+    auto kernel = std::make_shared<const CustomKernel>(hip_kernel("twice", 8));
+    Root x = on_device(counting(8)), y = on_device(counting(8)), root;
+    {
+        GraphScope scope;
+        const UOp first = make(Op::custom, dtypes::none, {x.get()}, register_custom({std::move(kernel)}));
+        root = Root(make(Op::pick, dtypes::float32, {first.with_src(std::vector{y.get()})}, IndexArg{0}));
+    }
+    collect();  // the first node
+    EXPECT_EQ(values(realized(root.get()))[3], 6);
+}
+
 TEST_F(Runtime, AUsersKernelGoesWithItsNode) {
     auto kernel = std::make_shared<const CustomKernel>(hip_kernel("twice", 8));
     std::weak_ptr<const CustomKernel> watched = kernel;
@@ -188,9 +198,8 @@ TEST_F(Runtime, AUsersKernelGoesWithItsNode) {
         memory = find_buffer(x.get());
         {
             GraphScope scope;
-            uint64_t id = register_custom({std::move(kernel)});
-            UOp node = make(Op::custom, dtypes::none, {x.get()}, CustomArg{id});
-            own_custom(node);
+            const CustomArg arg = register_custom({std::move(kernel)});
+            UOp node = make(Op::custom, dtypes::none, {x.get()}, arg);
             root = Root(make(Op::pick, dtypes::float32, {node}, IndexArg{0}));
         }
         realized(root.get());
