@@ -63,7 +63,7 @@ Result<Compiled> to_machine_code(const LinearProgram& program, const Target& tar
 std::vector<TakenBuffer> buffers_of(const LinearProgram& program) {
     UOpMap<bool> written;
     for (UOp u : program.ops)
-        if (u.is(Op::store) || u.is(Op::atomic_add)) written[skip_after(u.src(0).src(0))] = true;
+        if (u.is(Op::store) || u.is(Op::atomic_add)) written[memory_of(u)] = true;
     std::vector<TakenBuffer> found;
     for (UOp u : program.params) {
         if (!u.is(Op::param)) continue;

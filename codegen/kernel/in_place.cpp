@@ -19,7 +19,6 @@
 namespace strata::codegen {
 namespace {
 
-UOp memory_of(UOp access) { return access.src(0).src(0); }
 UOp offset_of(UOp access) { return access.src(0).src(1); }
 
 /// What reductions are made of, unless they are all of rows that the end walks.

@@ -37,7 +37,7 @@ UOp moved(UOp sink, const std::vector<int>& slots, const UOpMap<int>& ids) {
 size_t outputs_of(UOp sink) {
     UOpMap<bool> written;
     for (UOp u : toposort(sink))
-        if (u.is(Op::store)) written[skip_after(u.src(0).src(0))] = true;
+        if (u.is(Op::store)) written[memory_of(u)] = true;
     return written.size();
 }
 

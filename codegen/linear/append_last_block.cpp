@@ -51,7 +51,7 @@ UOp gated(UOp place, UOp gate) {
 /// The finish over the threads of the block, behind `last`, with memory of its own from these slots on. `gate`: of its stores.
 UOp behind(UOp finish, UOp last, UOp thread, UOp gate, const std::array<uint32_t, 3>& own, int first_slot) {
     UOp sink = rebuild(finish, [&](UOp u, std::vector<UOp>& sources) {
-        if (u.is(Op::store) && gate && skip_after(u.src(0).src(0)).as<ParamArg>().space == Space::global)
+        if (u.is(Op::store) && gate && memory_of(u).as<ParamArg>().space == Space::global)
             sources[0] = gated(sources[0], gate);
         if (u.is(Op::special)) {
             const SpecialArg& arg = u.as<SpecialArg>();

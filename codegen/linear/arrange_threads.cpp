@@ -23,7 +23,7 @@ Result<UOp> arrange_threads(UOp sink, Context& context) {
     std::vector<Visit> visits;
     for (UOp u : scopes.order())
         if (!u.src().empty() && u.src(0).is(Op::index)) {
-            const UOp place = u.src(0), memory = skip_after(place.src(0));
+            const UOp place = u.src(0), memory = memory_of(place);
             if (memory.as<ParamArg>().space != Space::global) continue;
             visits.push_back(
                 {OffsetOfRanges(place.src(1), ranges), memory.dtype().element().bytes(), times_of(place, scopes)});

@@ -286,8 +286,7 @@ Result<UOp> gate_group_stores(UOp sink, Context& context) {
     RangeSet groups = scopes.with_axis({Axis::group});
     if (!groups) return sink;
     return rebuild(scopes.order(), [&](UOp u, std::vector<UOp>& sources) {
-        bool writes = (u.is(Op::store) || u.is(Op::atomic_add)) &&
-                      skip_after(u.src(0).src(0)).as<ParamArg>().space == Space::global;
+        bool writes = (u.is(Op::store) || u.is(Op::atomic_add)) && memory_of(u).as<ParamArg>().space == Space::global;
         if (writes) {
             UOp place = sources[0], gate = place.src().size() > 2 ? place.src(2) : UOp();
             for (UOp r : scopes.list(groups & ~scopes.free(u))) gate = uop::both(gate, r < 1);

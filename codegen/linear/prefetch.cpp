@@ -22,7 +22,6 @@ namespace {
 constexpr int64_t kMostBytes = 128;  // of a thread's registers that wait for memory
 constexpr int64_t kMostTurns = 4;    // steps that local memory holds
 
-UOp memory_of(UOp access) { return skip_after(access.src(0).src(0)); }
 bool is_in(UOp access, Space space) { return memory_of(access).as<ParamArg>().space == space; }
 
 /// `of_step`: what differs between the steps.
@@ -228,9 +227,9 @@ class Fetching {
         }
         const UOp body = substitute(end.src(0), {{copies.stored, filled}});
         meanwhile.push_back(rebuild(body, [&](UOp u, std::span<const UOp> sources) {
-            const bool is_staged = u.is(Op::index) && held.contains(skip_after(u.src(0)));
+            const bool is_staged = u.is(Op::index) && held.contains(memory_of(u));
             if (!is_staged) return u.with_src(sources);
-            const UOp memory = skip_after(u.src(0));
+            const UOp memory = memory_of(u);
             return uop::at(uop::after(held[memory], {filled}), moved(sources[1], turn(memory, range)));
         }));
         program_.copies_ahead = true, program_.async_products = read > 1;

@@ -16,7 +16,7 @@ std::array<bool, 3> scalar_threads(const LinearProgram& program, const Target& t
     UOpMap<uint8_t> by;
     UOpMap<bool> written;
     for (UOp u : program.ops)
-        if (u.is(Op::store) || u.is(Op::atomic_add)) written[skip_after(u.src(0).src(0))] = true;
+        if (u.is(Op::store) || u.is(Op::atomic_add)) written[memory_of(u)] = true;
     for (UOp u : program.ops) {
         uint8_t& mine = by[u];
         if (u.is(Op::special)) {
@@ -30,7 +30,7 @@ std::array<bool, 3> scalar_threads(const LinearProgram& program, const Target& t
             if (const auto found = by.find(skip_after(s)); found != by.end()) all |= found->second;
         mine = u.is(Op::load) ? kDiffers : all;
         if (!u.is(Op::load) || all & kDiffers || u.src(0).src().size() > 2) continue;
-        const UOp memory = skip_after(u.src(0).src(0));
+        const UOp memory = memory_of(u);
         if (memory.as<ParamArg>().space != Space::global || written.contains(memory) || u.dtype().bytes() < 4) continue;
         for (size_t dim = 1; dim < 3; ++dim) wanted[dim] |= (all >> dim & 1) != 0;
     }

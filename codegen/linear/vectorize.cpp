@@ -40,7 +40,7 @@ Key key_of(const Place& p, UOp otherwise) { return {p.pointer.node(), p.gate.nod
 bool can_be_vector(UOp index, const Target& target) {
     DType t = index.dtype();
     if (t.lanes > 1 || t.is_bool() || (t.is_float() && t.bits() == 8 && target.route == Route::hip)) return false;
-    return skip_after(index.src(0)).as<ParamArg>().space != Space::reg && index.src(1).dtype().scalar == Scalar::index;
+    return memory_of(index).as<ParamArg>().space != Space::reg && index.src(1).dtype().scalar == Scalar::index;
 }
 
 /// Elements by their constant offsets.

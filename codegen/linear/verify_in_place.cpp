@@ -121,7 +121,7 @@ class Walk {
 
     /// The parameter of a pair that an access reaches.
     std::optional<int> slot_of(UOp access) const {
-        const ParamArg& arg = skip_after(access.src(0).src(0)).as<ParamArg>();
+        const ParamArg& arg = memory_of(access).as<ParamArg>();
         if (arg.space != Space::global || !accesses_.contains(arg.slot)) return {};
         return arg.slot;
     }

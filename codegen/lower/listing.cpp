@@ -11,7 +11,7 @@ class Listing {
   public:
     explicit Listing(const LinearProgram& program) : program_(program) {
         for (UOp u : program.ops)
-            if (u.is(Op::store) || u.is(Op::atomic_add)) written_[skip_after(u.src(0).src(0))] = true;
+            if (u.is(Op::store) || u.is(Op::atomic_add)) written_[memory_of(u)] = true;
     }
 
     std::vector<std::string> run() {

@@ -36,7 +36,7 @@ std::vector<Access> accesses_of(const Scopes& scopes, int wave_size) {
     std::vector<int64_t> at(scopes.ranges().size());
     for (UOp u : scopes.order()) {
         if (!u.is(Op::load) && !u.is(Op::store)) continue;
-        const UOp place = u.src(0), memory = skip_after(place.src(0));
+        const UOp place = u.src(0), memory = memory_of(place);
         OffsetOfRanges& offset = offsets.emplace_back(place.src(1), scopes.ranges());
         Access access{u, memory, u.is(Op::store), false, memory.dtype().element().bytes(), scopes.free(u), {}, {}};
         const int64_t start = offset.at(at);

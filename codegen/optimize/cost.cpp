@@ -97,7 +97,7 @@ class Estimator {
     void add_room(UOp u) {
         const double registers = static_cast<double>(u.dtype().bytes()) / kDwordBytes;
         if (u.is(Op::reduce)) registers_ += scopes_.steps(scopes_.free(u) & copies_) * registers;
-        if (u.is(Op::load) && skip_after(u.src(0).src(0)).as<ParamArg>().space == Space::global)
+        if (u.is(Op::load) && memory_of(u).as<ParamArg>().space == Space::global)
             registers_ += scopes_.steps(scopes_.free(u) & copies_) * registers;
         if (u.is(Op::param) && u.as<ParamArg>().space == Space::local)
             local_bytes_ += static_cast<double>(u.as<ParamArg>().size * u.dtype().bytes());

@@ -67,9 +67,9 @@ UOp in_halves(UOp sink, UOp outer) {
     return rebuild(sink, [&](UOp u, std::span<const UOp> sources) {
         if (is_local(u)) return uop::placeholder(kHalves * half_of(u), u.dtype(), Space::local, u.as<ParamArg>().slot);
         if (u.is(Op::after) && is_local(u.src(0)) && keeps_back(u.src(1))) return sources[0];
-        if (!u.is(Op::index) || !is_local(skip_after(u.src(0)))) return u.with_src(sources);
+        if (!u.is(Op::index) || !is_local(memory_of(u))) return u.with_src(sources);
         std::vector<UOp> moved(sources.begin(), sources.end());
-        moved[1] = moved[1] + turn * half_of(skip_after(u.src(0)));
+        moved[1] = moved[1] + turn * half_of(memory_of(u));
         return u.with_src(moved);
     });
 }

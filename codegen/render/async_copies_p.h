@@ -48,7 +48,6 @@ class AsyncCopies {
     }
 
   private:
-    static UOp memory_of(UOp access) { return skip_after(access.src(0).src(0)); }
     static Space space_of(UOp access) { return memory_of(access).as<ParamArg>().space; }
 
     UOpMap<bool> filled_;

@@ -43,7 +43,7 @@ class AsyncProducts {
         if (u.is(Op::barrier)) return products_.size();
         if (u.is(Op::end)) return products_.size() - std::min(products_.size(), carried_.at(u.src(1)).size());
         if (!u.is(Op::load) && !u.is(Op::store)) return 0;
-        const auto found = std::ranges::find(products_, skip_after(u.src(0).src(0)), &Product::sums);
+        const auto found = std::ranges::find(products_, memory_of(u), &Product::sums);
         return found == products_.end() ? 0 : static_cast<size_t>(found - products_.begin()) + 1;
     }
     std::vector<Product> take(size_t count) {
@@ -65,7 +65,7 @@ class AsyncProducts {
             if (u.is(Op::barrier)) last.clear();
             if (warpgroup_product(u)) last.push_back({u, {}, {}});
             if (!u.is(Op::load) && !u.is(Op::store)) continue;
-            const UOp memory = skip_after(u.src(0).src(0));
+            const UOp memory = memory_of(u);
             const auto placed = std::ranges::find(
                 last, u.is(Op::store) && u.src(1).is(Op::lane) ? u.src(1).src(0) : UOp(), &Product::value);
             if (placed != last.end())

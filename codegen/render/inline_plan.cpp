@@ -48,7 +48,7 @@ class Planner {
             if (u.is(Op::end)) open.pop_back();
             block_[i] = open.back();
             if (u.is(Op::range)) open.push_back(i + 1);
-            if (u.is(Op::store) || u.is(Op::atomic_add)) stores_[skip_after(u.src(0).src(0))].push_back(i);
+            if (u.is(Op::store) || u.is(Op::atomic_add)) stores_[memory_of(u)].push_back(i);
             if (u.is(Op::barrier) || u.is(Op::first_wave) || u.is(Op::last_block)) barriers_.push_back(i);
         }
     }
@@ -73,8 +73,6 @@ class Planner {
         if (block_[target] != block_[i]) return Form::named;
         return u.is(Op::load) && changes_between(memory_of(u), i, target) ? Form::named : Form::inlined;
     }
-
-    static UOp memory_of(UOp load) { return skip_after(load.src(0).src(0)); }
 
     bool changes_after(UOp memory, size_t i) const {
         auto found = stores_.find(memory);
@@ -109,7 +107,7 @@ std::vector<bool> find_declarations(std::span<const UOp> ops) {
     UOpMap<Register> registers;
     for (size_t i = 0; i < ops.size(); ++i) {
         if (!ops[i].is(Op::load) && !ops[i].is(Op::store) && !ops[i].is(Op::atomic_add)) continue;
-        UOp memory = skip_after(ops[i].src(0).src(0));
+        UOp memory = memory_of(ops[i]);
         if (is_register(memory)) registers.try_emplace(memory, Register{i, i, loop_end[i]}).first->second.last = i;
     }
     std::vector<bool> declares(ops.size());

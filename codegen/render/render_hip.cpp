@@ -35,8 +35,8 @@ class Renderer {
     std::variant<std::string, UOp> run() {
         for (size_t i = 0; i < program_.ops.size(); ++i) {
             UOp u = program_.ops[i];
-            if (u.is(Op::store) || u.is(Op::atomic_add)) written_[skip_after(u.src(0).src(0))] = true;
-            if (plan_.declares[i]) declared_later_[skip_after(u.src(0).src(0))] = true;
+            if (u.is(Op::store) || u.is(Op::atomic_add)) written_[memory_of(u)] = true;
+            if (plan_.declares[i]) declared_later_[memory_of(u)] = true;
             if (u.is(Op::load) && plan_.form[i] == InlinePlan::Form::inlined) inlined_loads_[u] = true;
             if (is_ldmatrix(u)) read_as_matrices_[u.src(0)] = true;
             if (const auto product = warpgroup_product(u)) {
@@ -224,7 +224,7 @@ class Renderer {
 
     /// The memory that an index names, as an lvalue.
     Expression element(UOp index) const {
-        UOp memory = skip_after(index.src(0));
+        UOp memory = memory_of(index);
         const std::string& name = value(memory).text;
         const ParamArg& arg = memory.as<ParamArg>();
         if (arg.space == Space::reg && arg.size == 1) return {name};
@@ -233,12 +233,11 @@ class Renderer {
 
     /// The same, or a vector that starts there.
     Expression place(UOp index, DType type) const {
-        if (type.lanes == 1 || skip_after(index.src(0)).as<ParamArg>().space == Space::reg) return element(index);
+        if (type.lanes == 1 || memory_of(index).as<ParamArg>().space == Space::reg) return element(index);
         const std::string& name = value(index.src(0)).text;
         const Expression& offset = value(index.src(1));
         std::string pointer = offset.text == "0" ? name : fmt::format("({} + {})", name, offset.within(kAdd));
-        bool constant = skip_after(index.src(0)).as<ParamArg>().space == Space::global &&
-                        !written_.contains(skip_after(index.src(0)));
+        bool constant = memory_of(index).as<ParamArg>().space == Space::global && !written_.contains(memory_of(index));
         return {fmt::format("*({}{}*){}", constant ? "const " : "", hip_type(type), pointer), kPrefix};
     }
 
@@ -315,8 +314,6 @@ class Renderer {
         return {std::move(text), kPrimary, vector.assumes_gate};
     }
 
-    static UOp memory_of(UOp access) { return skip_after(access.src(0).src(0)); }
-
     /// The last of the loads that a loop's step does for the next one.
     void find_fetches() {
         std::vector<UOp> last(1);  // of each loop around
@@ -379,7 +376,7 @@ class Renderer {
         std::string type;
         if (plan_.declares[at_]) {
             type = hip_type(u.src(1).dtype()) + " ";
-            values_[skip_after(u.src(0).src(0))] = {fmt::format("acc{}", next_acc_++)};
+            values_[memory_of(u)] = {fmt::format("acc{}", next_acc_++)};
         }
         guarded(u, type + fmt::format("{} = {}", place(u.src(0), u.src(1).dtype()).text, value(u.src(1)).text));
         if (last_fetches_.contains(u)) line("strata_fetch_here();");

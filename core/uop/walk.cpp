@@ -138,6 +138,8 @@ UOp skip_after(UOp u) {
     return u;
 }
 
+UOp memory_of(UOp access) { return skip_after((access.is(Op::index) ? access : access.src(0)).src(0)); }
+
 bool closes_ranges(UOp u) { return u.is(Op::end) || u.is(Op::reduce) || u.is(Op::contract); }
 bool closes(UOp u, UOp range) {
     return closes_ranges(u) && std::ranges::find(u.src().subspan(1), range) != u.src().end();

@@ -49,6 +49,7 @@ UOp buffer_under(UOp view);
 // Kernels.
 /// The value or pointer below `after` nodes.
 UOp skip_after(UOp u);
+UOp memory_of(UOp access);      ///< the parameter under an index, or under that of a load, store or atomic addition
 bool closes_ranges(UOp u);      ///< an end, reduce or contract: its sources from 1 on are ranges
 bool closes(UOp u, UOp range);  ///< u is such a node, and the range one of its
 bool lists_ranges(UOp u);       ///< closes them, or is a scan, whose ranges stay open

@@ -33,7 +33,7 @@ bool shares_global_memory(const LinearProgram& program) {
     for (UOp u : program.ops) {
         const bool loads = u.is(Op::load), stores = u.is(Op::store);
         if (!loads && !stores && !u.is(Op::atomic_add)) continue;
-        const UOp memory = skip_after(u.src(0).src(0));
+        const UOp memory = memory_of(u);
         if (!is_global(memory)) continue;
         if (!stores) read[memory] = true;
         if (!loads) written[memory] = true;

@@ -41,7 +41,6 @@ struct Value : Source {
 
 Source dword(const Source& wide, int i);
 uint64_t encoded(UOp constant);  ///< its bits
-inline UOp memory_of(UOp index) { return skip_after(index.src(0)); }
 
 /// What all classes of selection share: the program, the code, and what each operation came to.
 class SelectionContext {
