@@ -14,7 +14,8 @@ bool is_of_threads(UOp u) {
     return (u.is(Op::range) && range_arg(u).axis != Axis::global) || (u.is(Op::special) && u.as<SpecialArg>().thread);
 }
 
-/// Whether it is made of constants, numbers of the launch and what tells blocks, threads and steps apart; what else there is, as loads, is empty.
+/// Whether all threads of a block have the same value. Empty: the value is made of loads, or of others that are neither
+/// constants, numbers of the launch nor numbers of blocks, threads and steps.
 std::optional<bool> is_same_in_block(UOp value) {
     bool same = true;
     for (UOp u : toposort(value)) {

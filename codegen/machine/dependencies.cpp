@@ -151,8 +151,8 @@ void Dependencies::find_live_scc(const Block& block, uint32_t count) {
     }
 }
 
-/// Loads pass loads, and those of memory that nobody writes pass all else but checks of indices too. Stores and atomics keep their order with what
-/// may be of the same memory: address spaces differ, but FLAT may be any of them.
+/// Loads pass loads. Those of memory that nobody writes pass everything but checks of indices. Stores and atomics keep
+/// their order with what may be of the same memory: address spaces differ, but FLAT may be any of them.
 void Dependencies::memory(const Instruction& instruction, uint32_t i) {
     const isa::Row& row = *instruction.inst.row;
     if (isa::kFormats[static_cast<size_t>(row.format)].unit == isa::FormatUnit::vector) return;

@@ -67,9 +67,13 @@ std::span<const DType> complex_dtypes();
 /// By name or NumPy name; throws DType Exception listing the known ones.
 DType parse_dtype(std::string_view name);
 
-/// The type of an operation between arrays of two types: the array API's table, plus int with float -> the float, a real
-/// with a complex type -> the complex one that holds both parts (int with complex -> the complex), bfloat16 with float16 -> float32, fp8 with a wider float -> the wider, two different fp8 -> float16. uint64 with a
-/// signed integer is a DType error: no integer type holds both.
+/// The type of an operation between arrays of two types: the array API's table, and these rows.
+///   int with float                  the float
+///   real with complex               the complex type that holds both parts; of an int, the complex type
+///   bfloat16 with float16           float32
+///   fp8 with a wider float          the wider
+///   fp8 with another fp8            float16
+/// uint64 with a signed integer is a DType error: no integer type holds both.
 DType promote(DType a, DType b);
 
 /// Exact scalar conversions. Encoded values are the bits of the type, zero-extended to 64.
