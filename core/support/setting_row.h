@@ -24,10 +24,14 @@ constexpr Accepts one_of(auto... words) { return {.choices = {std::string_view(w
 /// Words of which the first is what false and 0 mean, the second what true and 1 mean.
 constexpr Accepts switch_of(auto... words) { return {.choices = {std::string_view(words)...}, .is_switch = true}; }
 
+/// The column `keys` of settings.def: which launch plans serve one value of the setting alone.
+enum class Keys : uint8_t { none, plan, search };
+
 /// A row of settings.def.
 struct Row {
     std::string_view name;
     Accepts accepts;
+    Keys keys;
     std::string_view meaning;
     std::string variable() const;  ///< "STRATA_BEAM"
 };

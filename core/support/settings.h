@@ -10,7 +10,7 @@ std::string default_cache_dir();  ///< the user's cache folder + /strata; empty 
 /// What `strata.config(...)` and the STRATA_* variables set: a field for each row of settings.def, which says what it
 /// means. Precedence: config, then environment, then default.
 struct Settings {
-#define SETTING(name, type, initial, accepts, meaning) type name = initial;
+#define SETTING(name, type, initial, accepts, keys, meaning) type name = initial;
 #include "strata/core/support/settings.def"
 #undef SETTING
     /// Not a row, since no text says it: who is told of findings while `check` is on. Of the provider's type for it.
@@ -24,7 +24,8 @@ struct Settings {
 template <class S, class Visitor>
 void visit_settings(S&& settings, Visitor&& visit) {
     using namespace setting;
-#define SETTING(name, type, initial, accepts, meaning) visit(Row{#name, accepts, meaning}, settings.name);
+#define SETTING(name, type, initial, accepts, keys, meaning) \
+    visit(Row{#name, accepts, Keys::keys, meaning}, settings.name);
 #include "strata/core/support/settings.def"
 #undef SETTING
 }

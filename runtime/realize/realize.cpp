@@ -240,16 +240,14 @@ class Preparer {
 /// Everything but the structure that decides how it is computed.
 std::string settings_key(const Device& device) {
     const Settings& s = settings();
-    const int route = static_cast<int>(target_of(device).route);
-    const std::string profiled =
-        fmt::format("{}{}", s.profiler ? " profiled" : "", s.fusion == "cost" ? "" : " fusion " + s.fusion);
-    if (any_sizes() && s.beam == 0)
-        return fmt::format("{} {} {} {} sizes{}\n", device.index(), route, s.schedule, s.schedule_seed, profiled);
-    if (s.beam == 0 && s.schedule == "heuristic") return fmt::format("{} {} 0{}\n", device.index(), route, profiled);
-    if (s.beam == 0)
-        return fmt::format("{} {} {} {}{}\n", device.index(), route, s.schedule, s.schedule_seed, profiled);
-    return fmt::format("{} {} {} {} {} {}{}\n", device.index(), route, s.beam, s.emu_model, winners_generation(),
-                       TuningSession::number(), profiled);
+    std::string key;
+    const auto add = [&](const auto& value) { fmt::format_to(std::back_inserter(key), "{} ", value); };
+    add(device.index()), add(static_cast<int>(target_of(device).route)), add(s.profiler != nullptr);
+    visit_settings(s, [&](const setting::Row& row, const auto& value) {
+        if (row.keys == setting::Keys::plan || (row.keys == setting::Keys::search && s.beam)) add(value);
+    });
+    s.beam ? (add(winners_generation()), add(TuningSession::number())) : add(any_sizes());
+    return key + "\n";
 }
 
 /// Graphs on one device, and what is known of their structure.

@@ -12,7 +12,7 @@ import strata
 ROOT = Path(__file__).parents[3]
 TYPES = {"std::string": "text", "int": "integer", "uint64_t": "integer", "double": "number", "bool": "switch"}
 SETTING = re.compile(
-    r'^SETTING\(\s*(\w+),\s*([\w:]+),\s*(.+?),\s*((?:anything|range|one_of|switch_of)(?:\(.*?\))?),\s*"(.*)"\s*\)',
+    r'^SETTING\(\s*(\w+),\s*([\w:]+),\s*(.+?),\s*((?:anything|range|one_of|switch_of)(?:\(.*?\))?),\s*(?:none|plan|search),\s*"(.*)"\s*\)',
     re.MULTILINE,
 )
 ERROR = re.compile(r'^ERROR\(\s*\w+,\s*(\w+),\s*(\w+),\s*"(.*)"\s*\)', re.MULTILINE)
