@@ -6,9 +6,9 @@
 #include <variant>
 
 #include "strata/asm/isa/arch.h"
+#include "strata/codegen/linear/async_copies.h"
+#include "strata/codegen/linear/async_products.h"
 #include "strata/codegen/linear/scalar_threads.h"
-#include "strata/codegen/render/async_copies_p.h"
-#include "strata/codegen/render/async_products_p.h"
 #include "strata/codegen/render/expression_p.h"
 #include "strata/codegen/render/inline_plan_p.h"
 #include "strata/codegen/render/render.h"
@@ -44,7 +44,7 @@ class Renderer {
                 if (!product->holds_a()) read_as_matrices_[u.src(0)] = true;
             }
         }
-        if (program_.copies_ahead) under_way_ = AsyncCopies(program_.ops);
+        if (program_.copies_ahead) async_copies_ = AsyncCopies(program_.ops);
         if (target_.arch.is_amd())
             find_fetches();
         else
@@ -119,7 +119,7 @@ class Renderer {
                 return true;
             case Op::barrier:
                 start_copies();
-                if (program_.copies_ahead) line("strata_copies_done<{}>();", under_way_.steps());
+                if (program_.copies_ahead) line("strata_copies_done<{}>();", async_copies_.steps_ahead());
                 if (by_warpgroups_) line("strata_fence_of_products();");
                 line("__syncthreads();");
                 return true;
@@ -211,7 +211,7 @@ class Renderer {
         line("for ({0} {1} = 0; {1} < {2}; {1}++) {{", hip_type(u.dtype()), name, steps);
         values_[u] = {name};
         depth_++;
-        if (!program_.async_products) products_.begin_loop(u, [&](UOp sums) { return value(sums).text; });
+        if (!program_.async_products) products_.begin_loop(u);
     }
     void close_loop() {
         start_copies();
@@ -346,27 +346,28 @@ class Renderer {
     void start_copies() {
         for (const std::string& copy : copies_) {
             line("{}", copy);
-            if (++copies_started_ % under_way_.of_step() == 0) line("strata_copies_of_step_end();");
+            if (++copies_started_ % async_copies_.of_step() == 0) line("strata_copies_of_step_end();");
         }
         copies_.clear();
     }
+    std::string name_of(const AsyncProducts::Product& p) const { return p.sums ? value(p.sums).text : ""; }
     /// Where a loop does nothing but add to them, products go on up to the next step's.
     void look_for_end_of_products(UOp u) {
         if (AsyncProducts::Product* const p = products_.placed_by(u)) {
-            if (u.is(Op::store)) p->sums = memory_of(u), p->name = value(p->sums).text;
+            if (u.is(Op::store)) p->sums = memory_of(u);
         } else if (program_.async_products && depth_ > 1) {
             start_copies();
             line("strata_products_of_steps_before_end();");
-            sums_ = products_.take(products_.size()).back().name;
+            sums_ = name_of(products_.take(products_.size()).back());
         } else if (const size_t count = products_.ending_before(u)) {
             start_copies();
             const std::vector<AsyncProducts::Product> ended = products_.take(count);
-            for (const auto& p : ended) line("strata_products_end<{}>({});", products_.size(), p.name);
+            for (const auto& p : ended) line("strata_products_end<{}>({});", products_.size(), name_of(p));
         }
     }
 
     void store(UOp u) {
-        if (under_way_.goes_on_behind(u)) {
+        if (async_copies_.is_async(u)) {
             copies_.push_back(fmt::format("strata_copy_async<{}>(&{}, &{});", u.src(1).dtype().bytes(),
                                           place(u.src(0), u.src(1).dtype()).text,
                                           place(u.src(1).src(0), u.src(1).dtype()).text));
@@ -402,7 +403,7 @@ class Renderer {
     AsyncProducts products_{program_.ops};
     std::string sums_;                 // of products that are under way up to the end of a loop
     std::vector<std::string> copies_;  // of a loop's step that start behind its products
-    AsyncCopies under_way_;
+    AsyncCopies async_copies_;
     int copies_started_ = 0;
     int64_t asked_ = 0;  // bytes of memory of the block, where the launch gives it
     int next_lds_ = 0, next_acc_ = 0, next_val_ = 0, next_idx_ = 0, next_alu_ = 0;
