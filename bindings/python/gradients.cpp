@@ -1,5 +1,7 @@
 #include "strata/ops/gradients.h"
 
+#include <bit>
+
 #include "strata/ops/gradient_rules.h"
 #include "strata/ops/random.h"
 
@@ -31,8 +33,11 @@ Tensor with_gradient(const Tensor& value, const std::vector<Tensor>& inputs, con
     return ops::with_rule(value, {.inputs = nodes_of(inputs), .backward = backward});
 }
 
-/// A node of its own, past which no gradient goes.
-Tensor separate(const Tensor& x) { return ops::detach(ops::detach(ops::detach(ops::detach(x)))); }
+/// A node of its own, past which no gradient goes, and of which the scheduler makes nothing that it makes of x.
+Tensor separate(const Tensor& x) {
+    constexpr DType kUnsigned[] = {dtypes::uint8, dtypes::uint16, dtypes::uint32, dtypes::uint64};
+    return x.bitcast(kUnsigned[std::countr_zero(static_cast<unsigned>(x.dtype().bytes()))]).bitcast(x.dtype());
+}
 
 Tensor made_again(const Tensor& value, const std::vector<Tensor>& inputs,
                   const As<"Callable[[list[Tensor]], Tensor]">& make) {

@@ -11,7 +11,10 @@ UOp below_repeats(UOp u) {
 }
 
 UOp below_same_bits(UOp u) {
-    while (u.is(Op::bitcast) && u.src(0).is(Op::bitcast) && u.src(0).src(0).dtype() == u.dtype()) u = u.src(0).src(0);
+    const auto has_them = [](UOp v) {
+        return v.is(Op::bitcast) && v.src(0).is(Op::bitcast) && v.src(0).src(0).dtype() == v.dtype();
+    };
+    while (has_them(u) && !u.src(0).dtype().is_unsigned()) u = u.src(0).src(0);
     return u;
 }
 
