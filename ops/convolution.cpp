@@ -19,6 +19,23 @@ Shape for_each(std::string_view name, std::string_view what, Shape given, size_t
     return given;
 }
 
+/// The first `places` elements of an axis that are `stride` apart.
+Tensor every(const Tensor& x, size_t axis, int64_t places, int64_t stride) {
+    const int at = static_cast<int>(axis);
+    Pairs kept;
+    for (int64_t n : x.shape()) kept.emplace_back(0, n);
+    kept[axis].second = std::min(x.shape()[axis], places * stride);
+    Tensor t = x.shrink(kept);
+    if (stride == 1) return t;
+    Pairs zeros(x.shape().size(), {0, 0});
+    zeros[axis].second = places * stride - t.shape()[axis];
+    t = t.pad(zeros).unflatten(at, {places, stride});
+    Pairs first;
+    for (int64_t n : t.shape()) first.emplace_back(0, n);
+    first[axis + 1].second = 1;
+    return t.shrink(first).squeeze(at + 1);
+}
+
 /// One axis of x as places and what lies under a window at each, last.
 ///
 /// The axis is repeated, and read in rows that are longer than the axis by the dilation: element j of the window lies in
@@ -29,6 +46,7 @@ Tensor windows_along(const Tensor& x, size_t axis, int64_t window, int64_t strid
         user_error(ErrorKind::Shape, "[windows] {} elements {} apart do not fit axis {} of shape {}", window, dilation,
                    axis, to_string(x.shape()));
     const int64_t places = (size - reach) / stride + 1;
+    if (window == 1) return every(x, axis, places, stride).unsqueeze(-1);
     const int64_t wide = (places * stride + size - 1) / size * size;  // the last stride may go beyond the axis
     const int64_t row = wide + dilation, repeats = (window * row + size - 1) / size;
     Shape before(x.shape().begin(), x.shape().begin() + static_cast<ptrdiff_t>(axis)),
@@ -95,9 +113,12 @@ Tensor padded(const Tensor& x, const Shape& padding, Number value) {
 }
 
 Tensor viewed(const Tensor& x, const Shape& window, const Shape& stride, const Shape& dilation) {
+    return viewed_from(x, x.shape().size() - window.size(), window, stride, dilation);
+}
+
+Tensor viewed_from(const Tensor& x, size_t axis, const Shape& window, const Shape& stride, const Shape& dilation) {
     Tensor out = x;
-    for (size_t i = 0; i < window.size(); ++i)
-        out = windows_along(out, x.shape().size() - window.size() + i, window[i], stride[i], dilation[i]);
+    for (size_t i = 0; i < window.size(); ++i) out = windows_along(out, axis + i, window[i], stride[i], dilation[i]);
     return out;
 }
 

@@ -14,7 +14,9 @@ Shape behind(const Shape& shape, size_t axes);
 Shape joined(Shape a, const Shape& b);
 /// x under windows over its last axes, as windows gives it, by operations alone: gradients go by them.
 Tensor viewed(const Tensor& x, const Shape& window, const Shape& stride, const Shape& dilation);
-/// The same, whose gradient is one sum an element over the windows that hold it.
+/// The same over the axes from `axis` on; what lies under the windows comes last.
+Tensor viewed_from(const Tensor& x, size_t axis, const Shape& window, const Shape& stride, const Shape& dilation);
+/// viewed, whose gradient is one sum an element over the windows that hold it.
 Tensor under_windows(const Tensor& x, const Shape& window, const Shape& stride, const Shape& dilation);
 /// With so many elements of `value` about the last axes.
 Tensor padded(const Tensor& x, const Shape& padding, Number value);

@@ -8,6 +8,7 @@
 #include <charconv>
 
 #include "strata/codegen/kernel/last_block.h"
+#include "strata/codegen/kernel/offset_of_ranges.h"
 #include "strata/codegen/kernel/widen.h"
 #include "strata/codegen/optimize/actions_p.h"
 #include "strata/core/symbolic/symbolic.h"
@@ -175,6 +176,13 @@ std::optional<int64_t> step_of(UOp offset, UOp range) {
     if (const auto step = step_of_sum(offset, range)) return step;
     UOp step = simplify(substitute(offset, {{range, index_const(1)}}) - substitute(offset, {{range, index_const(0)}}));
     return step.is_const() ? std::optional(const_int(step)) : std::nullopt;
+}
+
+int64_t first_step(UOp offset, UOp range) {
+    constexpr int64_t kFar = int64_t{1} << 40;
+    OffsetOfRanges places(offset, std::array{range});
+    const int64_t step = places.at(std::array<int64_t, 1>{1}) - places.at(std::array<int64_t, 1>{0});
+    return step > 0 ? step : kFar;
 }
 
 int64_t block_size(const Kernel& kernel) { return Parts(without_finish(kernel.sink)).threads(); }

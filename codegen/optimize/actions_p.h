@@ -29,6 +29,8 @@ Result<Kernel> apply(const Kernel& kernel, const Action& action, const Target& t
 
 /// How far an access moves in memory when `range` steps from 0 to 1; nothing where that is not one number.
 std::optional<int64_t> step_of(UOp offset, UOp range);
+/// The same where all other ranges are at their start; far where it moves back or stays.
+int64_t first_step(UOp offset, UOp range);
 
 namespace actions {
 #define ACTION(name, ...) Change name;

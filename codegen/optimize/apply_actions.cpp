@@ -86,6 +86,24 @@ Result<Kernel> pad(const Site& site) {
     return Kernel{simplify(widen_range(kernel.sink, range, uop::range(size, r.id, r.axis))), kernel.name};
 }
 
+Result<Kernel> join(const Site& site) {
+    const int64_t behind = static_cast<int64_t>(site.at) + site.amount;
+    if (site.amount < 1 || behind >= static_cast<int64_t>(site.axes.size()))
+        return make_error(ErrorKind::Usage, "join({}, {}): no output range there", site.at, site.amount);
+    const UOp slow = site.range(), fast = site.axes[static_cast<size_t>(behind)];
+    const auto lists = [](UOp u, UOp range) {
+        return std::find(u.src().begin() + 1, u.src().end(), range) != u.src().end();
+    };
+    for (UOp u : toposort(site.kernel.sink))
+        if (closes_ranges(u) && lists(u, slow) != lists(u, fast))
+            return make_error(ErrorKind::Usage, "join({}, {}): one of both ends before the other", site.at,
+                              site.amount);
+    const int64_t size = range_arg(fast).size;
+    const UOp joined = uop::range(range_arg(slow).size * size, range_arg(slow).id, range_arg(slow).axis);
+    const UOp sink = replace_range(site.kernel.sink, slow, joined / size, std::array{joined});
+    return Kernel{simplify(replace_range(sink, fast, joined % size, {})), site.kernel.name};
+}
+
 Result<Kernel> swap(const Site& site) {
     const Kernel& kernel = site.kernel;
     const std::span<const UOp> axes = site.axes;

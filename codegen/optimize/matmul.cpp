@@ -280,6 +280,23 @@ void add_tiles(ScheduleBuilder& plan, int steps, std::initializer_list<int64_t> 
     }
 }
 
+int place_of(const ScheduleBuilder& plan, UOp steps) {
+    const std::vector<UOp> axes = plan.axes(ActionKind::stage);
+    const auto at = std::ranges::find(axes, range_arg(steps).id, [](UOp r) { return range_arg(r).id; });
+    return static_cast<int>((at == axes.end() ? axes.size() - 1 : static_cast<size_t>(at - axes.begin())));
+}
+
+void stage_matrices(ScheduleBuilder& plan, UOp reduction) {
+    const int steps = place_of(plan, reduction);
+    // What is read a step ahead is in registers meanwhile.
+    if (plan.target().ahead != Ahead::scheduled)
+        plan.add_largest(ActionKind::stage, steps, {2, 1});
+    else if (isa::is_cdna(isa::info(plan.target().arch).family))
+        add_tiles(plan, steps, {16, 8, 4, 2, 1});
+    else  // where sums have no registers of their own it costs more than it hides
+        plan.add_largest(ActionKind::stage, steps, {16, 8, 4, 2, 1});
+}
+
 bool tile_product(ScheduleBuilder& plan) {
     constexpr int64_t kFewest = 32, kFewestRows = 4, kFewestResults = 4096, kFewestOfParts = 512;
     constexpr double kOfWaves = 1.25;  // what they are thought to cost more than they do

@@ -12,6 +12,13 @@ bool reads_windows(const ScheduleBuilder& plan);
 int longest_axis(const ScheduleBuilder& plan, ActionKind kind);
 /// Of each access whether it is a load that does not depend on an axis.
 std::vector<bool> loads_without(const ScheduleBuilder& plan, UOp axis);
+// Products one of whose operands is read in windows that overlap, as convolutions are: windows.cpp.
+bool multiplies_windows(const ScheduleBuilder& plan);
+/// Makes one range of the places that a convolution computes, of which instructions then have tiles.
+void join_places(ScheduleBuilder& plan);
+/// Tiles of such a product by matrix instructions: those of least cost. `whole`: the output ranges before that action.
+void tile_windows(ScheduleBuilder& plan, std::span<const UOp> whole, UOp reduction);
+
 /// Output axes that some load does not depend on while others do: their tiles are reused from registers.
 std::vector<int> reused_axes(const ScheduleBuilder& plan);
 /// What sides of a product are rounded up to: large ones to multiples of `tile`, those of `least` and less not at all.
@@ -23,6 +30,11 @@ struct Rounding {
 void pad_product(ScheduleBuilder& plan, Rounding rounding = {});
 /// The largest tiles along a reduction's axis, which come a step ahead where that costs less.
 void add_tiles(ScheduleBuilder& plan, int steps, std::initializer_list<int64_t> amounts);
+
+/// The same of operands of matrix instructions, as each target reads them ahead.
+void stage_matrices(ScheduleBuilder& plan, UOp reduction);
+/// The place, among the axes that may be staged, of what is left of a reduction's range; the last where nothing is.
+int place_of(const ScheduleBuilder& plan, UOp reduction);
 
 /// Matrix products by matrix instructions. Large sides are rounded up to what a block has, and sides of less than an instruction's
 /// to that, where it costs less. False, here and below: it is none.

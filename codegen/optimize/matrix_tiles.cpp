@@ -19,13 +19,6 @@ int64_t product_of_blocks(const Kernel& kernel) {
 /// Rows and columns that a wave computes by matrix instructions, those of a block of four, and waves that a card should have to do.
 constexpr int64_t kWaveTile = 64, kBlockTile = 2 * kWaveTile, kManyWaves = 384;
 
-/// The place, among the axes that may be staged, of what is left of a reduction's range; the last where nothing is.
-int place_of(const ScheduleBuilder& plan, UOp steps) {
-    const std::vector<UOp> axes = plan.axes(ActionKind::stage);
-    const auto at = std::ranges::find(axes, range_arg(steps).id, [](UOp r) { return range_arg(r).id; });
-    return static_cast<int>((at == axes.end() ? axes.size() - 1 : static_cast<size_t>(at - axes.begin())));
-}
-
 /// Matrix products by groups of four waves, which read tiles of local memory: as wide as leaves a block for each unit.
 bool tile_groups(ScheduleBuilder& plan) {
     constexpr int64_t kManyBlocks = 96;
@@ -94,13 +87,7 @@ void tile_waves(ScheduleBuilder& plan, UOp steps) {
     take_wave_tile(plan);
     const std::vector<int> left = reused_axes(plan);
     for (size_t i = left.size(); i-- > 0;) plan.add(ActionKind::local, left[i], 2);
-    // What is read a step ahead is in registers meanwhile.
-    if (plan.target().ahead != Ahead::scheduled)
-        plan.add_largest(ActionKind::stage, place_of(plan, steps), {2, 1});
-    else if (isa::is_cdna(isa::info(plan.target().arch).family))
-        add_tiles(plan, place_of(plan, steps), {16, 8, 4, 2, 1});
-    else  // where sums have no registers of their own it costs more than it hides
-        plan.add_largest(ActionKind::stage, place_of(plan, steps), {16, 8, 4, 2, 1});
+    stage_matrices(plan, steps);
 }
 
 std::optional<ScheduleBuilder> by_matrices(ScheduleBuilder plan, Rounding rounding) {
@@ -111,10 +98,25 @@ std::optional<ScheduleBuilder> by_matrices(ScheduleBuilder plan, Rounding roundi
     return plan;
 }
 
+/// Of a convolution its places are one range.
+bool tile_convolution(ScheduleBuilder& plan) {
+    ScheduleBuilder padded = plan;
+    join_places(padded);
+    pad_product(padded);
+    if (tile_groups(padded)) return plan = std::move(padded), true;
+    const std::vector<UOp> whole = padded.axes(ActionKind::upcast);
+    const UOp steps = add_matrix(padded);
+    if (!steps) return false;
+    plan = std::move(padded);
+    tile_windows(plan, whole, steps);
+    return true;
+}
+
 }  // namespace
 
 bool tile_matrices(ScheduleBuilder& plan) {
     if (reused_axes(plan).size() < 2) return false;
+    if (multiplies_windows(plan)) return tile_convolution(plan);
     ScheduleBuilder padded = plan;
     pad_product(padded);
     if (tile_groups(padded)) return plan = std::move(padded), true;

@@ -75,6 +75,7 @@ class Staging {
         // Lanes are the fastest; of others those are that copy neighbours (arrange_threads).
         std::ranges::sort(threads_, {},
                           [](UOp t) { return std::pair(range_arg(t).axis == Axis::lane, range_arg(t).id); });
+        has_matrices_ = std::ranges::any_of(toposort(sink), [](UOp u) { return u.is(Op::wmma); });
         for (UOp u : toposort(sink)) {
             if (u.is(Op::param) && u.as<ParamArg>().space != Space::global)
                 next_slot_ = std::max(next_slot_, u.as<ParamArg>().slot + 1);
@@ -142,8 +143,8 @@ class Staging {
             shared |= arg.axis == Axis::vector;  // from memory each element of a fragment would be a load
             if (around) continue;
             const std::optional<int64_t> step = step_of(index.src(1), r);
-            if (!step || *step <= 0) return {};
-            by_step.emplace_back(*step, r);
+            if (!has_matrices_ && (!step || *step <= 0)) return {};
+            by_step.emplace_back(step && *step > 0 ? *step : first_step(index.src(1), r), r);
         }
         if (!steps || !shared || by_step.empty()) return {};
         std::ranges::sort(by_step, [](const auto& a, const auto& b) {
@@ -152,7 +153,7 @@ class Staging {
         int64_t together = 1;  // elements that follow each other in memory
         for (const auto& [step, r] : by_step) {
             operand.tile.push_back(r), operand.elements *= range_arg(r).size;
-            if (step == together) together *= range_arg(r).size;
+            if (step == together && step_of(index.src(1), r) == step) together *= range_arg(r).size;
         }
         operand.near = near_of(operand);
         choose_copies(operand, together);
@@ -404,7 +405,7 @@ class Staging {
 
     UOp sink_, outer_, inner_;
     const Target& target_;
-    bool by_elements_;
+    bool by_elements_, has_matrices_ = false;
     std::vector<UOp> threads_;  // the fastest last
     std::vector<Operand> operands_;
     UOpMap<bool> scalar_;

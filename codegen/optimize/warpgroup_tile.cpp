@@ -20,7 +20,9 @@ std::optional<WarpgroupTile> WarpgroupTile::of(UOp offset, std::span<const UOp> 
     const int64_t line = kSwizzledRow / kSwizzledChunk * wide;
     int64_t row_apart = 0, rows = 1;
     for (UOp r : ranges) {
-        const int64_t apart = *step_of(offset, r), size = range_arg(r).size;
+        const std::optional<int64_t> step = step_of(offset, r);
+        if (!step) return {};
+        const int64_t apart = *step, size = range_arg(r).size;
         const bool along = mean.is_row(r) != along_k;
         int64_t& end = along ? tile.length_ : rows;
         if (!along && row_apart == 0) row_apart = apart;

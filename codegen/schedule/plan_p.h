@@ -36,6 +36,9 @@ std::vector<UOp> matrix_products_in(UOp sum);
 /// Whether a product is faster when an operand is computed by a kernel of its own.
 bool is_worth_storing(int64_t reads, int64_t terms);
 
+/// Operands of convolutions that matrix instructions compute get memory in the order in which those read them: convolutions.cpp.
+std::vector<UOp> store_layouts(std::span<const UOp> roots, Fusion fusion);
+
 /// Such a product as the sum of several, where that takes less time.
 UOp split_k(UOp u, Fusion fusion);
 

@@ -59,7 +59,7 @@ class Scheduler {
             const UOp target = resolve(root, storage_, resolved), below = below_same_bits(target);
             targets.push_back(is_stored_view(below) ? target : below);
         }
-        targets = separate_attention(split_scans(compute_invariant_once(targets)));
+        targets = store_layouts(separate_attention(split_scans(compute_invariant_once(targets))), fusion_);
         targets = split_reductions(targets, fusion_, storage_.has_product_chains());
         for (UOp& target : targets)
             if (target.is(Op::constant) || target.is(Op::iota)) target = make(Op::contiguous, target.dtype(), {target});

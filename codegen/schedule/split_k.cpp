@@ -24,6 +24,7 @@ constexpr int64_t kSplitFrom = 1 << 10, kSplitAllFrom = 1 << 8;  // steps below 
 constexpr int64_t kSharedFrom = 1 << 15;                         // and where threads share each sum
 constexpr int64_t kLeastSteps = 64, kMostParts = 512, kMostShared = 32;
 constexpr int64_t kMostPartials = 1 << 24;  // elements
+constexpr int kWideBytes = 4;               // of an element that matrix instructions of narrow types do not take
 
 UOp below_casts(UOp u) {
     while (u.is(Op::cast)) u = u.src(0);
@@ -39,7 +40,12 @@ Factor factor_of(UOp factor) {
     UOp source = factor;
     while (source.is(Op::expand) || source.is(Op::reshape) || source.is(Op::permute) || source.is(Op::cast))
         source = source.src(0);
-    const int64_t elements = std::max<int64_t>(source.numel(), 1);
+    int64_t elements = source.numel();
+    // Windows of narrow elements are read from what they slide over.
+    if (source.dtype().bytes() < kWideBytes)
+        for (; info(source.op()).is(kMovement) || source.is(Op::cast); source = source.src(0))
+            elements = std::min(elements, source.src(0).numel());
+    elements = std::max<int64_t>(elements, 1);
     return {factor.numel() / elements, elements, source.dtype().bytes()};
 }
 
@@ -53,7 +59,7 @@ class Product {
           bytes_(sum.dtype().bytes()) {}
 
     int64_t side() const { return std::min(a_.times, b_.times); }
-    bool is_narrow() const { return std::max(a_.bytes, b_.bytes) < 4; }
+    bool is_narrow() const { return std::max(a_.bytes, b_.bytes) < kWideBytes; }
     /// Whether tiles go through all its steps; threads share each sum otherwise.
     bool has_tiles() const { return is_narrow() || side() >= (steps_ < kSharedFrom ? kTile : kTileOfLong); }
 

@@ -63,23 +63,51 @@ Tensor folded(const Tensor& g, const Shape& sizes, const Shape& stride, const Sh
     });
 }
 
+/// Whether terms have the channels last: those that matrix instructions multiply, where channels fill a load of 16 bytes.
+bool has_channels_last(DType type, int64_t channels) {
+    constexpr int64_t kLoadBits = 128;
+    return type.is_float() && type.bits() < 32 && channels * type.bits() >= kLoadBits;
+}
+
+/// x (n, groups * in, sizes) as (n, groups, places, terms), one term an element of each window and channel: of x with its
+/// channels last where terms have.
+Tensor under_places(const Tensor& x, const Steps& steps) {
+    const size_t axes = steps.window.size();
+    const int64_t n = x.shape()[0], groups = steps.groups, in = x.shape()[1] / groups;
+    const bool last = has_channels_last(x.dtype(), in);
+    const Tensor around = padded(x, steps.padding, 0);
+    const Tensor under = last ? viewed_from(around.movedim(1, -1), 1, steps.window, steps.stride, steps.dilation)
+                              : viewed(around, steps.window, steps.stride, steps.dilation);
+    const size_t first = last ? 1 : 2, channels = last ? 1 + axes : 1, window = 2 + axes;  // axes of `under`
+    const auto begin = under.shape().begin() + static_cast<ptrdiff_t>(first);
+    const Shape places(begin, begin + static_cast<ptrdiff_t>(axes));
+    Shape apart = under.shape();
+    apart[channels] = in;
+    apart.insert(apart.begin() + static_cast<ptrdiff_t>(channels), groups);
+    const auto moved = [&](size_t axis) { return static_cast<int>(axis + (axis > channels)); };  // with groups apart
+    std::vector<int> order = {0, static_cast<int>(channels)};
+    for (size_t i = 0; i < axes; ++i) order.push_back(moved(first + i));
+    if (!last) order.push_back(static_cast<int>(channels) + 1);
+    for (size_t i = 0; i < axes; ++i) order.push_back(moved(window + i));
+    if (last) order.push_back(static_cast<int>(channels) + 1);
+    return under.reshape(apart).permute(order).reshape({n, groups, product(places), in * product(steps.window)});
+}
+
 /// By operations alone.
 Tensor convolution(const Tensor& x, const Tensor& weight, const Steps& steps) {
     const size_t axes = steps.window.size();
-    const Tensor under = viewed(padded(x, steps.padding, 0), steps.window, steps.stride, steps.dilation);
-    const Shape places(under.shape().begin() + 2, under.shape().begin() + 2 + static_cast<ptrdiff_t>(axes));
     const int64_t n = x.shape()[0], groups = steps.groups, in = weight.shape()[1], out = weight.shape()[0] / groups;
-    const int64_t spots = product(places), inner = in * product(steps.window);
-    // (n, groups, places, in * window) x (groups, in * window, out)
-    std::vector<int> order = {0, 1};
-    for (size_t i = 0; i < axes; ++i) order.push_back(static_cast<int>(3 + i));
-    order.push_back(2);
-    for (size_t i = 0; i < axes; ++i) order.push_back(static_cast<int>(3 + axes + i));
-    Tensor left = under.reshape(joined(joined({n, groups, in}, places), steps.window))
-                      .permute(order)
-                      .reshape({n, groups, spots, inner});
-    Tensor right = weight.reshape({groups, out, inner}).transpose(1, 2);
-    return left.matmul(right).transpose(2, 3).reshape(joined({n, groups * out}, places));
+    const int64_t inner = in * product(steps.window);
+    Shape to{n, groups * out};
+    for (size_t i = 0; i < axes; ++i) {
+        const int64_t reach = steps.dilation[i] * (steps.window[i] - 1) + 1;
+        to.push_back((x.shape()[2 + i] + 2 * steps.padding[i] - reach) / steps.stride[i] + 1);
+    }
+    // (n, groups, places, terms) x (groups, terms, out)
+    Tensor right = weight.reshape(joined({groups, out, in}, steps.window));
+    if (has_channels_last(x.dtype(), in)) right = right.movedim(2, -1);
+    right = right.reshape({groups, out, inner}).transpose(1, 2);
+    return under_places(x, steps).matmul(right).transpose(2, 3).reshape(to);
 }
 
 }  // namespace
@@ -132,21 +160,15 @@ Tensor spread_back(const Tensor& places, const Tensor& weight, const Steps& step
 }
 
 Tensor correlated(const Tensor& x, const Tensor& places, const Steps& steps) {
-    const size_t axes = steps.window.size();
     const int64_t n = x.shape()[0], groups = steps.groups, in = x.shape()[1] / groups, out = places.shape()[1] / groups;
-    const Shape counts = behind(places.shape(), 2);
-    const int64_t spots = product(counts), inner = in * product(steps.window);
-    Tensor under = viewed(padded(x, steps.padding, 0), steps.window, steps.stride, steps.dilation);
-    // (groups, out, n * places) x (groups, n * places, in * window)
-    std::vector<int> order = {1, 0};
-    for (size_t i = 0; i < axes; ++i) order.push_back(static_cast<int>(3 + i));
-    order.push_back(2);
-    for (size_t i = 0; i < axes; ++i) order.push_back(static_cast<int>(3 + axes + i));
-    Tensor right = under.reshape(joined(joined({n, groups, in}, counts), steps.window))
-                       .permute(order)
-                       .reshape({groups, n * spots, inner});
-    Tensor left = places.reshape({n, groups, out, spots}).permute({1, 2, 0, 3}).reshape({groups, out, n * spots});
-    Tensor value = left.matmul(right).reshape(joined({groups * out, in}, steps.window));
+    const int64_t spots = product(behind(places.shape(), 2)), inner = in * product(steps.window);
+    // (groups, out, n * places) x (groups, n * places, terms)
+    const Tensor right = under_places(x, steps).transpose(0, 1).reshape({groups, n * spots, inner});
+    const Tensor left = places.reshape({n, groups, out, spots}).permute({1, 2, 0, 3}).reshape({groups, out, n * spots});
+    const Tensor sums = left.matmul(right);
+    const Tensor value = has_channels_last(x.dtype(), in)
+                             ? sums.reshape(joined(joined({groups * out}, steps.window), {in})).movedim(-1, 1)
+                             : sums.reshape(joined({groups * out, in}, steps.window));
     if (x.is_complex() || places.is_complex()) return value;
     return with_backward(value, "correlated", {x, places}, [=, a = held(x), b = held(places)](const Tensor& g) {
         return std::vector{spread_back(b, g, steps, behind(a.shape(), 2)), convolved(a, g, steps)};

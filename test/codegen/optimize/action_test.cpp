@@ -177,6 +177,14 @@ TEST(ApplyAction, RasterGoesThroughSomeRowsBeforeTheNextColumn) {
     expect_error(k, {raster, 0, 2}, "cannot split a range of 3 by 2");
 }
 
+TEST(ApplyAction, JoinMakesOneRangeOfTwo) {
+    GraphScope scope;
+    Kernel k = expect_same(rows_of(6, 8), {{join, 0, 1}});
+    EXPECT_EQ(sizes(k, Axis::global), (std::vector<int64_t>{48}));
+    expect_same(rows_of(6, 8), {{join, 0, 1}, {pad, 0, 32}, {local, 0, 16}});
+    expect_error(k, {join, 0, 1}, "no output range there");
+}
+
 TEST(ApplyAction, PersistingBlocksGoOnToOthersInALoop) {
     GraphScope scope;
     Kernel k = expect_same(rows_of(6, 8), {{local, 1, 4}, {persist, 0, 3}});
