@@ -24,8 +24,6 @@ constexpr int64_t kLeastOfMatrices = 1 << 25;
 // where each element is read 128 times.
 constexpr int64_t kFewTerms = 1 << 24, kFewReads = 128;
 
-bool is_widening(UOp u) { return u.is(Op::cast) && keeps_values(u.src(0).dtype(), u.dtype()); }
-
 UOp below_views_and_casts(UOp u) {
     while (info(u.op()).is(kMovement) || is_widening(u)) u = u.src(0);
     return u;

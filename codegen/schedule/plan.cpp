@@ -76,7 +76,7 @@ class Planner {
 
     /// A cast of what is computed, or of a view of it, to a type that holds all its values: memory holds what is computed.
     static bool widens_a_value(UOp u) {
-        if (!u.is(Op::cast) || !keeps_values(u.src(0).dtype(), u.dtype())) return false;
+        if (!is_widening(u)) return false;
         const UOp value = below_moves(u.src(0));
         return can_be_cut(value) && !is_stored_view(value) && !value.is(Op::custom) && !value.is(Op::pick);
     }

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "strata/codegen/schedule/attention.h"
+#include "strata/codegen/schedule/plan_p.h"
 #include "strata/core/symbolic/symbolic.h"
 
 namespace strata::codegen {
@@ -17,8 +18,6 @@ constexpr size_t kNear = 128;     // nodes between a sum and its products
 constexpr int64_t kSide = 16;     // of matrix instructions
 constexpr int64_t kWidest = 128;  // columns that their tiles have in registers
 constexpr int64_t kFewRows = 32;  // below which tiles are mostly empty
-
-bool is_widening(UOp u) { return u.is(Op::cast) && keeps_values(u.src(0).dtype(), u.dtype()); }
 
 bool sums_last(UOp u) {
     if (!u.is(Op::reduce) || u.as<ReduceArg>().op != Op::add || u.dtype() != dtypes::float32) return false;
