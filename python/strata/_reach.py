@@ -6,6 +6,7 @@ import array
 import collections
 import contextvars
 import dis
+import functools
 import gc
 import mmap
 import os
@@ -104,6 +105,7 @@ def content_of(value):
         return None
 
 
+@functools.lru_cache(512)
 def names_in(code):
     """(global names, all names with those of attributes, those whose value is read, (module, level) of imports) that a
     code object and those inside it say."""
@@ -199,7 +201,7 @@ class Reach:
             )
         if isinstance(value, BYTES):
             return self._visit_bytes(holder, key, value, path)
-        if named and any(hasattr(value, name) for name in HIDDEN) and not isinstance(value, (type, types.ModuleType)):
+        if named and not isinstance(value, (type, types.ModuleType)) and any(hasattr(value, name) for name in HIDDEN):
             raise UsageError(
                 f"[jit] {path} gives another value each time, and a captured function would keep one: "
                 f"draw it outside and pass it as a tensor"

@@ -5,6 +5,7 @@ Imported at the first mistake, never before.
 """
 
 import difflib
+import functools
 import re
 import reprlib
 
@@ -244,6 +245,11 @@ _short = _Short()
 _short.maxother = _short.maxstring = 80
 
 
+@functools.lru_cache(256)  # programs that ask with hasattr ask again
+def _close(name, names):
+    return difflib.get_close_matches(name, [n for n in names if not n.startswith("_")], 3, 0.7)
+
+
 def missing(owner, names, table, name):
     """Raises the AttributeError of a name that `owner` does not have."""
     error = f"{owner} has no '{name}'"
@@ -253,7 +259,7 @@ def missing(owner, names, table, name):
         raise AttributeError(f"{error}: strata.{name}(x)", name=name)
     if owner in ("Tensor", "strata") and callable(vars(strata.nn.functional).get(name)):
         raise AttributeError(f"{error}: strata.nn.functional.{name}(x)", name=name)
-    close = difflib.get_close_matches(name, [n for n in names if not n.startswith("_")], 3, 0.7)
+    close = _close(name, tuple(names))
     raise AttributeError(f"{error}; close: {', '.join(close)}" if close else error, name=name)
 
 
