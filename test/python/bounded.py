@@ -50,7 +50,8 @@ class Bounded:
     def __init__(self, v, dtype, e=0.0, parents=()):
         self.dtype = dtype
         self.v = np.asarray(v, np.float64 if dtype in UNIT else dtype)
-        self.e = np.broadcast_to(np.asarray(e, np.float64), self.v.shape)
+        e = np.asarray(e, np.float64)
+        self.e = e if e.shape == self.v.shape else np.broadcast_to(e, self.v.shape)
         parents = [(p.node, back) for p, back in parents if p.node is not None]
         self.node = Node(parents) if parents else None
 
@@ -299,7 +300,8 @@ def rounded(v, dtype, e=0.0, ulps=1, parents=()):
     """A value that a step makes: off by e, and rounded."""
     if dtype not in UNIT:
         return Bounded(v, dtype)
-    finite = np.where(np.isfinite(v), abs(v), 0)
+    size = abs(v)
+    finite = np.where(size < math.inf, size, 0)
     need(dtype != "float16" or finite.max(initial=0) < 60000, "beyond the type")
     return Bounded(v, dtype, e + ulps * (UNIT[dtype] * (finite + e) + LEAST[dtype]), parents)
 

@@ -340,7 +340,7 @@ def drawn_program(seed):
             d.line()
     program = d.program()
     program = program and (d.smooth and with_gradient(program, d) or program.used())
-    return program if program and program.reference(program.arrays()) is not None else drawn_program(seed + 10**9)
+    return program if program and program.usual[1] is not None else drawn_program(seed + 10**9)
 
 
 def with_gradient(program, d):
@@ -351,4 +351,4 @@ def with_gradient(program, d):
     if not results or not by or changed:
         return None
     out = Program(program.sizes, program.inputs, program.lines, results, by, program.seed, program.number).used()
-    return out if out.reference(out.arrays()) is not None else None
+    return out if out.usual[1] is not None else None

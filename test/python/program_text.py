@@ -4,6 +4,7 @@ same text runs on tensors and on bounded.Bounded; it is also what a failure prin
 
 import re
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import bounded
 import numpy as np
@@ -59,8 +60,13 @@ class Program:
 
     def function(self, strata, eager=False):
         scope = {"strata": strata}
-        exec(compile(self.text(eager), f"<program {self.seed}>", "exec"), scope)
+        exec(self._code[bool(eager)], scope)
         return scope["program"]
+
+    @cached_property
+    def _code(self):
+        """By whether each value is computed before the next line."""
+        return {eager: compile(self.text(eager), f"<program {self.seed}>", "exec") for eager in (False, True)}
 
     def shape(self, name):
         return tuple(self.sizes[n] for n in self.inputs[name].shape)
@@ -81,6 +87,12 @@ class Program:
         except bounded.Ambiguous:
             return None
         return out if all(map(fit, out)) else None
+
+    @cached_property
+    def usual(self):
+        """The inputs of the first turn, and the results with their bounds."""
+        arrays = self.arrays()
+        return arrays, self.reference(arrays)
 
     def used(self):
         """Without the lines and inputs that no result needs."""

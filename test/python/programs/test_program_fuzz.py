@@ -22,7 +22,7 @@ import numpy as np
 import pytest
 import strata
 from program_draw import drawn_program
-from program_run import BY_NAME, WAYS, References, check, taken
+from program_run import BY_NAME, WAYS, References, check, hip_compiler, taken
 from program_shrink import report, shrunk
 from program_text import Input, Program
 
@@ -57,7 +57,8 @@ def test_fuzz_of_more_programs():
 
 
 def test_every_way_is_taken():
-    assert {way.name for seed in range(PROGRAMS) for way in taken(seed)} == set(BY_NAME)
+    without = set() if hip_compiler() else {"hip"}
+    assert {way.name for seed in range(PROGRAMS) for way in taken(seed)} == set(BY_NAME) - without
 
 
 def test_what_is_wrong_is_found_and_made_small(monkeypatch):

@@ -1,0 +1,65 @@
+"""The soak of programs counts what its workers compute, goes on where it stopped, and sees a worker that ends."""
+
+import json
+import subprocess
+import sys
+
+import program_soak
+import pytest
+
+DIES = """
+import sys
+print('{"at": %s}' % sys.stdin.readline().split()[0], flush=True)
+sys.exit(3)
+"""
+FINDS = """
+import json, sys
+for line in sys.stdin:
+    first, count = map(int, line.split())
+    wrong = {seed: "text" for seed in range(first, first + count) if seed in (7, 12)}
+    print(json.dumps({"at": first}) + "\\n" + json.dumps({"ways": {"usual": count}, "wrong": wrong}), flush=True)
+"""
+
+
+@pytest.fixture
+def soak(tmp_path):
+    def run(script, *options):
+        record = tmp_path / "programs.json"
+        status = program_soak.main(["--record", str(record), *options], [sys.executable, "-c", script])
+        return status, json.loads(record.read_text())
+
+    return run
+
+
+def test_totals_of_several_runs_are_one_record(soak, capsys):
+    status, record = soak(FINDS, "--seed", "20", "--programs", "130", "--workers", "3")
+    assert status == 0 and record["programs"] == record["ways"]["usual"] == 130 and record["next"] == 150
+    status, record = soak(FINDS, "--programs", "250", "--resume", "--workers", "2")
+    assert status == 0 and record["programs"] == record["ways"]["usual"] == 250 and record["next"] == 270
+    assert "250 programs, seeds 20 to 269, 250 results (usual 250), 0 differ" in capsys.readouterr().out
+
+
+def test_programs_that_differ_are_printed_and_counted(soak, capsys):
+    status, record = soak(FINDS, "--programs", "20", "--workers", "1")
+    assert status == 1 and record["wrong"] == [7, 12]
+    assert "2 differ: 7, 12" in capsys.readouterr().out
+
+
+def test_a_run_ends_when_its_time_is_over(soak):
+    status, record = soak(FINDS, "--programs", "1000", "--workers", "2", "--seconds", "0")
+    assert (status, record["programs"], record["next"]) == (0, 0, 0)
+
+
+def test_a_worker_that_ends_finds_its_program_wrong(soak, capsys):
+    status, record = soak(DIES, "--programs", "3", "--workers", "1")
+    assert status == 1 and record["wrong"] == [0, 1, 2]  # the rest of a block begins after the program
+    assert "program 1: the process ended with status 3" in capsys.readouterr().out
+
+
+def test_a_worker_computes_the_programs_of_its_block():
+    done = subprocess.run(
+        [sys.executable, program_soak.__file__, "--work"], input="3 2\n", capture_output=True, text=True, timeout=120
+    )
+    at, then, found = map(json.loads, done.stdout.splitlines())
+    assert (at, then) == ({"at": 3}, {"at": 4}), done.stderr
+    assert found["wrong"] == {} and found["ways"]["usual"] == 2 and sum(found["ways"].values()) >= 6
