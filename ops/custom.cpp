@@ -101,7 +101,7 @@ bool has_names(const Outputs& outputs) {
 
 /// The arguments that `outputs` names, as places; `code` is there if it has names.
 std::vector<size_t> places_of(const Outputs& outputs, size_t arguments, std::string_view kernel,
-                              const codegen::Compiled* code) {
+                              const executable::Code* code) {
     std::vector<size_t> places;
     for (const auto& output : outputs) {
         if (const auto* place = std::get_if<int64_t>(&output)) {
@@ -112,10 +112,10 @@ std::vector<size_t> places_of(const Outputs& outputs, size_t arguments, std::str
             continue;
         }
         const auto& name = std::get<std::string>(output);
-        auto found = std::ranges::find(code->parameters, name, &codegen::Parameter::name);
+        auto found = std::ranges::find(code->parameters, name, &executable::Parameter::name);
         if (found == code->parameters.end()) {
             std::string names;
-            for (const codegen::Parameter& p : code->parameters) names += (names.empty() ? "" : ", ") + p.name;
+            for (const executable::Parameter& p : code->parameters) names += (names.empty() ? "" : ", ") + p.name;
             user_error(ErrorKind::Usage, "[outputs] kernel '{}' has no parameter '{}'; its parameters: {}", kernel,
                        name, names);
         }
@@ -139,7 +139,7 @@ std::vector<size_t> tensors_at(const std::vector<size_t>& places, const std::vec
 }
 
 /// Of the tensors, those behind parameters that the kernel may write: `parameters` has the parameter of each.
-std::vector<size_t> written_of(const codegen::Compiled& code, std::span<const size_t> parameters) {
+std::vector<size_t> written_of(const executable::Code& code, std::span<const size_t> parameters) {
     std::vector<size_t> written;
     for (size_t i = 0; i < parameters.size(); ++i)
         if (parameters[i] >= code.parameters.size() || code.parameters[parameters[i]].writable) written.push_back(i);
@@ -240,7 +240,7 @@ LaunchResult launch(const std::vector<KernelArgument>& arguments, UserKernel ker
     const std::vector<Tensor*> tensors = tensors_of("launch", arguments, kernel);
     runtime::Device& device = placed(placement_of(tensors));
     runtime::KernelCall call(device, launch_of(arguments, std::move(kernel), options), tensors.size());
-    const codegen::Compiled& code = call.program()->code;
+    const executable::Code& code = call.program()->code;
     LaunchResult result;
     result.written = outputs.empty()
                          ? written_of(code, call.parameters())

@@ -7,7 +7,7 @@
 namespace strata::runtime {
 namespace {
 
-using codegen::Parameter;
+using executable::Parameter;
 using Number = Argument::Number;
 
 std::string describe(const Parameter& p) {
@@ -48,7 +48,7 @@ std::optional<DType> type_by_size(const Number& n, uint32_t size) {
 
 }  // namespace
 
-bool points_to(const codegen::Parameter& pointer, DType type) {
+bool points_to(const executable::Parameter& pointer, DType type) {
     if (!pointer.pointee || *pointer.pointee == type) return true;
     const DType pointee = *pointer.pointee;
     if (pointee.is_float()) return false;
@@ -77,7 +77,7 @@ namespace {
 
 class Packer {
   public:
-    explicit Packer(const codegen::Compiled& kernel) : kernel_(kernel) {}
+    explicit Packer(const executable::Code& kernel) : kernel_(kernel) {}
 
     /// A parameter that takes a tensor's address: the place for it.
     Result<bool> add(size_t number, const Parameter& p, const Argument& argument, isa::Bytes& to) {
@@ -126,7 +126,7 @@ class Packer {
         return bits_of_number(n, *type);
     }
 
-    const codegen::Compiled& kernel_;
+    const executable::Code& kernel_;
 };
 
 }  // namespace
@@ -143,7 +143,7 @@ Result<isa::Bytes> bytes_of_number(const Number& n, size_t size) {
 namespace {
 
 /// Parameters of a kernel whose metadata lists none: what was given, one after the other as C lays it out.
-Result<std::vector<Parameter>> as_given(const codegen::Compiled& kernel, std::span<const Argument> arguments) {
+Result<std::vector<Parameter>> as_given(const executable::Code& kernel, std::span<const Argument> arguments) {
     std::vector<Parameter> parameters;
     uint32_t end = 0;
     for (const Argument& argument : arguments) {
@@ -174,7 +174,7 @@ std::string list(std::span<const Parameter> parameters) {
 
 }  // namespace
 
-Result<PackedArguments> PackedArguments::pack(const codegen::Compiled& kernel, std::span<const Argument> arguments) {
+Result<PackedArguments> PackedArguments::pack(const executable::Code& kernel, std::span<const Argument> arguments) {
     std::vector<Parameter> given;
     std::span<const Parameter> parameters = kernel.parameters;
     const isa::KernelInfo& info = kernel.info();

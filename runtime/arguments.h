@@ -5,7 +5,7 @@
 #include <variant>
 #include <vector>
 
-#include "strata/codegen/driver/compiled.h"
+#include "strata/executable/code.h"
 #include "strata/providers/hip_api.h"
 
 namespace strata::runtime {
@@ -30,14 +30,14 @@ Result<isa::Bytes> bytes_of_number(const Argument::Number& number, size_t size);
 
 /// Whether memory of this type is what a pointer is for. Pointers to characters take any; those to unsigned and to short integers
 /// take any type of their size, as kernels use them for bits; other integers take integers.
-bool points_to(const codegen::Parameter& pointer, DType type);
+bool points_to(const executable::Parameter& pointer, DType type);
 
 /// A launch's arguments as the kernel reads them, but for the addresses.
 class PackedArguments {
   public:
     /// Errors (Launch) name the kernel and the parameter: a wrong count, a tensor for a number or the other way round, a
     /// value that its type cannot hold, a struct of another size.
-    static Result<PackedArguments> pack(const codegen::Compiled& kernel, std::span<const Argument> arguments);
+    static Result<PackedArguments> pack(const executable::Code& kernel, std::span<const Argument> arguments);
 
     /// The explicit part of the kernarg segment; an address a tensor, in order.
     std::span<const uint8_t> bytes(std::span<const providers::DevicePtr> addresses);

@@ -1,17 +1,16 @@
 #pragma once
 #include <vector>
 
-#include "strata/codegen/driver/compile_kernel.h"
-#include "strata/codegen/driver/compiled.h"
 #include "strata/codegen/target/target.h"
 #include "strata/core/uop/uop.h"
+#include "strata/executable/executable.h"
 #include "strata/runtime/custom.h"
 
 namespace strata::runtime {
 
 /// What a tensor or a kernel compiles to; nothing of it is run.
 struct Artifact {
-    std::vector<codegen::Compiled> kernels;  ///< in order of execution; those of one name are the same
+    std::vector<executable::Code> kernels;  ///< in order of execution; those of one name are the same
     codegen::Target target;
 
     /// One that holds all kernels. Throws (Unsupported) where one of several was not written by Strata.
@@ -26,22 +25,8 @@ codegen::Target target_named(const std::string& arch);
 Artifact compile(std::span<const UOp> roots, const codegen::Target& target);
 Artifact compile(const CustomKernel& kernel, const codegen::Target& target);
 
-/// What one step of a schedule holds.
-struct StepOutline {
-    std::string name, result;  ///< of the kernel; "float32 (64, 1)"
-    std::vector<std::pair<std::string, int>> operations;
-    uint64_t read = 0, written = 0;  ///< bytes of the buffers
-    std::string why;                 ///< its result is stored
-};
-/// The steps that compute tensors, and the bytes that cannot but be moved: of what they are made of, and of the results.
-struct Outline {
-    std::vector<StepOutline> steps;
-    uint64_t least_bytes = 0;
-};
-Outline outline(std::span<const UOp> roots);
-
-/// What each stage makes of tensors on the way to machine code: first their graphs, then for each kernel what
-/// codegen::stages_of gives.
-std::vector<std::vector<codegen::Stage>> stages(std::span<const UOp> roots, const codegen::Target& target);
+/// The steps that compute tensors and the memory between them, with their provenance and without code. copy_by_kernels: a copy
+/// of a whole buffer has a kernel, as in an artifact, which realize does without.
+executable::Executable outline(std::span<const UOp> roots, bool copy_by_kernels);
 
 }  // namespace strata::runtime

@@ -2,6 +2,7 @@
 
 #include "strata/codegen/driver/compile.h"
 #include "strata/codegen/driver/compile_kernel.h"
+#include "strata/codegen/signature/parameters.h"
 #include "strata/runtime/context_p.h"
 
 namespace strata::runtime {
@@ -19,10 +20,10 @@ Result<std::string> only_kernel(const isa::CodeObject& object) {
 
 }  // namespace
 
-Result<codegen::Compiled> compile_custom(const CustomKernel& custom, const codegen::Target& target) {
+Result<executable::Code> compile_custom(const CustomKernel& custom, const codegen::Target& target) {
     if (const auto* kernel = std::get_if<codegen::Kernel>(&custom.body))
         return codegen::compile_kernel({*kernel, {}}, target, codegen::Text::yes);
-    codegen::Compiled compiled;
+    executable::Code compiled;
     if (const auto* source = std::get_if<codegen::HipSource>(&custom.body)) {
         STRATA_TRY(compiled, codegen::compile_hip(*source, target.arch));
     } else {
@@ -40,7 +41,7 @@ Result<codegen::Compiled> compile_custom(const CustomKernel& custom, const codeg
     return compiled;
 }
 
-LaunchShape shape_of(const CustomLaunch& launch, const codegen::Compiled& code) {
+LaunchShape shape_of(const CustomLaunch& launch, const executable::Code& code) {
     LaunchShape shape{code.grid, code.block, launch.lds.value_or(code.dynamic_lds)};
     if (std::holds_alternative<codegen::Kernel>(launch.kernel->body)) return shape;
     if (launch.grid[0]) shape.grid = launch.grid;

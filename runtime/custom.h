@@ -6,11 +6,12 @@
 #include <vector>
 
 #include "strata/asm/object/code_object.h"
-#include "strata/codegen/driver/compiled.h"
 #include "strata/codegen/kernel/kernel.h"
 #include "strata/codegen/render/hip_source.h"
+#include "strata/codegen/target/target.h"
 #include "strata/core/support/mutex.h"
 #include "strata/core/uop/uop.h"
+#include "strata/executable/code.h"
 #include "strata/runtime/arguments.h"
 #include "strata/runtime/device.h"
 
@@ -57,10 +58,10 @@ struct CustomLaunch {
 };
 
 /// What the call says, else the kernel; a dimension is 0 where neither does. A UOp graph has its own.
-LaunchShape shape_of(const CustomLaunch& launch, const codegen::Compiled& code);
+LaunchShape shape_of(const CustomLaunch& launch, const executable::Code& code);
 
 /// The kernel as machine code; a finished code object is taken as it is.
-Result<codegen::Compiled> compile_custom(const CustomKernel& kernel, const codegen::Target& target);
+Result<executable::Code> compile_custom(const CustomKernel& kernel, const codegen::Target& target);
 
 /// Keeps the launch for custom nodes with this argument, until the last of them is freed.
 CustomArg register_custom(CustomLaunch launch);

@@ -33,7 +33,7 @@ std::vector<providers::DevicePtr> addresses(std::span<const UOp> buffers) {
 
 KernelCall::KernelCall(Device& device, const CustomLaunch& launch, size_t tensors)
     : program_(runtime::program(device, *launch.kernel)), shape_(shape_of(launch, program_->code)) {
-    const codegen::Compiled& code = program_->code;
+    const executable::Code& code = program_->code;
     if (!shape_.grid[0] || !shape_.block[0])
         user_error(ErrorKind::Launch, "kernel '{}' has no {}: give grid= (workgroups) and block= (threads of one)",
                    code.entry, shape_.grid[0] ? "block" : "grid");
@@ -53,11 +53,11 @@ KernelCall::KernelCall(Device& device, const CustomLaunch& launch, size_t tensor
 
 /// Of a graph: each argument has the slot of its place.
 void KernelCall::take_slots(std::span<const Argument> arguments, UOp sink) {
-    const codegen::Compiled& code = program_->code;
+    const executable::Code& code = program_->code;
     const std::vector<std::optional<bool>> stored = stored_slots(sink, arguments.size());
     slots_.resize(arguments.size());
     for (size_t slot = 0; slot < arguments.size(); ++slot) {
-        const auto place = std::ranges::find(code.places, static_cast<int>(slot), &codegen::ParameterPlace::slot);
+        const auto place = std::ranges::find(code.places, static_cast<int>(slot), &executable::ParameterPlace::slot);
         const auto* number = std::get_if<Argument::Number>(&arguments[slot].value);
         const bool tensor = std::holds_alternative<Argument::Tensor>(arguments[slot].value);
         if (place != code.places.end() && (place->number ? !number : !tensor))
@@ -73,10 +73,10 @@ void KernelCall::take_slots(std::span<const Argument> arguments, UOp sink) {
 }
 
 void KernelCall::check_types(std::span<const UOp> buffers) const {
-    const codegen::Compiled& code = program_->code;
+    const executable::Code& code = program_->code;
     for (size_t i = 0; i < buffers.size() && arguments_; ++i) {
         if (parameters_[i] >= code.parameters.size()) continue;
-        const codegen::Parameter& p = code.parameters[parameters_[i]];
+        const executable::Parameter& p = code.parameters[parameters_[i]];
         const DType type = buffers[i].dtype();
         if (points_to(p, type)) continue;
         user_error(

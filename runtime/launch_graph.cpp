@@ -3,7 +3,7 @@
 namespace strata::runtime {
 
 Result<void> LaunchGraph::add(const Program& program, std::span<const uint64_t> slots) {
-    const codegen::Compiled& code = program.code;
+    const executable::Code& code = program.code;
     return program.with_arguments(slots, [&](std::span<const uint8_t> arguments) {
         return device_.api().graph_add_kernel(handle_, program.function(), code.grid, code.block, code.dynamic_lds,
                                               arguments);

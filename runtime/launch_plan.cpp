@@ -64,7 +64,7 @@ std::vector<size_t> LaunchPlan::last_uses() const {
 void LaunchPlan::find_heirs(std::span<const PlannedStep> steps, std::span<const size_t> last_use) {
     std::vector<bool> taken(memory_.size());
     for (size_t s = 0; s < steps_.size(); ++s) {
-        for (const codegen::InPlace& pair : steps[s].in_place) {
+        for (const executable::InPlace& pair : steps[s].in_place) {
             const uint32_t to = steps_[s].memory[static_cast<size_t>(pair.output)],
                            from = steps_[s].memory[static_cast<size_t>(pair.input)];
             if (to < inputs_ || from < inputs_ || taken[to - inputs_]) continue;
@@ -176,9 +176,10 @@ void LaunchPlan::verify(std::span<const PlannedStep> steps) const {
             // What it overwrites; of what that had overwritten in turn, its own step was asked.
             const auto before = held.find(room_of(memory[output]));
             const auto slot = before == held.end() ? memory.end() : std::ranges::find(memory, before->second);
-            const bool may = slot == memory.end() || std::ranges::any_of(steps[s].in_place, [&](codegen::InPlace pair) {
-                                 return pair.output == static_cast<int>(output) && pair.input == slot - memory.begin();
-                             });
+            const bool may =
+                slot == memory.end() || std::ranges::any_of(steps[s].in_place, [&](executable::InPlace pair) {
+                    return pair.output == static_cast<int>(output) && pair.input == slot - memory.begin();
+                });
             STRATA_CHECK(may, "step {} fills slot {} in the memory of slot {}", s, output, slot - memory.begin());
             held[room_of(memory[output])] = memory[output];
             filled[memory[output]] = true;

@@ -22,9 +22,9 @@ struct LaunchNumber {
 struct PlannedStep {
     std::vector<UOp> buffers;  ///< by slot
     std::vector<LaunchNumber> numbers = {};
-    std::shared_ptr<Program> program = {};        ///< none: the second buffer is copied to the first
-    UOp program_key = {};                         ///< under which Programs has it
-    std::vector<codegen::InPlace> in_place = {};  ///< by slots
+    std::shared_ptr<Program> program = {};           ///< none: the second buffer is copied to the first
+    UOp program_key = {};                            ///< under which Programs has it
+    std::vector<executable::InPlace> in_place = {};  ///< by slots
 };
 
 /// How graphs of one structure are computed: what runs over which memory. Memory is known by its position: first what the

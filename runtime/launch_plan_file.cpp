@@ -1,7 +1,6 @@
 // Launch plans on disk: what a process makes of a structure, with the machine code, is what another reads.
 #include <cstring>
 
-#include "strata/codegen/optimize/action.h"
 #include "strata/core/uop/encode.h"
 #include "strata/runtime/context_p.h"
 #include "strata/runtime/launch_plan.h"
@@ -102,14 +101,14 @@ Arg read_movement(Reader& r, Op op) {
     return arg;
 }
 
-void write(Writer& w, const codegen::Compiled& code) {
+void write(Writer& w, const executable::Code& code) {
     const isa::Bytes& image = code.code_object();
     w.text({reinterpret_cast<const char*>(image.data()), image.size()});
-    w.text(code.entry), w.text(code.text), w.text(code.assembly), w.text(codegen::to_string(code.actions));
+    w.text(code.entry), w.text(code.text), w.text(code.assembly), w.text(code.schedule);
     for (const auto& sizes : {code.grid, code.block})
         for (uint32_t size : sizes) w.number(size);
     w.number(code.dynamic_lds), w.number(code.flops);
-    w.list(code.places, [&](const codegen::ParameterPlace& place) {
+    w.list(code.places, [&](const executable::ParameterPlace& place) {
         w.number(static_cast<uint64_t>(place.slot)), w.number(place.offset), w.number(place.bytes);
         w.number(place.number.has_value());
         if (place.number) w.type(*place.number);
@@ -117,31 +116,30 @@ void write(Writer& w, const codegen::Compiled& code) {
     });
 }
 
-std::optional<codegen::Compiled> read_compiled(Reader& r) {
-    codegen::Compiled code;
+std::optional<executable::Code> read_compiled(Reader& r) {
+    executable::Code code;
     const std::string_view image = r.text();
     code.entry = r.text(), code.text = r.text(), code.assembly = r.text();
-    auto actions = codegen::parse_actions(r.text());
+    code.schedule = r.text();
     for (auto* sizes : {&code.grid, &code.block})
         for (uint32_t& size : *sizes) size = r.word();
     code.dynamic_lds = r.word(), code.flops = r.number();
     r.list([&] {
-        codegen::ParameterPlace place{static_cast<int>(r.word()), r.word(), r.word()};
+        executable::ParameterPlace place{static_cast<int>(r.word()), r.word(), r.word()};
         if (r.below(2)) place.number = r.type();
         place.counter = r.below(2) != 0;
         code.places.push_back(place);
     });
     auto object = isa::CodeObject::parse(isa::Bytes(image.begin(), image.end()));
-    if (!object || !actions || !object->find(code.entry)) return std::nullopt;
+    if (!object || !object->find(code.entry)) return std::nullopt;
     code.object = std::make_shared<const isa::CodeObject>(*std::move(object));
-    code.actions = *std::move(actions);
     code.cached = true;
     code.route = "disk cache";
     return code;
 }
 
 /// The one that is loaded already, where another plan has it.
-std::pair<UOp, std::shared_ptr<Program>> loaded(Device& device, codegen::Compiled code) {
+std::pair<UOp, std::shared_ptr<Program>> loaded(Device& device, executable::Code code) {
     const isa::Bytes& image = code.code_object();
     const std::string_view bytes(reinterpret_cast<const char*>(image.data()), image.size());
     const auto number = static_cast<int64_t>(std::hash<std::string_view>{}(bytes));
@@ -182,9 +180,9 @@ std::string LaunchPlan::to_bytes(const Loaded& programs) const {
 std::shared_ptr<const LaunchPlan> LaunchPlan::of_bytes(std::string_view bytes, Device& device, size_t inputs,
                                                        size_t numbers, Loaded& programs) {
     Reader r(bytes);
-    std::vector<codegen::Compiled> codes;
+    std::vector<executable::Code> codes;
     r.list([&] {
-        std::optional<codegen::Compiled> code = read_compiled(r);
+        std::optional<executable::Code> code = read_compiled(r);
         r.check(code.has_value());
         if (code) codes.push_back(*std::move(code));
     });
@@ -224,7 +222,7 @@ std::shared_ptr<const LaunchPlan> LaunchPlan::of_bytes(std::string_view bytes, D
     if (!r.done()) return nullptr;
     for (uint32_t i = 0; i < plan->memory_.size(); ++i)
         if (plan->memory_[i].place == kNoPlace && !plan->memory_[plan->last_heir(i)].result) return nullptr;
-    for (codegen::Compiled& code : codes) {
+    for (executable::Code& code : codes) {
         auto [key, program] = loaded(device, std::move(code));
         plan->kernels_.push_back({key, program});
         programs.push_back(std::move(program));

@@ -15,7 +15,7 @@ struct ProfiledKernel {
     std::string device;
     bool modelled = false;
     std::shared_ptr<const isa::CodeObject> object;
-    std::string text, assembly;  ///< of codegen::Compiled
+    std::string text, assembly;  ///< of executable::Code
 };
 /// A launch that a profiler was told of.
 struct ProfiledLaunch {

@@ -7,6 +7,7 @@
 
 #include "strata/codegen/driver/compile_kernel.h"
 #include "strata/codegen/driver/route.h"
+#include "strata/codegen/signature/parameters.h"
 #include "strata/core/support/hash.h"
 #include "strata/core/support/settings.h"
 #include "strata/runtime/context_p.h"
@@ -16,7 +17,7 @@ namespace {
 
 /// A profile names operations by the text that direct lowering makes where it is asked to.
 codegen::Text text_wanted() { return settings().profiler ? codegen::Text::yes : codegen::Text::no; }
-bool lacks_text(const codegen::Compiled& code) { return code.text.empty() && code.assembly.empty(); }
+bool lacks_text(const executable::Code& code) { return code.text.empty() && code.assembly.empty(); }
 
 /// Memory that is no tensor's.
 std::shared_ptr<Buffer> counter_of(Device& device) {
@@ -37,18 +38,18 @@ Module::Module(Device& device, std::span<const uint8_t> code_object)
     : device_(device), handle_(device.api().module_load(device.ordinal(), code_object).value()) {}
 Module::~Module() { (void)device_.api().module_unload(handle_); }
 
-std::shared_ptr<Program> Program::load(Device& device, codegen::Compiled code) {
+std::shared_ptr<Program> Program::load(Device& device, executable::Code code) {
     (void)code.info();                                                   // its entry is there
     auto module = std::make_shared<Module>(device, code.code_object());  // before the code is moved
     return of_module(std::move(module), std::move(code));
 }
 
-std::shared_ptr<Program> Program::of_module(std::shared_ptr<Module> module, codegen::Compiled code) {
+std::shared_ptr<Program> Program::of_module(std::shared_ptr<Module> module, executable::Code code) {
     (void)code.info();
     std::shared_ptr<Program> program(new Program(std::move(module), std::move(code)));
     const Module& loaded = *program->module_;
     program->function_ = loaded.device().api().module_function(loaded.handle(), program->code.entry).value();
-    if (std::ranges::any_of(program->code.places, &codegen::ParameterPlace::counter)) {
+    if (std::ranges::any_of(program->code.places, &executable::ParameterPlace::counter)) {
         program->counter_ = counter_of(loaded.device());
         program->clear_counter().value();
     }
@@ -81,7 +82,7 @@ Launched Program::launch(std::span<const uint64_t> slots, Wait wait, Sample samp
 
 void Program::pack_arguments(std::span<const uint64_t> slots, std::span<uint8_t> arguments) const {
     std::ranges::fill(arguments, uint8_t{0});
-    for (const codegen::ParameterPlace& place : code.places) {
+    for (const executable::ParameterPlace& place : code.places) {
         const auto slot = static_cast<size_t>(place.slot);
         if (place.counter) {
             const uint64_t address = counter_->address();
@@ -152,10 +153,10 @@ std::vector<std::shared_ptr<Program>> programs(Device& device, std::span<const c
             const bool enough = at->second && !(text_wanted() == codegen::Text::yes && lacks_text(at->second->code));
             if (!enough) missing.push_back(k), without_text.push_back(at->second);
         }
-    std::vector<Result<codegen::Compiled>> compiled =
+    std::vector<Result<executable::Code>> compiled =
         codegen::compile_kernels(missing, target_of(device), text_wanted());
     for (size_t i = 0; i < missing.size(); ++i) {
-        codegen::Compiled& code = compiled[i].value();
+        executable::Code& code = compiled[i].value();
         UOp sink = missing[i].kernel.sink;
         by_sink[sink] = known.add(sink, device, Program::load(device, std::move(code)), without_text[i]);
     }
@@ -177,7 +178,7 @@ std::shared_ptr<Program> program(Device& device, const CustomKernel& custom) {
     if (!custom.arch.empty() && custom.arch != device.arch().name())
         user_error(ErrorKind::Launch, "kernel '{}' was assembled for {} but the device {} is {}", custom.name,
                    custom.arch, device.name(), device.arch().name());
-    codegen::Compiled compiled = compile_custom(custom, target_of(device)).value();
+    executable::Code compiled = compile_custom(custom, target_of(device)).value();
     std::shared_ptr<Module> module = context().modules.load(device, compiled.code_object());
     return custom.loaded->add(device, Program::of_module(std::move(module), std::move(compiled)));
 }

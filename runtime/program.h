@@ -4,8 +4,9 @@
 #include <span>
 #include <vector>
 
-#include "strata/codegen/driver/compiled.h"
+#include "strata/codegen/optimize/action.h"
 #include "strata/codegen/target/target.h"
+#include "strata/executable/code.h"
 #include "strata/runtime/buffer.h"
 #include "strata/runtime/custom.h"
 #include "strata/runtime/device.h"
@@ -46,9 +47,9 @@ class Module {
 class Program {
   public:
     /// Loads the code object; Launch error when the entry is not in it.
-    static std::shared_ptr<Program> load(Device& device, codegen::Compiled code);
+    static std::shared_ptr<Program> load(Device& device, executable::Code code);
     /// The same of a code object that is loaded already.
-    static std::shared_ptr<Program> of_module(std::shared_ptr<Module> module, codegen::Compiled code);
+    static std::shared_ptr<Program> of_module(std::shared_ptr<Module> module, executable::Code code);
 
     /// Runs over device memory: of each slot the address of its buffer, or the bits of its number. Throws what the device
     /// reports, as OverBudget what its budget ended; of what was not waited for, the next call that waits throws it.
@@ -66,7 +67,7 @@ class Program {
             return take(std::span(reinterpret_cast<const uint8_t*>(slots.data()), slots.size_bytes()));
         alignas(uint64_t) std::array<uint8_t, 256> few;
         std::vector<uint8_t> many;
-        const size_t bytes = codegen::bytes_of(code.places);
+        const size_t bytes = executable::bytes_of(code.places);
         if (bytes > few.size()) many.resize(bytes);
         const std::span<uint8_t> packed = many.empty() ? std::span(few).first(bytes) : std::span(many);
         pack_arguments(slots, packed);
@@ -80,10 +81,10 @@ class Program {
     /// A variable of the module, by its symbol or as C++ writes it. Usage error that lists those there are.
     providers::DeviceRange variable(std::string_view name) const;
 
-    codegen::Compiled code;  ///< grid, block and dynamic LDS may be changed
+    executable::Code code;  ///< grid, block and dynamic LDS may be changed
 
   private:
-    Program(std::shared_ptr<Module> module, codegen::Compiled code)
+    Program(std::shared_ptr<Module> module, executable::Code code)
         : code(std::move(code)), module_(std::move(module)) {}
     void pack_arguments(std::span<const uint64_t> slots, std::span<uint8_t> arguments) const;
     struct CountedBlocks;

@@ -210,7 +210,7 @@ void Replay::perform(Recorder::Action& action) {
     uint64_t bytes = 0;
     for (uint32_t at : action.memory) bytes += places_[at].bytes();
     take_slots(action);
-    const codegen::Compiled& code = action.program->code;
+    const executable::Code& code = action.program->code;
     if (action.call) {
         run_program(*action.program, action.call->shape(), bytes, [&] { return action.call->launch_at(slots_); });
         return;

@@ -52,7 +52,7 @@ void run_program(const Program& program, const LaunchShape& shape, uint64_t byte
     Launched done = launch();
     const double wall_ms = timed ? std::chrono::duration<double, std::milli>(Clock::now() - start).count() : 0;
     const auto fill = [&](Stats::Launch& launched) {
-        const codegen::Compiled& code = program.code;
+        const executable::Code& code = program.code;
         launched.name = code.entry;
         launched.grid = shape.grid, launched.block = shape.block;
         launched.time_ms = done.time_ms, launched.wall_ms = wall_ms, launched.compile_ms = code.compile_ms;

@@ -7,9 +7,9 @@
 #include "strata/asm/emu/card.h"
 #include "strata/asm/isa/arch.h"
 #include "strata/asm/isa/facts.h"
+#include "strata/codegen/driver/compile_graph.h"
 #include "strata/codegen/driver/compile_kernel.h"
 #include "strata/codegen/driver/compile_p.h"
-#include "strata/codegen/schedule/named_storage.h"
 #include "strata/codegen/target/target.h"
 #include "strata/core/support/parallel.h"
 #include "strata/providers/emulated.h"
@@ -21,25 +21,22 @@ namespace {
 /// Schedules and renders, what steps share once; compiles nothing.
 std::vector<codegen::HipSource> render_only(const std::vector<UOp>& roots) {
     GraphScope scope;
-    codegen::NamedStorage storage;
     const codegen::Target target = runtime::target_of(runtime::device());
-    std::vector<codegen::HipSource> sources;
-    codegen::SharedKernels kernels;
-    std::vector<size_t> used;
-    for (const codegen::ScheduleItem& item : codegen::make_schedule(roots, storage).items)
-        if (!item.body.is(Op::custom)) used.push_back(kernels.start(item).kernel);
-    std::vector<codegen::HipSource> rendered(kernels.all().size());
+    const codegen::CompiledGraph graph = codegen::compile_graph(
+        roots, target, {.copy_by_kernels = true, .user_kernel = [](UOp) { return executable::Kernel{}; }});
+    std::vector<codegen::HipSource> rendered(graph.kernels.size());
     parallel_for(rendered.size(), [&](size_t i) {
-        GraphScope inner;
-        const codegen::Kernel kernel = codegen::heuristic(kernels.all()[i], target).kernel;
-        rendered[i] = codegen::render_kernel(kernel, target).value();
+        const codegen::Kernel& kernel = graph.kernels[i].kernel;
+        if (kernel.sink) rendered[i] = codegen::render_kernel(kernel, target).value();
     });
-    for (size_t kernel : used) sources.push_back(rendered[kernel]);
+    std::vector<codegen::HipSource> sources;
+    for (const executable::Step& step : graph.executable.steps)
+        if (graph.kernels[step.kernel].kernel.sink) sources.push_back(rendered[step.kernel]);
     return sources;
 }
 
 /// Compiles on one route: without the plugin clang runs as a subprocess.
-codegen::Compiled compile_on(const codegen::HipSource& source, isa::Arch arch, bool in_process) {
+executable::Code compile_on(const codegen::HipSource& source, isa::Arch arch, bool in_process) {
     codegen::SearchPaths paths = codegen::SearchPaths::usual();
     if (!in_process) paths.plugin.clear();
     return codegen::compile_hip(source, arch, paths).value();
@@ -114,7 +111,7 @@ void bind_bench(py::module_& m) {
         [](const std::string& text, const std::string& name, const std::string& arch, bool freestanding,
            bool in_process) -> As<"tuple[float, str, bool]"> {
             codegen::HipSource source{text, name, freestanding};
-            const codegen::Compiled made =
+            const executable::Code made =
                 computing([&] { return compile_on(source, isa::parse_arch(arch).value(), in_process); });
             return py::object(py::make_tuple(made.compile_ms, made.route, made.cached));
         },

@@ -60,9 +60,9 @@ Result<Object> find_or_build(const HipSource& source, isa::Arch arch, const Sear
 
 }  // namespace
 
-Result<Compiled> compile_hip(const HipSource& source, isa::Arch arch, const SearchPaths& paths) {
+Result<executable::Code> compile_hip(const HipSource& source, isa::Arch arch, const SearchPaths& paths) {
     auto start = std::chrono::steady_clock::now();
-    Compiled compiled;
+    executable::Code compiled;
     STRATA_TRY(Object object, find_or_build(source, arch, paths, compiled.cached));
     auto linked = isa::link_relocatable({reinterpret_cast<const uint8_t*>(object.bytes.data()), object.bytes.size()});
     if (!linked)
@@ -79,7 +79,7 @@ Result<Compiled> compile_hip(const HipSource& source, isa::Arch arch, const Sear
     return compiled;
 }
 
-Result<Compiled> compile_hip(const HipSource& source, Chip chip) {
+Result<executable::Code> compile_hip(const HipSource& source, Chip chip) {
     return chip.is_amd() ? compile_hip(source, chip, SearchPaths::usual()) : compile_for_nvidia(source, chip);
 }
 

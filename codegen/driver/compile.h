@@ -2,10 +2,10 @@
 #include <string>
 #include <vector>
 
-#include "strata/codegen/driver/compiled.h"
 #include "strata/codegen/render/hip_source.h"
 #include "strata/codegen/target/target.h"
 #include "strata/core/support/result.h"
+#include "strata/executable/code.h"
 
 namespace strata::codegen {
 
@@ -15,7 +15,7 @@ namespace strata::codegen {
 /// column of `source.text`), Usage (no kernel of that name, and lists those there; an option that is not on the list
 /// of options.def), Device (no compiler; names Debian
 /// packages).
-Result<Compiled> compile_hip(const HipSource& source, Chip chip);
+Result<executable::Code> compile_hip(const HipSource& source, Chip chip);
 
 /// What changes with the compiler and its device libraries; part of every key under which code that it made is kept. "" where
 /// there is no compiler, and for direct lowering, which is Strata itself.

@@ -11,7 +11,6 @@
 #include "strata/codegen/kernel/signature.h"
 #include "strata/codegen/linear/linear.h"
 #include "strata/codegen/linear/verify_in_place.h"
-#include "strata/codegen/optimize/action.h"
 #include "strata/codegen/render/render.h"
 #include "strata/core/support/parallel.h"
 #include "strata/core/uop/scratch.h"
@@ -21,12 +20,12 @@
 namespace strata::codegen {
 namespace {
 
-Result<Compiled> compile_directly(const LinearProgram& program, const Target& target, Text text) {
+Result<executable::Code> compile_directly(const LinearProgram& program, const Target& target, Text text) {
     const auto start = std::chrono::steady_clock::now();
     STRATA_TRY(Lowered lowered, lower(program, target, text));
     STRATA_TRY(isa::Bytes object, lowered.object(target.arch));
     STRATA_TRY(isa::CodeObject parsed, isa::CodeObject::parse(std::move(object)));
-    Compiled compiled;
+    executable::Code compiled;
     compiled.object = std::make_shared<const isa::CodeObject>(std::move(parsed));
     compiled.entry = program.name;
     compiled.assembly = std::move(lowered.assembly);
@@ -44,11 +43,11 @@ Result<void> check_has_instructions(const Target& target) {
                       target.arch.name());
 }
 
-Result<Compiled> to_machine_code(const LinearProgram& program, const Target& target, Text text) {
+Result<executable::Code> to_machine_code(const LinearProgram& program, const Target& target, Text text) {
     switch (target.route) {
         case Route::hip: {
             STRATA_TRY(const HipSource source, render_hip(program, target));
-            STRATA_TRY(Compiled compiled, compile_hip(source, target.arch));
+            STRATA_TRY(executable::Code compiled, compile_hip(source, target.arch));
             compiled.dynamic_lds = dynamic_lds(program, target);
             return compiled;
         }
@@ -60,11 +59,11 @@ Result<Compiled> to_machine_code(const LinearProgram& program, const Target& tar
     STRATA_CHECK(false, "a target without a route");
 }
 
-std::vector<TakenBuffer> buffers_of(const LinearProgram& program) {
+std::vector<executable::TakenBuffer> buffers_of(const LinearProgram& program) {
     UOpMap<bool> written;
     for (UOp u : program.ops)
         if (u.is(Op::store) || u.is(Op::atomic_add)) written[memory_of(u)] = true;
-    std::vector<TakenBuffer> found;
+    std::vector<executable::TakenBuffer> found;
     for (UOp u : program.params) {
         if (!u.is(Op::param)) continue;
         const ParamArg& arg = u.as<ParamArg>();
@@ -75,12 +74,12 @@ std::vector<TakenBuffer> buffers_of(const LinearProgram& program) {
     return found;
 }
 
-void add_launch(Compiled& compiled, const LinearProgram& program, const Scheduled& scheduled) {
+void add_launch(executable::Code& compiled, const LinearProgram& program, const Scheduled& scheduled) {
     compiled.grid = program.grid;
     compiled.block = program.block;
     compiled.places = parameter_places(program);
     compiled.buffers = buffers_of(program);
-    compiled.actions = scheduled.actions;
+    compiled.schedule = to_string(scheduled.actions);
     compiled.flops = count_flops(scheduled.kernel.sink);
 }
 
@@ -116,21 +115,21 @@ SharedKernels::Use SharedKernels::start(const ScheduleItem& item) {
     return use;
 }
 
-Result<Compiled> compile_kernel(const Scheduled& scheduled, const Target& target, Text text) {
+Result<executable::Code> compile_kernel(const Scheduled& scheduled, const Target& target, Text text) {
     const GraphScope scope;
     const ScratchNodes own;
     STRATA_TRY(const LinearProgram program, linearize(spread_finish(scheduled.kernel, target), target));
-    STRATA_TRY(Compiled compiled, to_machine_code(program, target, text));
+    STRATA_TRY(executable::Code compiled, to_machine_code(program, target, text));
     add_launch(compiled, program, scheduled);
     return compiled;
 }
 
-Result<Compiled> render_alone(const Scheduled& scheduled, const Target& target, Error why) {
+Result<executable::Code> render_alone(const Scheduled& scheduled, const Target& target, Error why) {
     const GraphScope scope;
     const ScratchNodes own;
     STRATA_TRY(const LinearProgram program, linearize(spread_finish(scheduled.kernel, target), target));
     STRATA_TRY(HipSource source, render_hip(program, target));
-    Compiled compiled;
+    executable::Code compiled;
     compiled.without_object = std::move(why);
     compiled.entry = program.name;
     compiled.text = std::move(source.text);
@@ -139,12 +138,12 @@ Result<Compiled> render_alone(const Scheduled& scheduled, const Target& target, 
     return compiled;
 }
 
-Result<isa::Bytes> one_object(std::span<const Compiled> kernels, const Target& target) {
+Result<isa::Bytes> one_object(std::span<const executable::Code> kernels, const Target& target) {
     if (kernels.size() == 1) return kernels[0].code_object();
     std::set<std::string_view> names;
     std::vector<isa::KernelSpec> specs;
     HipSource source;
-    for (const Compiled& one : kernels) {
+    for (const executable::Code& one : kernels) {
         if (one.places.empty())
             return make_error(
                 ErrorKind::Unsupported,
@@ -156,17 +155,18 @@ Result<isa::Bytes> one_object(std::span<const Compiled> kernels, const Target& t
         source.text += one.text;
     }
     if (target.route == Route::asm_) return isa::write_code_object(target.arch, specs);
-    STRATA_TRY(const Compiled all, compile_hip(source, target.arch));
+    STRATA_TRY(const executable::Code all, compile_hip(source, target.arch));
     return all.code_object();
 }
 
-std::vector<Result<Compiled>> compile_kernels(std::span<const Scheduled> kernels, const Target& target, Text text) {
-    std::vector<Result<Compiled>> compiled(kernels.size(), Compiled{});
+std::vector<Result<executable::Code>> compile_kernels(std::span<const Scheduled> kernels, const Target& target,
+                                                      Text text) {
+    std::vector<Result<executable::Code>> compiled(kernels.size(), executable::Code{});
     parallel_for(kernels.size(), [&](size_t i) { compiled[i] = compile_kernel(kernels[i], target, text); });
     return compiled;
 }
 
-Result<void> verify_in_place(const Scheduled& kernel, const Target& target, std::span<const InPlace> pairs,
+Result<void> verify_in_place(const Scheduled& kernel, const Target& target, std::span<const executable::InPlace> pairs,
                              std::span<const uint64_t> slots) {
     const GraphScope scope;
     const ScratchNodes own;

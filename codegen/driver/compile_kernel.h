@@ -4,13 +4,14 @@
 #include <unordered_map>
 #include <vector>
 
-#include "strata/codegen/driver/compiled.h"
 #include "strata/codegen/kernel/build.h"
 #include "strata/codegen/kernel/in_place.h"
 #include "strata/codegen/lower/lower.h"
+#include "strata/codegen/optimize/action.h"
 #include "strata/codegen/render/hip_source.h"
 #include "strata/codegen/schedule/schedule.h"
 #include "strata/codegen/target/target.h"
+#include "strata/executable/code.h"
 
 namespace strata::codegen {
 
@@ -42,18 +43,18 @@ class SharedKernels {
 /// target's route to machine code. Errors: Usage (a user's kernel breaks the rules), Unsupported (an operation or route
 /// that the target does not have), and what compile_hip reports.
 /// text: whether what direct lowering makes has its assembly as text too.
-Result<Compiled> compile_kernel(const Scheduled& kernel, const Target& target, Text text = Text::no);
+Result<executable::Code> compile_kernel(const Scheduled& kernel, const Target& target, Text text = Text::no);
 /// Its HIP text and launch without an object, for `why`: a machine without the compiler.
-Result<Compiled> render_alone(const Scheduled& kernel, const Target& target, Error why);
+Result<executable::Code> render_alone(const Scheduled& kernel, const Target& target, Error why);
 /// One object that holds all of them, of which those of one name are one; direct lowering's were made with text. Error
 /// (Unsupported) where one of several was not written by Strata.
-Result<isa::Bytes> one_object(std::span<const Compiled> kernels, const Target& target);
+Result<isa::Bytes> one_object(std::span<const executable::Code> kernels, const Target& target);
 /// Many, on all cores; in order.
-std::vector<Result<Compiled>> compile_kernels(std::span<const Scheduled> kernels, const Target& target,
-                                              Text text = Text::no);
+std::vector<Result<executable::Code>> compile_kernels(std::span<const Scheduled> kernels, const Target& target,
+                                                      Text text = Text::no);
 
 /// Checks pairs of in_place() against the program of the scheduled kernel: verify_in_place of codegen/linear.
-Result<void> verify_in_place(const Scheduled& kernel, const Target& target, std::span<const InPlace> pairs,
+Result<void> verify_in_place(const Scheduled& kernel, const Target& target, std::span<const executable::InPlace> pairs,
                              std::span<const uint64_t> slots);
 
 /// What each stage makes of a step of a schedule (not a custom one) by direct lowering: its graph over buffers, the graph over

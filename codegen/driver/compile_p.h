@@ -5,7 +5,7 @@
 namespace strata::codegen {
 
 /// compile.h with tools looked for in given places.
-Result<Compiled> compile_hip(const HipSource& source, isa::Arch arch, const SearchPaths& paths);
+Result<executable::Code> compile_hip(const HipSource& source, isa::Arch arch, const SearchPaths& paths);
 Result<std::string> compile_to_assembly(const HipSource& source, isa::Arch arch, const SearchPaths& paths);
 
 }  // namespace strata::codegen

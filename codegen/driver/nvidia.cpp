@@ -34,10 +34,10 @@ Result<Object> find_or_build(const Nvrtc& compiler, const HipSource& source, Chi
 
 }  // namespace
 
-Result<Compiled> compile_for_nvidia(const HipSource& source, Chip chip) {
+Result<executable::Code> compile_for_nvidia(const HipSource& source, Chip chip) {
     const auto start = std::chrono::steady_clock::now();
     STRATA_TRY(const Nvrtc* compiler, nvrtc());
-    Compiled compiled;
+    executable::Code compiled;
     STRATA_TRY(const Object object, find_or_build(*compiler, source, chip, compiled.cached));
     const size_t end = object.bytes.find('\n');
     STRATA_CHECK(end != std::string::npos, "a kept object without its entry");

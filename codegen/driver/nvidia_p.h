@@ -1,14 +1,14 @@
 #pragma once
 #include <string>
 
-#include "strata/codegen/driver/compiled.h"
 #include "strata/codegen/render/hip_source.h"
 #include "strata/codegen/target/chip.h"
+#include "strata/executable/code.h"
 
 namespace strata::codegen {
 
 /// compile_hip for a chip of NVIDIA: by NVRTC, to machine code.
-Result<Compiled> compile_for_nvidia(const HipSource& source, Chip chip);
+Result<executable::Code> compile_for_nvidia(const HipSource& source, Chip chip);
 
 /// compiler_identity for NVIDIA's chips.
 std::string nvidia_compiler_identity();

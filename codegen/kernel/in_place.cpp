@@ -105,9 +105,9 @@ UOpMap<std::vector<UOp>> reductions_of(std::span<const UOp> nodes) {
 
 }  // namespace
 
-std::vector<InPlace> in_place(UOp sink) {
+std::vector<executable::InPlace> in_place(UOp sink) {
     const std::vector<UOp> nodes = toposort(sink);
-    std::vector<InPlace> found;
+    std::vector<executable::InPlace> found;
     if (std::ranges::any_of(nodes, [](UOp u) { return u.is(Op::scan); })) return found;
     const UOpSet below = below_reductions(nodes);
     const UOpMap<std::vector<UOp>> reductions = reductions_of(nodes);
@@ -134,7 +134,7 @@ std::vector<InPlace> in_place(UOp sink) {
                 input.dtype().bytes() == memory_of(store).dtype().bytes())
                 found.push_back({memory_of(store).as<ParamArg>().slot, input.as<ParamArg>().slot});
     }
-    std::ranges::sort(found, {}, [](const InPlace& pair) { return std::pair(pair.output, pair.input); });
+    std::ranges::sort(found, {}, [](const executable::InPlace& pair) { return std::pair(pair.output, pair.input); });
     return found;
 }
 

@@ -65,11 +65,11 @@ Result<UOp> run(const Pass& pass, UOp sink, Context& context) {
 
 Result<UOp> simplify(UOp sink, Context&) { return strata::simplify(sink); }
 
-std::vector<ParameterPlace> parameter_places(const LinearProgram& program) {
-    std::vector<ParameterPlace> places;
+std::vector<executable::ParameterPlace> parameter_places(const LinearProgram& program) {
+    std::vector<executable::ParameterPlace> places;
     uint32_t end = 0;
     for (UOp u : program.params) {
-        ParameterPlace place{.slot = slot_of(u), .bytes = sizeof(uint64_t)};
+        executable::ParameterPlace place{.slot = slot_of(u), .bytes = sizeof(uint64_t)};
         if (u.is(Op::define_var)) place.number = u.dtype(), place.bytes = static_cast<uint32_t>(u.dtype().bytes());
         place.offset = (end + place.bytes - 1) / place.bytes * place.bytes;
         end = place.offset + place.bytes;
@@ -77,10 +77,6 @@ std::vector<ParameterPlace> parameter_places(const LinearProgram& program) {
     }
     if (program.has_counter) places.back().counter = true;
     return places;
-}
-
-uint32_t bytes_of(std::span<const ParameterPlace> places) {
-    return places.empty() ? 0 : places.back().offset + places.back().bytes;
 }
 
 Result<LinearProgram> linearize(const Kernel& kernel, const Target& target) {

@@ -8,6 +8,7 @@
 #include "strata/codegen/kernel/kernel.h"
 #include "strata/codegen/target/target.h"
 #include "strata/core/support/result.h"
+#include "strata/executable/parameter.h"
 
 namespace strata::codegen {
 
@@ -29,17 +30,8 @@ struct LinearProgram {
         false;  ///< products of groups of waves in a loop need not be done before those of its next step
 };
 
-/// Where a parameter of a program is among the bytes that a launch gives.
-struct ParameterPlace {
-    int slot;
-    uint32_t offset, bytes;
-    std::optional<DType> number = {};  ///< its type; none: the address of a buffer
-    bool counter = false;  ///< of an int32 that is 0, which no buffer is given for: each launch leaves it so
-    bool operator==(const ParameterPlace&) const = default;
-};
 /// Of each parameter, one after the other as C lays them out.
-std::vector<ParameterPlace> parameter_places(const LinearProgram& program);
-uint32_t bytes_of(std::span<const ParameterPlace> places);  ///< all that a launch gives
+std::vector<executable::ParameterPlace> parameter_places(const LinearProgram& program);
 
 /// Lowers a kernel; a kernel that breaks the rules of kernel.h is an Error: Internal for Strata's own, Usage for a
 /// user's (the message names the node).

@@ -42,9 +42,9 @@ bool is_access(UOp u) { return u.is(Op::load) || u.is(Op::store) || u.is(Op::ato
 
 class Walk {
   public:
-    Walk(const LinearProgram& program, std::span<const InPlace> pairs, std::span<const uint64_t> slots)
+    Walk(const LinearProgram& program, std::span<const executable::InPlace> pairs, std::span<const uint64_t> slots)
         : ops_(program.ops), slots_(slots) {
-        for (const InPlace& pair : pairs) accesses_[pair.output], accesses_[pair.input];
+        for (const executable::InPlace& pair : pairs) accesses_[pair.output], accesses_[pair.input];
         for (size_t d = 0; d < 3; ++d) grid_[d] = program.grid[d], block_[d] = program.block[d];
         std::vector<size_t> open;
         partner_.resize(ops_.size());
@@ -286,7 +286,7 @@ std::string told(const Access& a) {
                        a.phase ? "in the finish after" : "after", a.epoch);
 }
 
-Result<void> check(const LinearProgram& program, const InPlace& pair, const std::vector<Access>& input,
+Result<void> check(const LinearProgram& program, const executable::InPlace& pair, const std::vector<Access>& input,
                    const std::vector<Access>& output) {
     const auto wrong = [&](const Access& read, const Access& store, const std::string& where) {
         return make_error(
@@ -321,12 +321,12 @@ Result<void> check(const LinearProgram& program, const InPlace& pair, const std:
 
 }  // namespace
 
-Result<void> verify_in_place(const LinearProgram& program, std::span<const InPlace> pairs,
+Result<void> verify_in_place(const LinearProgram& program, std::span<const executable::InPlace> pairs,
                              std::span<const uint64_t> slots) {
     if (pairs.empty()) return {};
     Walk walk(program, pairs, slots);
     const auto& accesses = walk.run();
-    for (const InPlace& pair : pairs)
+    for (const executable::InPlace& pair : pairs)
         STRATA_TRY_VOID(check(program, pair, accesses.at(pair.input), accesses.at(pair.output)));
     return {};
 }

@@ -10,7 +10,7 @@ namespace strata::codegen {
 /// same thread or across a barrier. Small programs are walked whole, of larger ones the first steps and the last of
 /// each loop, block and thread axis. `slots` holds a launch's values of the program's variables, by slot. A variable
 /// beyond its end may have any value. Error (Internal) names the two accesses and the threads that race.
-Result<void> verify_in_place(const LinearProgram& program, std::span<const InPlace> pairs,
+Result<void> verify_in_place(const LinearProgram& program, std::span<const executable::InPlace> pairs,
                              std::span<const uint64_t> slots);
 
 }  // namespace strata::codegen

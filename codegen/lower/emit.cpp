@@ -123,13 +123,13 @@ class Emitter {
         spec.name = program_.name;
         spec.code = std::move(words_);
         const std::vector<std::string> names = parameter_names(program_);
-        const std::vector<ParameterPlace> places = parameter_places(program_);
-        for (const ParameterPlace& place : places)
+        const std::vector<executable::ParameterPlace> places = parameter_places(program_);
+        for (const executable::ParameterPlace& place : places)
             spec.args.push_back({.offset = place.offset,
                                  .size = place.bytes,
                                  .value_kind = place.number ? "by_value" : "global_buffer",
                                  .name = names[spec.args.size()]});
-        spec.kernarg_size = bytes_of(places);
+        spec.kernarg_size = executable::bytes_of(places);
         spec.lds = program_.lds;
         spec.scratch = function_.scratch;
         spec.vgprs = static_cast<uint32_t>(std::max(1, function_.vgprs));

@@ -78,8 +78,8 @@ void KernelEntry::begin_parameters(Place arguments) {
     };
     static constexpr Row kLoads[] = {
         {64, "s_load_b512"}, {32, "s_load_b256"}, {16, "s_load_b128"}, {8, "s_load_b64"}, {4, "s_load_b32"}};
-    const std::vector<ParameterPlace> places = parameter_places(program_);
-    const uint32_t end = bytes_of(places);
+    const std::vector<executable::ParameterPlace> places = parameter_places(program_);
+    const uint32_t end = executable::bytes_of(places);
     uint32_t done = 0;
     size_t next = 0;
     for (auto [bytes, name] : kLoads)

@@ -7,6 +7,8 @@
 namespace strata::codegen {
 namespace {
 
+using executable::Parameter;
+
 bool is_struct_of(std::string_view text, std::string_view type) {
     for (std::string_view keyword : {"struct ", "class ", "union "}) {
         std::string head = std::string(keyword).append(type);

@@ -88,7 +88,7 @@ Result<std::string> write_headers(const Program& program) {
     return folder.string();
 }
 
-Result<codegen::Compiled> build(const Program& program, const Options& options, codegen::Chip chip) {
+Result<executable::Code> build(const Program& program, const Options& options, codegen::Chip chip) {
     codegen::HipSource source{.text = with_expressions(program), .freestanding = false};
     source.options = options.others;
     if (!program.name.empty()) source.file_name = program.name;
@@ -120,7 +120,7 @@ HiprtcCode compile(Program& program, const std::vector<std::string>& options) {
         program.log = chip.error().message;
         return invalid_option;
     }
-    const Result<codegen::Compiled> done = build(program, wanted, *chip);
+    const Result<executable::Code> done = build(program, wanted, *chip);
     if (!done) {
         program.log = done.error().log.empty() ? done.error().message : done.error().log;
         return code_of(done.error());

@@ -1,13 +1,7 @@
 #include "strata/runtime/artifact.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <map>
-
-#include "strata/codegen/driver/compile_kernel.h"
+#include "strata/codegen/driver/compile_graph.h"
 #include "strata/codegen/driver/route.h"
-#include "strata/codegen/schedule/named_storage.h"
 #include "strata/core/support/settings.h"
 #include "strata/runtime/device.h"
 #include "strata/runtime/program.h"
@@ -17,8 +11,8 @@ namespace strata::runtime {
 
 namespace {
 
-Result<codegen::Compiled> compile_launch(const CustomLaunch& launch, const codegen::Target& target) {
-    STRATA_TRY(codegen::Compiled compiled, compile_custom(*launch.kernel, target));
+Result<executable::Code> compile_launch(const CustomLaunch& launch, const codegen::Target& target) {
+    STRATA_TRY(executable::Code compiled, compile_custom(*launch.kernel, target));
     const LaunchShape shape = shape_of(launch, compiled);
     compiled.grid = shape.grid;
     compiled.block = shape.block;
@@ -33,19 +27,7 @@ const Device* searched_on(const codegen::Target& target) {
     return here.arch() == target.arch && target_of(here).route == target.route ? &here : nullptr;
 }
 
-/// Names by which the kernels of one object differ: equal kernels have one.
-class Names {
-  public:
-    std::string of(const codegen::Kernel& kernel) {
-        std::string name = kernel.name;
-        for (int i = 2; known_.try_emplace(name, kernel.sink).first->second != kernel.sink; ++i)
-            name = fmt::format("{}_n{}", kernel.name, i);
-        return name;
-    }
-
-  private:
-    std::map<std::string, UOp, std::less<>> known_;
-};
+executable::Kernel named(UOp custom) { return {find_custom(custom.as<CustomArg>().id)->kernel->name}; }
 
 }  // namespace
 
@@ -57,96 +39,39 @@ codegen::Target target_named(const std::string& arch) {
 }
 
 Artifact compile(const CustomKernel& custom, const codegen::Target& target) {
-    codegen::Compiled compiled = compile_custom(custom, target).value();
+    executable::Code compiled = compile_custom(custom, target).value();
     (void)compiled.info();  // its entry is there
     return {{std::move(compiled)}, target};
 }
 
 Artifact compile(std::span<const UOp> roots, const codegen::Target& target) {
     GraphScope scope;
-    codegen::NamedStorage storage(target.arch.is_amd());
-    Artifact out{{}, target};
-    Names names;
     const Device* here = searched_on(target);
-    for (const codegen::ScheduleItem& item : codegen::make_schedule(roots, storage, usual_fusion()).items) {
-        if (item.body.is(Op::custom)) {
-            out.kernels.push_back(compile_launch(*find_custom(item.body.as<CustomArg>().id), target).value());
-            continue;
-        }
-        const codegen::Kernel kernel = codegen::start_kernel(item).kernel;
-        codegen::Scheduled one = here ? known_schedule(*here, kernel) : unsearched(kernel, target);
-        one.kernel.name = names.of(one.kernel);
-        Result<codegen::Compiled> compiled = compile_kernel(one, target, codegen::Text::yes);
-        if (!compiled && target.route == codegen::Route::hip && compiled.error().kind == ErrorKind::Device)
-            compiled = render_alone(one, target, std::move(compiled.error()));
-        out.kernels.push_back(std::move(compiled).value());
-    }
+    codegen::GraphOptions options{.fusion = usual_fusion(), .copy_by_kernels = true, .distinct_names = true};
+    options.user_kernel = [&](UOp custom) {
+        executable::Kernel kernel = named(custom);
+        kernel.code = std::make_shared<const executable::Code>(
+            compile_launch(*find_custom(custom.as<CustomArg>().id), target).value());
+        return kernel;
+    };
+    options.schedule = [&](const codegen::KernelStart& start) {
+        return here ? known_schedule(*here, start.kernel) : unsearched(start.kernel, target);
+    };
+    options.code = [&](std::span<const codegen::Scheduled> kernels) {
+        return codegen::compile_codes(kernels, target, codegen::Text::yes, true);
+    };
+    const executable::Executable made = codegen::compile_graph(roots, target, options).executable;
+    Artifact out{{}, target};
+    for (const executable::Step& step : made.steps) out.kernels.push_back(*made.kernels[step.kernel].code);
     return out;
 }
 
-namespace {
-
-uint64_t bytes_of(UOp buffer) {
-    return static_cast<uint64_t>(buffer.as<BufferArg>().size) * static_cast<uint64_t>(buffer.dtype().bytes());
-}
-
-StepOutline outline_of(const codegen::ScheduleItem& item, std::vector<UOp>& read) {
-    StepOutline step{.name = item.body.is(Op::custom) ? find_custom(item.body.as<CustomArg>().id)->kernel->name
-                                                      : codegen::start_kernel(item).kernel.name,
-                     .result = {},
-                     .operations = {},
-                     .why = std::string(to_string(item.why))};
-    for (const codegen::ScheduleItem& finish : item.finish)
-        step.why += fmt::format("; its last block computes the next step, which is small: {}", to_string(finish.why));
-    for (UOp body : item.bodies())
-        step.result +=
-            fmt::format("{}{} {}", step.result.empty() ? "" : " and ", body.dtype().name(), to_string(body.shape()));
-    for (UOp output : item.outputs()) step.written += bytes_of(output);
-    std::map<std::string, int, std::less<>> counts;
-    for (UOp u : codegen::in_order(item.bodies())) {
-        if (u.is(Op::buffer)) {
-            read.push_back(u);
-            step.read += bytes_of(u);
-        } else if (u.is(Op::reduce) || u.is(Op::scan)) {
-            ++counts[fmt::format("{} {}", info(u.op()).name, info(u.as<ReduceArg>().op).name)];
-        } else if (!info(u.op()).is(kMovement) && !u.is(Op::constant)) {
-            ++counts[std::string(info(u.op()).name)];
-        }
-    }
-    step.operations.assign(counts.begin(), counts.end());
-    return step;
-}
-
-}  // namespace
-
-Outline outline(std::span<const UOp> roots) {
+executable::Executable outline(std::span<const UOp> roots, bool copy_by_kernels) {
     GraphScope scope;
-    codegen::NamedStorage storage;
-    Outline out;
-    std::vector<UOp> read, made;
-    const codegen::Schedule schedule = codegen::make_schedule(roots, storage, usual_fusion());
-    for (const codegen::ScheduleItem& item : schedule.items) {
-        out.steps.push_back(outline_of(item, read));
-        for (UOp output : item.outputs()) made.push_back(output);
-    }
-    for (UOp root : schedule.roots) read.push_back(buffer_under(root));
-    UOpMap<bool> counted;
-    for (UOp u : read) {
-        const bool result = std::ranges::any_of(schedule.roots, [&](UOp root) { return buffer_under(root) == u; });
-        if ((result || std::ranges::find(made, u) == made.end()) && counted.emplace(u, true).second)
-            out.least_bytes += bytes_of(u);
-    }
-    return out;
-}
-
-std::vector<std::vector<codegen::Stage>> stages(std::span<const UOp> roots, const codegen::Target& target) {
-    GraphScope scope;
-    codegen::NamedStorage storage(target.arch.is_amd());
-    std::vector<std::vector<codegen::Stage>> out(1);
-    for (UOp root : roots) out[0].push_back({"tensor", tree(root)});
-    for (const codegen::ScheduleItem& item : codegen::make_schedule(roots, storage, usual_fusion()).items)
-        if (!item.body.is(Op::custom)) out.push_back(codegen::stages_of(item, target).value());
-    return out;
+    codegen::GraphOptions options{
+        .fusion = usual_fusion(), .copy_by_kernels = copy_by_kernels, .provenance = true, .user_kernel = named};
+    options.schedule = [](const codegen::KernelStart& start) { return codegen::Scheduled{start.kernel, {}}; };
+    return codegen::compile_graph(roots, target_of(device()), options).executable;
 }
 
 }  // namespace strata::runtime

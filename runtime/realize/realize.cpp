@@ -107,7 +107,7 @@ std::vector<uint64_t> slots_of(const PlannedStep& step) {
 }
 
 /// Checks the kernel's in-place outputs for this launch. Its buffers need no address for that.
-void verify(const codegen::Scheduled& kernel, const codegen::Target& target, std::span<const codegen::InPlace> pairs,
+void verify(const codegen::Scheduled& kernel, const codegen::Target& target, std::span<const executable::InPlace> pairs,
             const PlannedStep& step) {
     const auto slots = with_numbers(std::vector<uint64_t>(step.buffers.size()), step);
     codegen::verify_in_place(kernel, target, pairs, slots).value();
@@ -124,7 +124,7 @@ void run(Step& step) {
         launch(*step.call, step.buffers);
         context().custom.remember(step.custom.as<CustomArg>().id, step.custom.src());
     } else if (step.program) {
-        const codegen::Compiled& code = step.program->code;
+        const executable::Code& code = step.program->code;
         if (Recorder* recorder = Recorder::active()) {
             std::vector<std::shared_ptr<Buffer>> memory;
             for (UOp buffer : step.buffers) memory.push_back(find_buffer(buffer));
@@ -231,7 +231,7 @@ class Preparer {
     codegen::SharedKernels kernels_;
     // By kernel:
     std::vector<std::vector<LaunchNumber>> changing_;
-    std::vector<std::vector<codegen::InPlace>> in_place_;
+    std::vector<std::vector<executable::InPlace>> in_place_;
     std::vector<codegen::Scheduled> scheduled_;
     std::vector<double> ms_;
     std::vector<std::shared_ptr<Program>> programs_;

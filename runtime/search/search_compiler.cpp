@@ -10,7 +10,7 @@
 
 namespace strata::runtime {
 
-using codegen::Compiled, codegen::Scheduled;
+using executable::Code, codegen::Scheduled;
 
 void CandidateCompiler::ahead(const std::function<void()>& mine, const std::function<std::vector<Scheduled>()>& find) {
     const auto first = [&] {
@@ -46,9 +46,9 @@ void CandidateCompiler::compile_all(std::span<const Scheduled> candidates) {
 }
 
 void CandidateCompiler::each(std::span<const Scheduled> candidates,
-                             const std::function<void(size_t, Result<Compiled>, size_t)>& use) {
+                             const std::function<void(size_t, Result<executable::Code>, size_t)>& use) {
     ended_ = true;
-    std::vector<Result<Compiled>> compiled(candidates.size(), Compiled{});
+    std::vector<Result<executable::Code>> compiled(candidates.size(), executable::Code{});
     std::atomic<size_t> under_way = candidates.size();
     parallel_in_order(
         longest_first(candidates),
@@ -99,7 +99,7 @@ void CandidateCompiler::compile(Candidate& candidate) {
     leave(State::done);
 }
 
-Result<Compiled> CandidateCompiler::take(const Scheduled& scheduled) {
+Result<executable::Code> CandidateCompiler::take(const Scheduled& scheduled) {
     std::unique_lock lock(mutex_);
     Candidate* const found = known(scheduled.kernel.sink);
     if (!found) {

@@ -8,9 +8,9 @@
 #include <span>
 #include <vector>
 
-#include "strata/codegen/driver/compiled.h"
 #include "strata/codegen/optimize/action.h"
 #include "strata/codegen/target/target.h"
+#include "strata/executable/code.h"
 
 namespace strata::runtime {
 
@@ -24,14 +24,14 @@ class CandidateCompiler {
 
     /// All of them on all cores, each used by the caller's thread in order while others are compiled: `under_way` are not done yet.
     void each(std::span<const codegen::Scheduled> candidates,
-              const std::function<void(size_t i, Result<codegen::Compiled> compiled, size_t under_way)>& use);
+              const std::function<void(size_t i, Result<executable::Code> compiled, size_t under_way)>& use);
 
   private:
     /// One that is compiled ahead.
     struct Candidate {
         codegen::Scheduled scheduled;
         enum class State : uint8_t { waits, under_way, done } state = State::waits;
-        std::optional<Result<codegen::Compiled>> compiled = {};
+        std::optional<Result<executable::Code>> compiled = {};
     };
     using State = Candidate::State;
 
@@ -40,7 +40,7 @@ class CandidateCompiler {
     bool has_begun(UOp sink);
     std::vector<size_t> longest_first(std::span<const codegen::Scheduled> candidates);
     void compile(Candidate& candidate);
-    Result<codegen::Compiled> take(const codegen::Scheduled& scheduled);
+    Result<executable::Code> take(const codegen::Scheduled& scheduled);
 
     const codegen::Target target_;
     std::atomic<bool> ended_{false};  ///< nothing more is begun ahead

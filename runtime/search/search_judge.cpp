@@ -49,7 +49,7 @@ void fill_random(Buffer& buffer, uint64_t& state) {
 }
 
 /// Two of one key run the same machine code in the same way.
-std::string code_key(const codegen::Compiled& code) {
+std::string code_key(const executable::Code& code) {
     const auto object = code.code_object();
     std::string key = content_hash({reinterpret_cast<const char*>(object.data()), object.size()});
     for (const auto& shape : {code.grid, code.block})
@@ -114,7 +114,7 @@ std::vector<codegen::Trial> DeviceJudge::judge(std::span<const codegen::Schedule
             try_at(i, [&] { return once(found->second->code, [&] { return found->second; }); });
         else
             missing.push_back(candidates[i]), places.push_back(i);
-    compile(missing, [&](size_t i, Result<codegen::Compiled> compiled, size_t under_way) {
+    compile(missing, [&](size_t i, Result<executable::Code> compiled, size_t under_way) {
         Settings how = settings();
         // Where all other cores compile for as long as this runs, who runs workgroups beside waits for one, and this thread for him.
         const size_t others = core_count() - 1;
@@ -127,10 +127,10 @@ std::vector<codegen::Trial> DeviceJudge::judge(std::span<const codegen::Schedule
 
 /// On a card, where the time between two events is measured, all before the first is tried: a busy host is late with launches.
 void DeviceJudge::compile(std::span<const codegen::Scheduled> candidates,
-                          const std::function<void(size_t, Result<codegen::Compiled>, size_t)>& use) {
+                          const std::function<void(size_t, Result<executable::Code>, size_t)>& use) {
     if (device_.time_is_modelled()) return compiler_.each(candidates, use);
-    std::vector<Result<codegen::Compiled>> all;
-    compiler_.each(candidates, [&](size_t, Result<codegen::Compiled> one, size_t) { all.push_back(std::move(one)); });
+    std::vector<Result<executable::Code>> all;
+    compiler_.each(candidates, [&](size_t, Result<executable::Code> one, size_t) { all.push_back(std::move(one)); });
     for (size_t i = 0; i < all.size(); ++i) use(i, std::move(all[i]), 0);
 }
 
@@ -253,7 +253,7 @@ void DeviceJudge::flush_caches() {
     device_.api().memset(device_.ordinal(), flush_->address(), 0, flush_->bytes()).value();
 }
 
-codegen::Trial DeviceJudge::try_one(UOp sink, Result<codegen::Compiled> compiled) {
+codegen::Trial DeviceJudge::try_one(UOp sink, Result<executable::Code> compiled) {
     if (!compiled) return {{}, compiled.error().message};
     std::shared_ptr<Program> program;
     codegen::Trial trial = once(*compiled, [&] { return program = Program::load(device_, *std::move(compiled)); });
@@ -261,7 +261,7 @@ codegen::Trial DeviceJudge::try_one(UOp sink, Result<codegen::Compiled> compiled
     return trial;
 }
 
-codegen::Trial DeviceJudge::once(const codegen::Compiled& code, const std::function<Loaded()>& load) {
+codegen::Trial DeviceJudge::once(const executable::Code& code, const std::function<Loaded()>& load) {
     const auto [at, first] = by_code_.try_emplace(code_key(code));
     if (first) at->second = run(load);
     return at->second;

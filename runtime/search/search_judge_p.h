@@ -8,8 +8,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "strata/codegen/driver/compiled.h"
 #include "strata/codegen/optimize/beam.h"
+#include "strata/executable/code.h"
 #include "strata/runtime/buffer.h"
 #include "strata/runtime/program.h"
 #include "strata/runtime/search/expected_p.h"
@@ -63,10 +63,10 @@ class DeviceJudge : public codegen::Judge {
     double measured(const Program& program);
     void flush_caches();
     void compile(std::span<const codegen::Scheduled> candidates,
-                 const std::function<void(size_t, Result<codegen::Compiled>, size_t)>& use);
-    codegen::Trial try_one(UOp sink, Result<codegen::Compiled> compiled);
+                 const std::function<void(size_t, Result<executable::Code>, size_t)>& use);
+    codegen::Trial try_one(UOp sink, Result<executable::Code> compiled);
     /// Of the same machine code one is run.
-    codegen::Trial once(const codegen::Compiled& code, const std::function<Loaded()>& load);
+    codegen::Trial once(const executable::Code& code, const std::function<Loaded()>& load);
     codegen::Trial run(const std::function<Loaded()>& load);
     uint64_t wave_budget() const;
 

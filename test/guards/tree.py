@@ -8,6 +8,7 @@ from pathlib import Path
 LAYERS = [
     "core",
     "asm",
+    "executable",
     "codegen",
     "providers",
     "runtime",

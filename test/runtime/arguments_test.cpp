@@ -7,12 +7,12 @@
 namespace strata::runtime {
 namespace {
 
-using codegen::Parameter;
+using executable::Parameter;
 using Number = Argument::Number;
 
 /// A kernel whose parameters lie one after the other.
-codegen::Compiled kernel_with(std::vector<Parameter> parameters) {
-    codegen::Compiled kernel;
+executable::Code kernel_with(std::vector<Parameter> parameters) {
+    executable::Code kernel;
     isa::CodeObject object;
     isa::KernelInfo info;
     info.name = "k";
@@ -62,7 +62,7 @@ void expect_refused(const Parameter& parameter, const Argument& argument, const 
 }
 
 TEST(Arguments, LieWhereTheKernelReadsThem) {
-    codegen::Compiled kernel =
+    executable::Code kernel =
         kernel_with({pointer(), number(dtypes::int8), number(dtypes::float64), pointer(), opaque(16)});
     isa::Bytes record(16);
     for (uint8_t i = 0; i < 16; ++i) record[i] = i;
@@ -162,7 +162,7 @@ TEST(Arguments, TheirNumberIsTheKernels) {
 }
 
 TEST(Arguments, AKernelThatListsNoneTakesThemAsCLaysThemOut) {
-    codegen::Compiled kernel = kernel_with({});
+    executable::Code kernel = kernel_with({});
     isa::CodeObject object;
     isa::KernelInfo info;
     info.name = "k";

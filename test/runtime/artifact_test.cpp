@@ -17,12 +17,12 @@ TEST_F(Runtime, AnArtifactHoldsEveryKernelInOrderAndRunsNone) {
     ASSERT_EQ(a.kernels.size(), 2u);
     EXPECT_EQ(a.kernels[0].entry, "r_64_4_32");
     EXPECT_EQ(a.kernels[1].entry, "e_96");
-    for (const codegen::Compiled& k : a.kernels) {
+    for (const executable::Code& k : a.kernels) {
         EXPECT_EQ(k.object->arch, isa::Arch::gfx1100);
         EXPECT_GT(k.info().vgprs, 0u);
         EXPECT_GT(k.info().sgprs, 0u);
         EXPECT_NE(k.text.find(k.entry), std::string::npos);
-        EXPECT_FALSE(k.actions.empty());
+        EXPECT_FALSE(k.schedule.empty());
     }
     EXPECT_EQ(stats().kernels, 0u);
 }

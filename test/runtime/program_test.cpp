@@ -40,7 +40,7 @@ std::set<int> slots_of(const codegen::Kernel& kernel) {
 }
 
 TEST_F(Runtime, AProgramRunsOverTheBuffersInOrder) {
-    codegen::Compiled made = codegen::compile_hip(source("three"), isa::Arch::gfx1100).value();
+    executable::Code made = codegen::compile_hip(source("three"), isa::Arch::gfx1100).value();
     auto program = Program::load(device(), std::move(made));
     program->code.block = {8, 1, 1};
     Root out = on_device(counting(8)), b = on_device(counting(8, 100)), c = on_device(counting(8, 1));
@@ -51,7 +51,7 @@ TEST_F(Runtime, AProgramRunsOverTheBuffersInOrder) {
 }
 
 TEST_F(Runtime, AProgramWithoutItsEntryIsNotLoaded) {
-    codegen::Compiled made = codegen::compile_hip(source("three"), isa::Arch::gfx1100).value();
+    executable::Code made = codegen::compile_hip(source("three"), isa::Arch::gfx1100).value();
     made.entry = "four";
     expect_error(ErrorKind::Launch, "no kernel 'four'; it has: ", [&] { Program::load(device(), made); });
 }
@@ -95,7 +95,7 @@ TEST_F(Runtime, AUsersHipKernelIsFoundByItsPlainName) {
 }
 
 TEST_F(Runtime, ACodeObjectForAnotherArchitectureIsAnErrorThatNamesBoth) {
-    codegen::Compiled made = codegen::compile_hip(source("three"), isa::Arch::gfx942).value();
+    executable::Code made = codegen::compile_hip(source("three"), isa::Arch::gfx942).value();
     CustomKernel custom{made.code_object(), "three", {1, 1, 1}, {4, 1, 1}, 0, "gfx942"};
     expect_error(ErrorKind::Launch, "assembled for gfx942 but the device emu:gfx1100 is gfx1100",
                  [&] { program(device(), custom); });
@@ -118,9 +118,9 @@ TEST_F(Runtime, CompiledKernelsSayWhichBuffersTheyStillUse) {
     GraphScope scope;
     UOp unused = cast(filled({64}, dtypes::int32) * constant_int(dtypes::int32, 0), dtypes::float32);
     codegen::Scheduled k = kernel_of(filled({64}) + unused + filled({64}));
-    codegen::Compiled compiled = compile_kernel(k, target_of(device())).value();
+    executable::Code compiled = compile_kernel(k, target_of(device())).value();
     std::set<int> slots;
-    for (const codegen::ParameterPlace& place : compiled.places) slots.insert(place.slot);
+    for (const executable::ParameterPlace& place : compiled.places) slots.insert(place.slot);
     EXPECT_EQ(slots, slots_of(k.kernel));
     Root out = on_device(std::vector<float>(64)), one = on_device(counting(64)), two = on_device(counting(64, 5)),
          three = on_device(counting(64, 9));

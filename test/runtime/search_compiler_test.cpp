@@ -45,7 +45,7 @@ class SearchCompiler : public Runtime {
     /// The names of what each() gave, in its order.
     static std::vector<std::string> taken(CandidateCompiler& compiler, std::span<const Scheduled> candidates) {
         std::vector<std::string> names;
-        compiler.each(candidates, [&](size_t i, Result<codegen::Compiled> compiled, size_t) {
+        compiler.each(candidates, [&](size_t i, Result<executable::Code> compiled, size_t) {
             EXPECT_EQ(i, names.size());
             names.push_back(compiled ? compiled->entry : compiled.error().message);
         });

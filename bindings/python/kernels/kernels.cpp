@@ -4,13 +4,15 @@
 #include "kernels_p.h"
 #include "strata/asm/llvm/assemble.h"
 #include "strata/codegen/driver/compile.h"
+#include "strata/codegen/driver/compile_graph.h"
 #include "strata/codegen/kernel/scalar_parameters.h"
 #include "strata/core/uop/kernel.h"
 #include "strata/core/uop/walk.h"
+#include "strata/executable/memory.h"
 #include "strata/ops/custom.h"
 #include "strata/runtime/artifact.h"
 #include "strata/runtime/custom.h"
-#include "strata/runtime/memory_outline.h"
+#include "strata/runtime/search/search.h"
 
 namespace strata::python {
 namespace {
@@ -135,7 +137,7 @@ py::bytes bytes_of(const isa::Bytes& object) {
 template <class Part>
 std::string joined(const runtime::Artifact& a, std::string_view between, Part part) {
     std::string all;
-    for (const codegen::Compiled& k : a.kernels) all += (all.empty() ? "" : std::string(between)) + part(k);
+    for (const executable::Code& k : a.kernels) all += (all.empty() ? "" : std::string(between)) + part(k);
     return all;
 }
 
@@ -165,46 +167,44 @@ void bind_custom_kernel(py::class_<Tensor> c) {
 constexpr const char *kEntry = "The entry in its code object.", *kGrid = "Workgroups: x, y, z; 0: the launch says.",
                      *kBlock = "Threads of a workgroup: x, y, z; 0: the launch says.";
 
-std::vector<std::tuple<std::string, DType, int64_t>> taken_buffers(const codegen::Compiled& kernel) {
+std::vector<std::tuple<std::string, DType, int64_t>> taken_buffers(const executable::Code& kernel) {
     std::vector<std::tuple<std::string, DType, int64_t>> found;
-    for (const codegen::TakenBuffer& b : kernel.buffers) found.emplace_back(b.name, b.dtype, b.elements);
+    for (const executable::TakenBuffer& b : kernel.buffers) found.emplace_back(b.name, b.dtype, b.elements);
     return found;
 }
 
 void bind_artifact(py::module_& m) {
-    using codegen::Compiled;
+    using executable::Code;
     using runtime::Artifact;
-    auto assembly = [](const Compiled& k) {
+    auto assembly = [](const Code& k) {
         return computing([&] { return k.assembly.empty() ? isa::disassemble(k.code_object()).value() : k.assembly; });
     };
-    py::class_<Compiled>(m, "ArtifactKernel", "One compiled kernel: launch dimensions and resources.")
-        .def_readonly("name", &Compiled::entry, kEntry)
-        .def_readonly("grid", &Compiled::grid, kGrid)
-        .def_readonly("block", &Compiled::block, kBlock)
+    py::class_<Code>(m, "ArtifactKernel", "One compiled kernel: launch dimensions and resources.")
+        .def_readonly("name", &Code::entry, kEntry)
+        .def_readonly("grid", &Code::grid, kGrid)
+        .def_readonly("block", &Code::block, kBlock)
         .def_property_readonly(
-            "vgprs", [](const Compiled& k) { return k.info().vgprs; }, "Vector registers a wave.")
+            "vgprs", [](const Code& k) { return k.info().vgprs; }, "Vector registers a wave.")
         .def_property_readonly(
-            "sgprs", [](const Compiled& k) { return k.info().sgprs; }, "Scalar registers a wave.")
+            "sgprs", [](const Code& k) { return k.info().sgprs; }, "Scalar registers a wave.")
         .def_property_readonly(
-            "lds", [](const Compiled& k) { return k.info().lds; }, "Bytes a workgroup.")
+            "lds", [](const Code& k) { return k.info().lds; }, "Bytes a workgroup.")
         .def_property_readonly(
-            "scratch", [](const Compiled& k) { return k.info().scratch; }, "Bytes a lane.")
+            "scratch", [](const Code& k) { return k.info().scratch; }, "Bytes a lane.")
         .def_property_readonly(
             "buffers", &taken_buffers,
             "What it takes the addresses of, in order: (name, dtype, elements). out<i> is written, in<i> is read.\n\n"
             "[] for a kernel of the user's.")
-        .def_readonly("source", &Compiled::text, "HIP text; '' for a finished code object.")
+        .def_readonly("source", &Code::text, "HIP text; '' for a finished code object.")
         .def_property_readonly(
-            "schedule", [](const Compiled& k) { return codegen::to_string(k.actions); },
-            "The schedule actions, as text.")
-        .def_readonly("compile_ms", &Compiled::compile_ms,
-                      "Milliseconds from text to code object; near 0 from a cache.")
+            "schedule", [](const Code& k) { return k.schedule; }, "The schedule actions, as text.")
+        .def_readonly("compile_ms", &Code::compile_ms, "Milliseconds from text to code object; near 0 from a cache.")
         .def_property_readonly(
-            "code_object", [](const Compiled& k) { return bytes_of(computing([&] { return k.code_object(); })); },
+            "code_object", [](const Code& k) { return bytes_of(computing([&] { return k.code_object(); })); },
             "ELF that any HIP program can load. DeviceError where there is no compiler for it.")
         .def_property_readonly("assembly", assembly,
                                "Listing of the code object; with target 'asm' as it was written, with comments.")
-        .def("__repr__", [](const Compiled& k) {
+        .def("__repr__", [](const Code& k) {
             if (!k.object) return fmt::format("<kernel {}, its text alone>", k.entry);
             const isa::KernelInfo& info = k.info();
             return fmt::format("<kernel {} grid={} block={} vgprs={} sgprs={} lds={} scratch={}>", k.entry,
@@ -215,7 +215,7 @@ void bind_artifact(py::module_& m) {
                          "What strata.compile gives: sources, assembly and code objects of every kernel, in order.")
         .def_readonly("kernels", &Artifact::kernels, "In order of execution.")
         .def_property_readonly(
-            "source", [](const Artifact& a) { return joined(a, "\n", [](const Compiled& k) { return k.text; }); },
+            "source", [](const Artifact& a) { return joined(a, "\n", [](const Code& k) { return k.text; }); },
             "HIP text of all kernels.")
         .def_property_readonly(
             "assembly", [=](const Artifact& a) { return joined(a, "", assembly); }, "Listings of all kernels.")
@@ -235,27 +235,50 @@ std::vector<UOp> whole(const std::vector<Tensor*>& tensors) {
     return roots;
 }
 
+executable::Executable outline(const std::vector<Tensor*>& tensors, bool copy_by_kernels) {
+    return computing([&] {
+        GraphScope scope;
+        return runtime::outline(whole(tensors), copy_by_kernels);
+    });
+}
+
+std::string name_of(const executable::Executable& all, const executable::Step& step) {
+    return step.kernel == executable::kNone ? "copy" : all.kernels[step.kernel].name;
+}
+
+/// (steps, bytes that must be moved: inputs and results).
+py::tuple steps_of(const executable::Executable& all) {
+    py::list steps;
+    for (size_t s = 0; s < all.steps.size(); ++s) {
+        const executable::Provenance& of = all.provenance[s];
+        steps.append(py::make_tuple(name_of(all, all.steps[s]), of.result, of.operations, of.read, of.written, of.why));
+    }
+    uint64_t least_bytes = 0;
+    for (const executable::Operand& operand : all.operands)
+        if (operand.role != executable::Role::workspace) least_bytes += operand.bytes();
+    return py::make_tuple(steps, least_bytes);
+}
+
+/// (names of steps, what they fill, bytes in memory at each step, inputs).
+py::tuple memory_of(const executable::Executable& all) {
+    std::vector<std::string> steps;
+    for (const executable::Step& step : all.steps) steps.push_back(name_of(all, step));
+    std::vector<std::pair<uint64_t, std::string>> inputs;
+    for (size_t i = 0; i < all.inputs; ++i) inputs.emplace_back(all.operands[i].bytes(), all.origins[i].value);
+    const std::vector<executable::Lifetime> lives = executable::lifetimes(all);
+    std::vector<int> over(all.operands.size(), -1);  // among what steps fill, what was in the same memory before
+    for (size_t i = all.inputs; i < lives.size(); ++i)
+        if (lives[i].heir != executable::kNone) over[lives[i].heir] = static_cast<int>(i - all.inputs);
+    py::list filled;
+    for (size_t i = all.inputs; i < lives.size(); ++i)
+        filled.append(py::make_tuple(lives[i].bytes, all.origins[i].value, lives[i].first, lives[i].last, over[i],
+                                     all.origins[i].why));
+    return py::make_tuple(steps, filled, executable::bytes_at(all), inputs);
+}
+
 void bind_outlines(py::module_& m) {
-    m.def("_outline", [](const std::vector<Tensor*>& tensors) {
-        const runtime::Outline outline = computing([&] {
-            GraphScope scope;
-            return runtime::outline(whole(tensors));
-        });
-        py::list steps;
-        for (const runtime::StepOutline& step : outline.steps)
-            steps.append(py::make_tuple(step.name, step.result, step.operations, step.read, step.written, step.why));
-        return py::make_tuple(steps, outline.least_bytes);
-    });
-    m.def("_memory_outline", [](const std::vector<Tensor*>& tensors) {
-        const runtime::MemoryOutline outline = computing([&] {
-            GraphScope scope;
-            return runtime::memory_outline(whole(tensors));
-        });
-        py::list filled;
-        for (const runtime::FilledMemory& f : outline.filled)
-            filled.append(py::make_tuple(f.bytes, f.value, f.filled, f.read, f.over, f.why));
-        return py::make_tuple(outline.steps, filled, outline.kept, outline.inputs);
-    });
+    m.def("_outline", [](const std::vector<Tensor*>& tensors) { return steps_of(outline(tensors, true)); });
+    m.def("_memory_outline", [](const std::vector<Tensor*>& tensors) { return memory_of(outline(tensors, false)); });
 }
 
 }  // namespace
@@ -288,8 +311,8 @@ void bind_kernels(py::module_& m) {
             GraphScope scope;
             const UOp root = tensor.contiguous().uop();
             std::vector<std::vector<std::pair<std::string, std::string>>> out;
-            for (const auto& kernel :
-                 runtime::stages({&root, 1}, codegen::target_of(isa::parse_arch(arch).value(), codegen::Route::asm_))) {
+            const codegen::Target target = codegen::target_of(isa::parse_arch(arch).value(), codegen::Route::asm_);
+            for (const auto& kernel : codegen::stages_of({&root, 1}, target, {.fusion = runtime::usual_fusion()})) {
                 out.emplace_back();
                 for (const codegen::Stage& stage : kernel) out.back().emplace_back(stage.name, stage.text);
             }

@@ -83,7 +83,7 @@ std::vector<Job> all_jobs(const Target& target) {
 
 class OnMachines : public runtime::Runtime, public testing::WithParamInterface<isa::Arch> {
   protected:
-    std::vector<uint64_t> run(const Job& job, std::shared_ptr<runtime::Module> module, Compiled code) {
+    std::vector<uint64_t> run(const Job& job, std::shared_ptr<runtime::Module> module, executable::Code code) {
         code.entry = job.name;
         code.grid = job.program.grid, code.block = job.program.block;
         auto program = runtime::Program::of_module(std::move(module), std::move(code));

@@ -79,9 +79,9 @@ TEST_F(CompileTest, ParallelCompilationGivesTheBytesOfSerialCompilation) {
     std::vector<HipSource> sources = mixed_sources(2);
     sources.push_back({.text = "extern \"C\" __global__ void broken() { no }", .kernel = "broken"});
     for (auto arch : {Arch::gfx1100, Arch::gfx90a}) {
-        std::vector<Result<Compiled>> serial;
+        std::vector<Result<executable::Code>> serial;
         for (const HipSource& source : sources) serial.push_back(compile_hip(source, arch));
-        std::vector<Result<Compiled>> parallel(sources.size(), Compiled{});
+        std::vector<Result<executable::Code>> parallel(sources.size(), executable::Code{});
         parallel_for(sources.size(), [&](size_t i) { parallel[i] = compile_hip(sources[i], arch); });
         for (size_t i = 0; i + 1 < sources.size(); ++i) {
             ASSERT_TRUE(serial[i] && parallel[i]) << i;

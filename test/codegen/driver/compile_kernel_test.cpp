@@ -21,11 +21,11 @@ Scheduled scheduled(UOp root) {
 TEST_F(CompileTest, AKernelIsCompiledWithWhatALaunchNeeds) {
     GraphScope scope;
     Scheduled started = scheduled(filled({64, 32}) + number(1));
-    Compiled compiled = compile_kernel(started, gfx1100).value();
+    executable::Code compiled = compile_kernel(started, gfx1100).value();
     EXPECT_EQ(compiled.entry, "e_2048");
     EXPECT_EQ(compiled.object->arch, isa::Arch::gfx1100);
-    EXPECT_EQ(compiled.actions, started.actions);
-    EXPECT_EQ(compiled.places, (std::vector<ParameterPlace>{{0, 0, 8, {}}, {1, 8, 8, {}}}));
+    EXPECT_EQ(compiled.schedule, to_string(started.actions));
+    EXPECT_EQ(compiled.places, (std::vector<executable::ParameterPlace>{{0, 0, 8, {}}, {1, 8, 8, {}}}));
     EXPECT_EQ(compiled.block[0], static_cast<uint32_t>(block_size(started.kernel)));
     EXPECT_EQ(compiled.flops, 2048u);
     EXPECT_GT(compiled.info().vgprs, 0u);
@@ -53,11 +53,11 @@ TEST_F(CompileTest, TheRouteOfATargetDecidesWhatMakesTheCode) {
     GraphScope scope;
     const Scheduled kernel = scheduled(filled({64}) + number(1));
     const Target gfx1100 = target_of(isa::Arch::gfx1100, Route::asm_);
-    const Compiled direct = compile_kernel(kernel, gfx1100, Text::yes).value();
+    const executable::Code direct = compile_kernel(kernel, gfx1100, Text::yes).value();
     EXPECT_EQ(direct.route, "direct lowering");
     EXPECT_EQ(direct.text, "");
     EXPECT_NE(direct.assembly.find("global_store_b32"), std::string::npos) << direct.assembly;
-    const Compiled through_hip = compile_kernel(kernel, target_of(isa::Arch::gfx1100, Route::hip)).value();
+    const executable::Code through_hip = compile_kernel(kernel, target_of(isa::Arch::gfx1100, Route::hip)).value();
     EXPECT_NE(through_hip.text.find("__global__"), std::string::npos);
     EXPECT_EQ(through_hip.assembly, "");
     EXPECT_EQ(compile_kernel(kernel, gfx1100).value().assembly, "");
@@ -66,7 +66,7 @@ TEST_F(CompileTest, TheRouteOfATargetDecidesWhatMakesTheCode) {
 }
 
 TEST_F(CompileTest, AnEntryThatTheObjectDoesNotHaveIsALaunchError) {
-    Compiled compiled = compile_hip(scale_kernel(90), isa::Arch::gfx1100).value();
+    executable::Code compiled = compile_hip(scale_kernel(90), isa::Arch::gfx1100).value();
     compiled.entry = "product";
     try {
         (void)compiled.info();

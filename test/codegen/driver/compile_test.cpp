@@ -70,8 +70,8 @@ TEST_F(CompileTest, AnIncludedFileOfTheUserIsPartOfTheKey) {
         EXPECT_TRUE(write_file_atomically(header, std::string("#define VALUE ") + value + "\n"));
         return compile_hip(source, Arch::gfx1100).value();
     };
-    Compiled one = compile_with("1.5f"), same = compile_with("1.5f"), two = compile_with("2.5f"),
-             back = compile_with("1.5f");
+    executable::Code one = compile_with("1.5f"), same = compile_with("1.5f"), two = compile_with("2.5f"),
+                     back = compile_with("1.5f");
     EXPECT_FALSE(one.cached);
     EXPECT_TRUE(same.cached);
     EXPECT_FALSE(two.cached);
@@ -116,10 +116,10 @@ TEST_F(CompileTest, AChangedFileIsCompiledAgainHoweverTheTextNamesIt) {
                          .kernel = "k",
                          .options = {"-I" + folder() + "/a", "-I" + folder(), "-DBIN=\"" + folder() + "/d.bin\""}};
         if (way.before) set(way.before);
-        const Compiled one = compile_hip(source, Arch::gfx1100).value();
+        const executable::Code one = compile_hip(source, Arch::gfx1100).value();
         EXPECT_EQ(compile_hip(source, Arch::gfx1100)->code_object(), one.code_object()) << way.text;
         set(way.after);
-        const Compiled two = compile_hip(source, Arch::gfx1100).value();
+        const executable::Code two = compile_hip(source, Arch::gfx1100).value();
         EXPECT_FALSE(two.cached) << way.text;
         EXPECT_NE(two.code_object(), one.code_object()) << way.text;
     }

@@ -48,7 +48,7 @@ inline HipSource scale_kernel(int tag) {
 }
 
 /// Reads a code object and fails the test if it cannot be.
-inline isa::CodeObject parsed(const Result<Compiled>& compiled) {
+inline isa::CodeObject parsed(const Result<executable::Code>& compiled) {
     if (!compiled) {
         ADD_FAILURE() << compiled.error().message << "\n" << compiled.error().log;
         return {};

@@ -6,6 +6,7 @@
 #include "../kernel/build_helpers.h"
 #include "fixtures.h"
 #include "strata/codegen/driver/compile_kernel.h"
+#include "strata/codegen/signature/parameters.h"
 #include "strata/codegen/toolchain/prelude.h"
 
 namespace strata::codegen {
@@ -82,7 +83,7 @@ class NvrtcTest : public CompileTest {
 TEST_F(NvrtcTest, AUsersKernelCompilesForEveryChipOfNvidia) {
     for (Chip chip : chips()) {
         if (chip.is_amd() || chip.name() == "sm_70") continue;  // CUDA 13 has no sm_70 any more
-        const Compiled made =
+        const executable::Code made =
             compile_hip(
                 users("#include <hip/hip_runtime.h>\n__global__ void scale(float* x, int n, const double* y) {\n"
                       "    int i = hipThreadIdx_x; if (i < n) x[i] = __shfl_xor(x[i], 1) * y[0];\n}\n",
@@ -90,13 +91,13 @@ TEST_F(NvrtcTest, AUsersKernelCompilesForEveryChipOfNvidia) {
                 chip)
                 .value();
         EXPECT_EQ(made.entry, "_Z5scalePfiPKd") << chip.name();
-        const std::vector<Parameter> parameters = parameters_of(made.info(), made.text);
+        const std::vector<executable::Parameter> parameters = parameters_of(made.info(), made.text);
         ASSERT_EQ(parameters.size(), 3u);
-        EXPECT_EQ(parameters[0].kind, Parameter::Kind::pointer);
+        EXPECT_EQ(parameters[0].kind, executable::Parameter::Kind::pointer);
         EXPECT_TRUE(parameters[0].writable);
         EXPECT_EQ(parameters[1].dtype, dtypes::int32);
         EXPECT_EQ(parameters[1].offset, 8u);
-        EXPECT_EQ(parameters[2].kind, Parameter::Kind::pointer);
+        EXPECT_EQ(parameters[2].kind, executable::Parameter::Kind::pointer);
         EXPECT_FALSE(parameters[2].writable);
     }
 }

@@ -14,7 +14,8 @@ using namespace test;
 /// (output, input) slots of the kernel of a body, which are in the order that it reads its buffers.
 std::vector<std::pair<int, int>> pairs(const ScheduleItem& item) {
     std::vector<std::pair<int, int>> out;
-    for (const InPlace& one : in_place(build_kernel(item).kernel.sink)) out.emplace_back(one.output, one.input);
+    for (const executable::InPlace& one : in_place(build_kernel(item).kernel.sink))
+        out.emplace_back(one.output, one.input);
     return out;
 }
 ScheduleItem item(UOp body, std::vector<ScheduleItem> beside = {}) {

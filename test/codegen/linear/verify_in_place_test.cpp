@@ -19,7 +19,7 @@ constexpr int64_t kDown = 6, kAcross = 40;
 std::string said(const Kernel& kernel, std::span<const uint64_t> slots = {}) {
     const Result<LinearProgram> program = linearize(kernel, gfx1100);
     EXPECT_TRUE(program) << program.error().message;
-    const InPlace pair{0, 1};
+    const executable::InPlace pair{0, 1};
     const Result<void> checked = verify_in_place(*program, std::span(&pair, 1), slots);
     return checked ? "" : checked.error().message;
 }

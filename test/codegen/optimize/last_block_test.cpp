@@ -102,8 +102,8 @@ TEST(Finish, ComesBehindAllThatBlocksDoWithACounterBehindAllParameters) {
         EXPECT_EQ(last->as<IndexArg>().index, blocks);
         const UOp counter = program.params.back();
         EXPECT_EQ(skip_after(last->src(0).src(0)), counter);
-        const std::vector<ParameterPlace> places = parameter_places(program);
-        for (const ParameterPlace& place : places) EXPECT_EQ(place.counter, &place == &places.back());
+        const std::vector<executable::ParameterPlace> places = parameter_places(program);
+        for (const executable::ParameterPlace& place : places) EXPECT_EQ(place.counter, &place == &places.back());
         UOpMap<bool> before;  // memory that all blocks write
         for (auto u = program.ops.begin(); u != last; ++u)
             if (u->is(Op::store)) before[skip_after(u->src(0).src(0))] = true;

@@ -23,7 +23,7 @@ TEST(Parameters, OfAMangledNameHaveItsTypes) {
     EXPECT_FALSE(p[1].writable);
     EXPECT_EQ(p[2].dtype, dtypes::float16);
     for (size_t i : {0u, 1u}) EXPECT_EQ(p[i].pointee, dtypes::float16) << i;
-    EXPECT_EQ(p[3].kind, Parameter::Kind::opaque);
+    EXPECT_EQ(p[3].kind, executable::Parameter::Kind::opaque);
     EXPECT_FALSE(p[3].may_be_number);
     EXPECT_EQ(p[4].dtype, dtypes::uint64);
 }
@@ -46,7 +46,7 @@ extern "C" __global__ void /* the kernel */ k(float* __restrict__ out, const flo
     for (size_t i : {1u, 2u}) EXPECT_FALSE(p[i].writable) << i;
     const DType types[] = {dtypes::float64, dtypes::uint32, dtypes::float16, dtypes::uint64};
     for (size_t i = 0; i < 4; ++i) EXPECT_EQ(p[6 + i].dtype, types[i]) << i;
-    EXPECT_EQ(p[10].kind, Parameter::Kind::opaque);
+    EXPECT_EQ(p[10].kind, executable::Parameter::Kind::opaque);
     EXPECT_FALSE(p[10].may_be_number);
     EXPECT_TRUE(p[11].may_be_number) << "an enum perhaps";
     EXPECT_FALSE(p[12].may_be_number);
@@ -73,7 +73,7 @@ TEST(Parameters, HiddenOnesAreLeftOutAndTheMetadataComesFirst) {
 TEST(Parameters, ADeclarationOfAnotherLengthSaysNothing) {
     auto p = parameters_of(kernel("k", {memory(), value(4)}), "__global__ void k(const float* x) {}");
     EXPECT_TRUE(p[0].writable);
-    EXPECT_EQ(p[1].kind, Parameter::Kind::opaque);
+    EXPECT_EQ(p[1].kind, executable::Parameter::Kind::opaque);
     EXPECT_EQ(p[1].dtype, dtypes::none);
 }
 

@@ -95,7 +95,7 @@ strata::Result<std::vector<uint8_t>> compile(const std::string& name, const Mach
     strata::codegen::HipSource source{.text = device_source(name), .kernel = "", .file_name = name + ".cpp"};
     source.options = machine.options;
     source.options.insert(source.options.end(), {level, "-ffp-contract=off"});
-    STRATA_TRY(strata::codegen::Compiled compiled, strata::codegen::compile_hip(source, machine.arch));
+    STRATA_TRY(strata::executable::Code compiled, strata::codegen::compile_hip(source, machine.arch));
     return compiled.code_object();
 }
 

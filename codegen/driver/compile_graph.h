@@ -1,0 +1,91 @@
+#pragma once
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "strata/codegen/driver/compile_kernel.h"
+#include "strata/codegen/schedule/schedule.h"
+#include "strata/codegen/target/target.h"
+#include "strata/core/uop/uop.h"
+#include "strata/executable/executable.h"
+
+namespace strata::codegen {
+
+struct CompiledGraph;
+
+/// A kernel before its schedule is chosen, and the step that runs it first.
+struct KernelStart {
+    Kernel kernel;
+    std::span<const UOp> buffers;                 ///< by slot
+    std::span<const executable::Number> numbers;  ///< by slot, after the buffers
+};
+
+/// Values of a kernel that became parameters.
+struct TakenValues {
+    std::vector<executable::Number> numbers;
+    bool renamed = false;  ///< the kernel serves other sizes too: it has another name
+};
+
+using SharedCode = std::shared_ptr<const executable::Code>;
+
+/// How a graph is compiled. Functions that are not set have the effect that is said.
+struct GraphOptions {
+    Fusion fusion = Fusion::cost;
+    bool any_sizes = false;        ///< kernels serve other sizes too
+    bool verify = false;           ///< prove again that memory is reused safely
+    bool copy_by_kernels = false;  ///< a copy of a whole buffer is a kernel as well
+    bool distinct_names = false;   ///< different kernels have different names, as in one object
+    bool provenance = false;       ///< say why there is each step
+
+    std::span<const UOp> inputs = {};        ///< buffers that are the first operands, in this order
+    std::span<const uint64_t> numbers = {};  ///< bits of the graph's number tensors (scalar_parameters.h), by place
+
+    /// A view of a buffer that holds a node's value already, or empty; asked of constants too. Not set: nothing is there.
+    std::function<UOp(UOp)> in_memory = {};
+    /// A buffer for a value that is stored. Not set: names without memory.
+    std::function<UOp(DType, int64_t)> new_buffer = {};
+    /// Of each source of a user's kernel, whether it writes there. Not set: it writes nowhere.
+    std::function<std::vector<bool>(UOp custom)> written = {};
+    /// True where no other tensor sees this view, so that a user's kernel may write to it. Not set: false.
+    std::function<bool(UOp view)> is_alone = {};
+    /// A user's kernel with its code, where that is wanted. To be set where the graph has custom nodes.
+    std::function<executable::Kernel(UOp custom)> user_kernel = {};
+    /// Makes parameters, from `first_slot` on, of values of a kernel. Not set: all are in its code.
+    std::function<TakenValues(UOp& sink, size_t first_slot)> take_values = {};
+    /// Chooses the schedule of a kernel; on several threads at once without `made`. Not set: heuristic().
+    std::function<Scheduled(const KernelStart&)> schedule = {};
+    /// Compiles kernels, or finds them compiled. Not set: the executable has no code.
+    std::function<std::vector<SharedCode>(std::span<const Scheduled>)> code = {};
+    /// Called for each step in order, before the schedules of later kernels are chosen: what they search may read what the
+    /// step fills. Not set: all kernels are compiled at once.
+    std::function<void(const CompiledGraph&, size_t step)> made = {};
+};
+
+/// An executable, and what its numbers were in the graph.
+struct CompiledGraph {
+    executable::Executable executable;
+    std::vector<UOp> operands;       ///< buffers
+    std::vector<UOp> roots;          ///< views of the buffers of executable.results
+    std::vector<Scheduled> kernels;  ///< a user's kernel is empty
+    std::vector<UOp> custom;         ///< by step: the node of a user's kernel, else empty
+
+    std::vector<UOp> buffers(size_t step) const;  ///< by slot
+};
+
+/// The one way from tensor graphs to kernels, the order of their launches and the memory between them. To be called in a
+/// GraphScope. Throws what the stages report.
+CompiledGraph compile_graph(std::span<const UOp> roots, const Target& target, const GraphOptions& options = {});
+
+/// Code of scheduled kernels, compiled on all cores. Throws what compile_kernel reports; where there is no compiler for
+/// the route hip and `or_text` is set, the kernels have their text alone.
+std::vector<SharedCode> compile_codes(std::span<const Scheduled> kernels, const Target& target, Text text,
+                                      bool or_text = false);
+
+/// What each stage makes of tensors on the way to machine code: first their graphs, then for each kernel in order what
+/// direct lowering makes of its step: the graph over buffers, the graph over ranges, the actions of its schedule, what
+/// instructions do in order of execution, instructions, machine code.
+std::vector<std::vector<Stage>> stages_of(std::span<const UOp> roots, const Target& target,
+                                          const GraphOptions& options = {});
+
+}  // namespace strata::codegen
