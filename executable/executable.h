@@ -64,8 +64,8 @@ struct Provenance {
     std::string why;                                      ///< its result is stored
 };
 
-/// A compiled graph: kernels, the order of their launches, and the memory between them. It knows no device and no graph,
-/// and nothing changes it while it runs: threads share one.
+/// A compiled graph: kernels, the order of their launches, and the memory between them. It knows no device and no
+/// graph, and nothing changes it while it runs: threads share one.
 struct Executable {
     std::string arch;   ///< "gfx1100"
     size_t inputs = 0;  ///< the first operands; steps fill the others

@@ -18,16 +18,16 @@ std::vector<Lifetime> lifetimes(const Executable& executable);
 /// Bytes of workspace and results in memory while each step runs.
 std::vector<uint64_t> bytes_at(const Executable& executable);
 
-/// Decides heirs, places, and where places are freed, from steps and roles. An operand that a step fills takes the memory of
-/// one that the step reads last, where its kernel allows that; else a place of as many bytes that earlier steps were the last
-/// to use, where keeping it until then raises no peak.
+/// Decides heirs, places, and where places are freed, from steps and roles. An operand that a step fills takes the
+/// memory of one that the step reads last, where its kernel allows that; else a place of as many bytes that earlier
+/// steps were the last to use, where keeping it until then raises no peak.
 void place_memory(Executable& executable);
 
 /// The last operand in the memory of this one.
 uint32_t last_heir(const Executable& executable, uint32_t operand);
 
-/// Checks what place_memory must keep: each step finds the values that it reads, and overwrites only what its kernel allows.
-/// An internal error otherwise.
+/// Checks what place_memory must keep: each step finds the values that it reads, and overwrites only what its kernel
+/// allows. An internal error otherwise.
 void verify_memory(const Executable& executable);
 
 }  // namespace strata::executable

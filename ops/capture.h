@@ -16,8 +16,9 @@ Tensor fed(Shape shape, DType dtype, std::string_view device, const runtime::Fee
 /// Into the memory of a tensor that has its own; `feed`: what a replay puts there, none: the same.
 void upload(Tensor& t, const void* data, const runtime::Feed& feed);
 
-/// What a function does to tensors, seen once, to be done again with other values in them. The tensors are known by their
-/// place among the inputs: all that the function reads, and those that it changes through assign() and backward().
+/// What a function does to tensors, seen once, to be done again with other values in them. The tensors are known by
+/// their place among the inputs: all that the function reads, and those that it changes through assign() and
+/// backward().
 ///
 ///     Capture capture(inputs);
 ///     { Capture::Scope scope(capture); results = f(); capture.finish(results); }
@@ -46,7 +47,8 @@ class Capture {
     /// What it did otherwise than the other one; none: nothing.
     std::optional<std::string> difference(const Capture& other) const;
 
-    /// Why it is not what would happen to these inputs: another shape, type, device or sharing of memory, other settings;
+    /// Why it is not what would happen to these inputs: another shape, type, device or sharing of memory, other
+    /// settings;
     /// none: it is. Computes inputs that are not in memory.
     std::optional<std::string> mismatch(const std::vector<Tensor*>& inputs) const;
     /// Whether there is none, where settings are known to be the same.
@@ -67,7 +69,7 @@ class Capture {
         Op op;
         Arg arg;
     };
-    /// A value behind a run: a view of the memory of a result, or always the same.
+    /// A value after a run: a view of the memory of a result, or always the same.
     struct Value {
         size_t result = 0;
         std::vector<Movement> movements = {};  ///< the lowest first

@@ -5,8 +5,8 @@
 
 namespace strata::ops {
 
-/// A complex value: two tensors of one shape and type, float32 or float64. `im` is empty for a real operand that meets a
-/// complex one: it has no imaginary part, not one of 0, which would make NaN of infinities.
+/// A complex value: two tensors of one shape and type, float32 or float64. `im` is empty for a real operand that meets
+/// a complex one: it has no imaginary part, not one of 0, which would make NaN of infinities.
 struct Parts {
     Tensor re, im;
 };
@@ -32,7 +32,8 @@ Tensor complex_prod(const Tensor& x, const std::vector<int>& axes, bool keepdims
 Tensor complex_cumprod(const Tensor& x, int axis);           ///< in steps of 1, 2, 4, ... (Hillis and Steele, 1986)
 void check_ordered(std::string_view name, const Tensor& x);  ///< DType error for complex ones
 
-// complex_functions.cpp: with the special values that the Python array API 2024.12 lists for each (those of C11, annex G).
+// complex_functions.cpp: with the special values that the Python array API 2024.12 lists for each (those of C11, annex
+// G).
 Parts divided(const Parts& a, const Parts& b);
 Parts inverse(const Parts& z);  ///< of the conjugate the conjugate, by the signs of zeros too
 Parts sqrt_of(const Parts& z);

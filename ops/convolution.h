@@ -3,24 +3,24 @@
 
 namespace strata::ops {
 
-// Windows that slide over the last axes. Sizes for each of these axes are one number for all or one an axis; a Usage error says
-// which number does not fit, a Shape error which shapes do not.
+// Windows that slide over the last axes. Sizes for each of these axes are one number for all or one an axis; a Usage
+// error says which number does not fit, a Shape error which shapes do not.
 
-/// x (..., sizes) -> (..., places, window): what lies under a window of that many elements, `dilation` apart, at each place,
-/// `stride` apart. A view: no element is copied.
+/// x (..., sizes) -> (..., places, window): what lies under a window of that many elements, `dilation` apart, at each
+/// place, `stride` apart. A view: no element is copied.
 Tensor windows(const Tensor& x, const Shape& window, const Shape& stride = {1}, const Shape& dilation = {1});
 
 struct Sliding {
     Shape stride = {1}, padding = {0}, dilation = {1};
 };
 
-/// Cross-correlation: x (n, in, sizes), weight (out, in / groups, window) -> (n, out, places); with zeros around x. bias
-/// (out,). Sums are formed as matmul's.
+/// Cross-correlation: x (n, in, sizes), weight (out, in / groups, window) -> (n, out, places); with zeros around x.
+/// bias (out,). Sums are formed as matmul's.
 Tensor conv(const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias = {}, const Sliding& sliding = {},
             int64_t groups = 1);
 
-/// What conv with weights of these shapes gives back as the gradient of x: x (n, in, sizes), weight (in, out / groups, window)
-/// -> (n, out, (sizes - 1) * stride + dilation * (window - 1) + 1 - 2 * padding + output_padding).
+/// What conv with weights of these shapes gives back as the gradient of x: x (n, in, sizes), weight (in, out / groups,
+/// window) -> (n, out, (sizes - 1) * stride + dilation * (window - 1) + 1 - 2 * padding + output_padding).
 Tensor conv_transpose(const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias = {},
                       const Sliding& sliding = {}, const Shape& output_padding = {0}, int64_t groups = 1);
 

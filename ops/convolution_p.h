@@ -9,7 +9,7 @@ struct Steps {
     int64_t groups = 1;
 };
 
-/// The part of a shape that begins behind so many axes.
+/// The part of a shape that begins after so many axes.
 Shape behind(const Shape& shape, size_t axes);
 Shape joined(Shape a, const Shape& b);
 /// x under windows over its last axes, as windows gives it, by operations alone: gradients go by them.
@@ -21,8 +21,8 @@ Tensor under_windows(const Tensor& x, const Shape& window, const Shape& stride, 
 /// With so many elements of `value` about the last axes.
 Tensor padded(const Tensor& x, const Shape& padding, Number value);
 
-/// The three maps of one convolution, each linear in both of its tensors. The gradients of each by these are the other two,
-/// so that derivatives of any order are made of these:
+/// The three maps of one convolution, each linear in both of its tensors. The gradients of each by these are the other
+/// two, so that derivatives of any order are made of these:
 /// places (n, out, places) of x (n, in, sizes) and weights (out, in / groups, window);
 Tensor convolved(const Tensor& x, const Tensor& weight, const Steps& steps);
 /// x (n, in, sizes) of places and weights;

@@ -75,16 +75,18 @@ std::vector<Tensor> custom_kernel(const std::vector<KernelArgument>& arguments, 
                                   const LaunchOptions& options = {}, const Outputs& outputs = {});
 std::vector<Tensor> custom_kernel(const Tensor& out, const std::vector<Tensor>& inputs, UserKernel kernel);
 
-/// The same now. A tensor that the kernel writes is changed, no other: what shares its memory keeps the value that it had.
+/// The same now. A tensor that the kernel writes is changed, no other: what shares its memory keeps the value that it
+/// had.
 struct LaunchResult {
     std::vector<Tensor> tensors;  ///< as the kernel leaves them
-    std::vector<size_t> written;  ///< the outputs; without any, those behind pointers that are not to const
+    std::vector<size_t> written;  ///< the outputs; without any, those that pointers lead to that are not to const
 };
 LaunchResult launch(const std::vector<KernelArgument>& arguments, UserKernel kernel, const LaunchOptions& options = {},
                     const Outputs& outputs = {});
 
-/// The module of a kernel on a device, which this loads: each device has __device__ and __constant__ variables of its own.
-/// Usage errors where there is no such variable, and where no device is named and the kernel is on others than the default.
+/// The module of a kernel on a device, which this loads: each device has __device__ and __constant__ variables of its
+/// own. Usage errors where there is no such variable, and where no device is named and the kernel is on others than the
+/// default.
 class Variables {
   public:
     explicit Variables(const UserKernel& kernel, std::string_view device = "");

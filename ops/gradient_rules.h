@@ -23,8 +23,8 @@ struct GradientRule {
     };
     std::function<Again()> again = {};
     Root first = {};  ///< with `again`: what was made of the inputs at first
-    /// Not empty: rules of one kind for one value of one list of inputs on one device are the same, and with_rule gives what has
-    /// it already.
+    /// Not empty: rules of one kind for one value of one list of inputs on one device are the same, and with_rule gives
+    /// what has it already.
     std::string_view kind = {};
     const runtime::Device* device = nullptr;  ///< the value's: nodes that read no memory are the same on all of them
 };
@@ -34,8 +34,8 @@ Tensor with_rule(const Tensor& value, GradientRule rule);
 /// As with_rule, for a value of these tensors, if gradients may go past it at all.
 Tensor with_backward(const Tensor& value, std::string_view kind, std::initializer_list<Tensor> inputs,
                      std::function<std::vector<Tensor>(const Tensor& g)> backward);
-/// The value, made without elements of the inputs that it has none of: zeros arrive at those that want a gradient, and at what
-/// else it was made of what does without them.
+/// The value, made without elements of the inputs that it has none of: zeros arrive at those that want a gradient, and
+/// at what else it was made of what does without them.
 Tensor without_derivative(const Tensor& value, std::vector<Tensor> inputs);
 /// x's value, which rules hold: not the leaf, which holds its gradient, which may hold the rule.
 Tensor held(const Tensor& x);

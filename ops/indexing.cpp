@@ -109,8 +109,8 @@ DType offset_dtype(int64_t elements) {
     return settings().check_indices && elements <= int_max(dtypes::int32) ? dtypes::int32 : dtypes::int64;
 }
 
-/// Integer tensors on several axes: the axes are made one, indexed by the offset into it. `adjacent`: nothing stands between
-/// them that takes no axis.
+/// Integer tensors on several axes: the axes are made one, indexed by the offset into it. `adjacent`: nothing stands
+/// between them that takes no axis.
 Tensor take_together(Tensor x, const std::vector<AdvancedIndex>& parts, bool adjacent) {
     Shape shape, merged_sizes;
     std::vector<int> order;

@@ -84,8 +84,8 @@ bool Tensor::is_realized() const {
     return numel() == 0 || (!uniform_ && below_views(in_memory()).is(Op::buffer));
 }
 
-/// The value is there now. What it was made of is kept where a gradient may be asked for. Leaves have no past, and their nodes
-/// stay only where others know them.
+/// The value is there now. What it was made of is kept where a gradient may be asked for. Leaves have no past, and
+/// their nodes stay only where others know them.
 void Tensor::place(Root view) {
     if (!uniform_ && (leaf_ ? leaf_->stays : reaches_leaf(root_.get()))) {
         memory_ = std::move(view);

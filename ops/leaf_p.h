@@ -17,7 +17,8 @@ std::vector<std::shared_ptr<Leaf>> living_leaves();
 /// That of the tensor that requires a gradient and is this, or a reshape of it; null: none.
 std::shared_ptr<Leaf> leaf_of(UOp value);
 
-/// The node that all operations on a tensor see: below reshapes, of which they see through any number. Empty for another view.
+/// The node that all operations on a tensor see: below reshapes, of which they see through any number. Empty for
+/// another view.
 UOp source_of_gradient(UOp root);
 
 /// Whether a gradient of the node could be asked for: it depends on a tensor that lives and requires one.

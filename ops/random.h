@@ -5,8 +5,8 @@
 
 namespace strata::ops {
 
-/// Starts this process's sequence of random numbers anew: the same calls give the same numbers on every device (of normal ones, up to
-/// the rounding of a logarithm and a cosine).
+/// Starts this process's sequence of random numbers anew: the same calls give the same numbers on every device (of
+/// normal ones, up to the rounding of a logarithm and a cosine).
 void manual_seed(uint64_t seed);
 
 /// Uniform in [0, 1), a floating type. float64 has 53 random bits, float32 24, narrower types as many as their
@@ -18,7 +18,8 @@ Tensor randn(const Shape& shape, DType dtype = dtypes::float32, std::string_view
 Tensor randint(const Shape& shape, int64_t low, int64_t high, DType dtype = dtypes::int64,
                std::string_view device = "");
 
-/// Keys that were taken while one was held, to be taken again: a computation that is made once more has the same random numbers.
+/// Keys that were taken while one was held, to be taken again: a computation that is made once more has the same random
+/// numbers.
 class KeyLog {
   public:
     class Scope {

@@ -99,7 +99,8 @@ Tensor variance(std::string_view name, const Tensor& x, const Axes& wanted, doub
     return averaged(squares, axes, keepdims, correction);
 }
 
-/// x - max, with 0 for a maximum that is not finite, and that maximum, through which no gradient goes: nothing changes by it.
+/// x - max, with 0 for a maximum that is not finite, and that maximum, through which no gradient goes: nothing changes
+/// by it.
 struct Shifted {
     Tensor x, top;
 };

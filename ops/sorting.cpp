@@ -44,8 +44,8 @@ Tensor order_by_counting(const Tensor& keys) {
     return reduce(expand_to(found, pairs), Op::add, {2}).reshape({rows, n}).contiguous();
 }
 
-/// Where, in two ordered runs of `run` elements one behind the other, the elements of both together lie: for each place of
-/// the result, a search for how many of those before it are of the first run. Flat positions, in keys' shape.
+/// Where, in two ordered runs of `run` elements one after the other, the elements of both together lie: for each place
+/// of the result, a search for how many of those before it are of the first run. Flat positions, in keys' shape.
 Tensor merged(const Tensor& keys, int64_t run) {
     Tensor flat = keys.flatten();
     const int64_t all = flat.numel();

@@ -3,8 +3,9 @@
 
 namespace strata::ops {
 
-// Functions made of others, of float32 and float64 (signs and neighbours of every float): what rows of elementwise.def with
-// these names compute. Their branches give finite values everywhere, so that what where() leaves out harms no gradient.
+// Functions made of others, of float32 and float64 (signs and neighbours of every float): what rows of elementwise.def
+// with these names compute. Their branches give finite values everywhere, so that what where() leaves out harms no
+// gradient.
 
 Tensor sinh_of(const Tensor& x);
 Tensor cosh_of(const Tensor& x);

@@ -58,9 +58,9 @@ using TensorPair = std::pair<Tensor, Tensor>;
 /// of kind Shape (both shapes are named), DType (both types are named), Device or Usage; the message starts with
 /// "[operation]".
 ///
-/// A complex tensor is two real ones, its parts: what has a complex form (elementwise functions by ops/math/complex.def,
-/// movement, indexing, sums, products) works on both, the rest is a DType error. Its grad is d/d real + i d/d imag of a real
-/// loss, the direction in which the loss grows fastest.
+/// A complex tensor is two real ones, its parts: what has a complex form (elementwise functions by
+/// ops/math/complex.def, movement, indexing, sums, products) works on both, the rest is a DType error. Its grad is d/d
+/// real + i d/d imag of a real loss, the direction in which the loss grows fastest.
 ///
 /// Types of results follow the Python array API 2024.12; an integer tensor with a floating one gives the floating type,
 /// and a Number takes the type of the tensor it meets. Shapes of elementwise operands broadcast.
@@ -124,8 +124,8 @@ class Tensor {
     std::vector<Tensor> split(int64_t size, int axis = 0) const;  ///< pieces of `size`, the last may be smaller
     std::vector<Tensor> split(const Shape& sizes, int axis = 0) const;
     Tensor index(const std::vector<Index>& indices) const;  ///< x[...]; with a mask computes
-    /// This with value, which broadcasts, where index(indices) takes its elements from; of several for one place the last. DType
-    /// error for a float in another type.
+    /// This with value, which broadcasts, where index(indices) takes its elements from; of several for one place the
+    /// last. DType error for a float in another type.
     Tensor with(const std::vector<Index>& indices, const Operand& value) const;
     Tensor clamp(std::optional<Number> min = {}, std::optional<Number> max = {}) const;
     Tensor repeat(int64_t repeats, OptionalAxis axis = {}) const;  ///< each element so many times; without axis, flat
@@ -147,8 +147,8 @@ class Tensor {
     bool is_realized() const;                                  ///< a view of memory
     void to_host(void* data);                                  ///< nbytes() bytes, row-major; realizes
     Number item();                                             ///< of a tensor of one element; realizes
-    /// Realizes, and gives the memory itself, row-major, and where the host reads it (the emulator); else nullptr. An empty tensor
-    /// has neither.
+    /// Realizes, and gives the memory itself, row-major, and where the host reads it (the emulator); else nullptr. An
+    /// empty tensor has neither.
     struct HostView {
         void* data = nullptr;
         std::shared_ptr<runtime::Buffer> memory;  ///< keeps `data` valid
@@ -166,11 +166,12 @@ class Tensor {
     Tensor grad() const;  ///< of this shape and type; empty: none
     bool has_grad() const;
     void set_grad(const Tensor& grad);
-    /// Adds to the grad of each tensor that requires one what a change of it changes of the sum of seed * this; a seed is
-    /// needed unless this has one element. Usage error where this depends on no such tensor.
+    /// Adds to the grad of each tensor that requires one what a change of it changes of the sum of seed * this; a seed
+    /// is needed unless this has one element. Usage error where this depends on no such tensor.
     void backward(const Tensor& seed) const;
     void backward() const { backward(Tensor()); }
-    /// This tensor becomes `value`, of its shape and type, and keeps its gradient; what was made of it before does not change.
+    /// This tensor becomes `value`, of its shape and type, and keeps its gradient; what was made of it before does not
+    /// change.
     Tensor& assign(const Tensor& value);
     /// A copy whose gradient is its own, if there is one: assign() to either leaves the other what it is.
     Tensor twin() const;

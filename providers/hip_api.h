@@ -34,7 +34,7 @@ struct DeviceProperties {
     int clock_khz = 0, waves_per_unit = 0;
     size_t l2_bytes = 0;
     double memory_gbs = 0;                     ///< 10^9 bytes a second
-    double launch_us = 0, next_launch_us = 0;  ///< what a launch adds to its work: from an empty queue, behind another
+    double launch_us = 0, next_launch_us = 0;  ///< what a launch adds to its work: from an empty queue, after another
 };
 
 /// A variable of a module.
@@ -72,15 +72,15 @@ struct HipApi {
 #define HIP(entry, result, name, parameters) Result<result>(*name) parameters = nullptr;
 #include "strata/providers/hip_api.def"
 #undef HIP
-    /// What stands behind the provider's prefix in a device's name: "gfx1100" of "emu:gfx1100", "1" of "amd:1".
+    /// What stands after the provider's prefix in a device's name: "gfx1100" of "emu:gfx1100", "1" of "amd:1".
     std::string (*device_label)(int device) = nullptr;
     /// Host address of device memory where both are one (the emulator), else nullptr.
     void* (*host_view)(int device, DevicePtr memory) = nullptr;
     /// A stream that somebody else has, by its driver's handle, and that handle; destroying ours leaves theirs.
     Result<StreamHandle*> (*stream_over)(int device, uint64_t raw) = nullptr;
     uint64_t (*stream_raw)(StreamHandle*) = nullptr;
-    /// True if listing devices is cheap, or if there may be one: then the default device can be chosen without loading a
-    /// driver that finds none. nullptr: listing is cheap.
+    /// True if listing devices is cheap, or if there may be one: then the default device can be chosen without loading
+    /// a driver that finds none. nullptr: listing is cheap.
     bool (*may_have_devices)() = nullptr;
     /// Memory that holds a pattern over and over, and takes less than its size; nullptr: there is none such.
     Result<DevicePtr> (*malloc_repeated)(int device, size_t bytes, std::span<const uint8_t> pattern) = nullptr;

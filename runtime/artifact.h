@@ -20,13 +20,14 @@ struct Artifact {
 /// An arch by name ("" = the default device's), by the route of the settings.
 codegen::Target target_named(const std::string& arch);
 
-/// Schedules and compiles, by winners of searches where settings().beam is not 0 and the default device is such a target. Where
-/// there is no compiler for the route hip the kernels have their text alone. Throws what the stages report.
+/// Schedules and compiles, by winners of searches where settings().beam is not 0 and the default device is such a
+/// target. Where there is no compiler for the route hip the kernels have their text alone. Throws what the stages
+/// report.
 Artifact compile(std::span<const UOp> roots, const codegen::Target& target);
 Artifact compile(const CustomKernel& kernel, const codegen::Target& target);
 
-/// The steps that compute tensors and the memory between them, with their provenance and without code. copy_by_kernels: a copy
-/// of a whole buffer has a kernel, as in an artifact, which realize does without.
+/// The steps that compute tensors and the memory between them, with their provenance and without code. copy_by_kernels:
+/// a copy of a whole buffer has a kernel, as in an artifact, which realize does without.
 executable::Executable outline(std::span<const UOp> roots, bool copy_by_kernels);
 
 }  // namespace strata::runtime

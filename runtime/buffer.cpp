@@ -27,7 +27,7 @@ Buffer::Buffer(Device& device, DType dtype, int64_t size, providers::DevicePtr a
 uint64_t Buffer::next_id() { return buffers_made; }
 
 Buffer::~Buffer() {
-    try {  // who has the memory next comes behind all of it
+    try {  // who has the memory next comes after all of it
         if (uses_) order_on(nullptr, true);
     } catch (const Exception&) {  // a device that is lost
     }

@@ -30,26 +30,28 @@ class Buffer : public std::enable_shared_from_this<Buffer> {
     providers::DevicePtr address();  ///< allocates on first use
     bool allocated() const { return address_ != 0; }
     bool is_borrowed() const { return borrowed_ != nullptr; }
-    /// From now on others may take it for their value who were not made of it: who writes to it from outside writes to theirs.
+    /// From now on others may take it for their value who were not made of it: who writes to it from outside writes to
+    /// theirs.
     void hold_constant() { holds_constant_ = true; }
     bool holds_constant() const { return holds_constant_; }
 
     void copy_in(const void* host, size_t bytes);
-    /// Fills a buffer that nothing was put in with a pattern over and over. A pattern of whole pages may take memory once alone.
+    /// Fills a buffer that nothing was put in with a pattern over and over. A pattern of whole pages may take memory
+    /// once alone.
     void repeat(std::span<const uint8_t> pattern);
     void copy_out(void* host, size_t bytes);
     /// Where the host can read the memory directly (the emulator), else nullptr.
     void* host_view();
 
-    /// What this thread's stream does from here on with the memory comes behind what other streams do with it so far. Before
-    /// each use by a kernel or a copy.
+    /// What this thread's stream does from here on with the memory comes after what other streams do with it so far.
+    /// Before each use by a kernel or a copy.
     void order(bool writes) {
         if (device_.had_streams()) order_on(Stream::current(device_), writes);
     }
     /// The same for another one, null being the device's own.
     void order_on(const std::shared_ptr<Stream>& stream, bool writes);
 
-    /// What somebody else's stream does from here on comes behind what was written so far.
+    /// What somebody else's stream does from here on comes after what was written so far.
     void be_ready_for(const Stream& theirs);
 
   private:
@@ -72,8 +74,8 @@ class Buffer : public std::enable_shared_from_this<Buffer> {
 
 /// A buffer node for a new allocation. The memory lives as long as a Root reaches the node.
 UOp new_buffer(Device& device, DType dtype, int64_t size);
-/// A buffer node over memory of the host, which kernels use where it is, and `owner` keeps; a kernel that writes there where it is not
-/// writable faults. Empty: the device cannot, as not on
+/// A buffer node over memory of the host, which kernels use where it is, and `owner` keeps; a kernel that writes there
+/// where it is not writable faults. Empty: the device cannot, as not on
 /// a card, or a part of the memory is in use here as part of something else.
 UOp borrowed_buffer(Device& device, DType dtype, int64_t size, void* memory, std::shared_ptr<void> owner,
                     bool writable = true);
@@ -85,7 +87,7 @@ UOp borrowed_buffer(Device& device, DType dtype, int64_t size, providers::Device
 bool is_alone(UOp view, uint32_t roots, uint32_t users);
 /// Copies the contents of one buffer to another of its size and device.
 void copy_memory(Buffer& from, Buffer& to);
-/// The memory behind a buffer node.
+/// The memory of a buffer node.
 std::shared_ptr<Buffer> find_buffer(UOp buffer);
 
 }  // namespace strata::runtime

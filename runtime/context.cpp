@@ -22,9 +22,9 @@ void forget(UOp node) {
     if (auto* told = also_told.load()) told(node);
 }
 
-/// glibc gives freed memory back to the system above 128 KB, and a compilation frees more: the next one has hundreds of page faults.
-/// Once a block of this size was freed it keeps twice as much, as in any process that has let go of a large array (mallopt(3),
-/// M_MMAP_THRESHOLD).
+/// glibc gives freed memory back to the system above 128 KB, and a compilation frees more: the next one has hundreds of
+/// page faults. Once a block of this size was freed it keeps twice as much, as in any process that has let go of a
+/// large array (mallopt(3), M_MMAP_THRESHOLD).
 void keep_freed_memory() {
     constexpr size_t kLarge = 24 << 20;
     void* volatile const block = std::malloc(kLarge);  // never written: it takes no memory

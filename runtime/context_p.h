@@ -39,7 +39,7 @@ class Devices {
     std::map<std::string, Device*, std::less<>> by_name_;  ///< also by each alias that opened one
 };
 
-/// The memory behind buffer nodes.
+/// The memory of buffer nodes.
 class Buffers {
   public:
     UOp add(std::shared_ptr<Buffer> buffer);
@@ -74,7 +74,7 @@ class HostMemory {
 /// The index of the device that holds a view of memory.
 inline uint16_t device_under(UOp view) { return buffer_under(view).as<BufferArg>().device; }
 
-/// The kernels behind custom nodes, and what those that have run left in memory.
+/// The kernels of custom nodes, and what those that have run left in memory.
 class CustomKernels {
   public:
     /// For all nodes with this argument; it goes with the last of them.
@@ -99,8 +99,8 @@ class CustomKernels {
     uint64_t next_id_ = 1;
 };
 
-/// Which nodes are in memory: a view of the buffer that holds the value, one a device, since a node that reads no buffer
-/// is the same node on all of them. The node itself is not kept alive.
+/// Which nodes are in memory: a view of the buffer that holds the value, one a device, since a node that reads no
+/// buffer is the same node on all of them. The node itself is not kept alive.
 class Results {
   public:
     UOp find(UOp node, const Device& device);
@@ -146,8 +146,8 @@ class Programs {
     Lru<Key, Entry, KeyHash> all_;
 };
 
-/// Which numbers of kernels change from call to call: from the second value on they are parameters, so that the third and
-/// all after it compile nothing.
+/// Which numbers of kernels change from call to call: from the second value on they are parameters, so that the third
+/// and all after it compile nothing.
 class ChangingNumbers {
   public:
     /// Which values of a kernel of this form were others before; all false: none yet, or these are the first ones.
@@ -243,7 +243,8 @@ class Counters {
     size_t oldest_ = 0;  ///< of them
 };
 
-/// Frees graph nodes that no tensor reaches before memory runs short, and what hangs on them: buffers, user kernels, results.
+/// Frees graph nodes that no tensor reaches before memory runs short, and what hangs on them: buffers, user kernels,
+/// results.
 class Sweeper {
   public:
     void note_allocation(size_t bytes) { allocated_since_ += bytes; }
@@ -255,7 +256,8 @@ class Sweeper {
     std::atomic<size_t> allocated_since_{0};
 };
 
-/// All that the runtime remembers from call to call; each part has a lock of its own, never held while another is taken.
+/// All that the runtime remembers from call to call; each part has a lock of its own, never held while another is
+/// taken.
 struct Context {
     Context();
     Devices devices;

@@ -37,7 +37,8 @@ struct Offer {
 };
 Offer offer_of(Providers providers, std::string_view prefix) {
     Offer none;
-    // Who may have devices comes first: a library that finds none takes time to load, and some end the process where there is no card.
+    // Who may have devices comes first: a library that finds none takes time to load, and some end the process where
+    // there is no card.
     std::vector<const providers::Provider*> in_turn, unlikely;
     for (const providers::Provider& provider : providers)
         if (stands_for(prefix, provider.prefix)) (may_have_devices(provider) ? in_turn : unlikely).push_back(&provider);

@@ -11,7 +11,7 @@
 
 namespace strata::runtime {
 
-/// One GPU, real or emulated, behind one HipApi. Opened once, lives until the process ends.
+/// One GPU, real or emulated, through one HipApi. Opened once, lives until the process ends.
 class Device {
   public:
     Device(std::string name, uint16_t index, codegen::Chip arch, const providers::HipApi& api, int ordinal);

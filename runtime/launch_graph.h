@@ -6,7 +6,7 @@
 
 namespace strata::runtime {
 
-/// Launches of programs that the device is given as one, each behind those before it.
+/// Launches of programs that the device is given as one, each after those before it.
 class LaunchGraph {
   public:
     explicit LaunchGraph(Device& device)

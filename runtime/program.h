@@ -51,8 +51,9 @@ class Program {
     /// The same of a code object that is loaded already.
     static std::shared_ptr<Program> of_module(std::shared_ptr<Module> module, executable::Code code);
 
-    /// Runs over device memory: of each slot the address of its buffer, or the bits of its number. Throws what the device
-    /// reports, as OverBudget what its budget ended; of what was not waited for, the next call that waits throws it.
+    /// Runs over device memory: of each slot the address of its buffer, or the bits of its number. Throws what the
+    /// device reports, as OverBudget what its budget ended; of what was not waited for, the next call that waits throws
+    /// it.
     Launched launch(std::span<const uint64_t> slots, Wait wait = Wait::yes, Sample sample = Sample::usual) const;
     /// Runs with the explicit part of the kernarg segment as it is given. `asked`: of an emulated device.
     Launched launch(const LaunchShape& shape, std::span<const uint8_t> arguments, Wait wait = Wait::yes,
@@ -73,7 +74,7 @@ class Program {
         pack_arguments(slots, packed);
         return take(std::span<const uint8_t>(packed));
     }
-    /// What this thread's stream does with the program from here on comes behind what others do: they have one counter.
+    /// What this thread's stream does with the program from here on comes after what others do: they have one counter.
     void order() const {
         if (counter_) counter_->order(true);
     }
@@ -105,8 +106,8 @@ codegen::Target target_of(const Device& device);
 std::vector<std::shared_ptr<Program>> programs(Device& device, std::span<const codegen::Scheduled> kernels);
 /// For programs() to find: the kernel of this graph, compiled and loaded by somebody else.
 void keep_program(Device& device, UOp sink, std::shared_ptr<Program> program);
-/// A user's kernel, compiled and loaded once for a device. Kernels of one code object share a module, so their variables
-/// too.
+/// A user's kernel, compiled and loaded once for a device. Kernels of one code object share a module, so their
+/// variables too.
 std::shared_ptr<Program> program(Device& device, const CustomKernel& kernel);
 
 }  // namespace strata::runtime

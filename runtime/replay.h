@@ -48,7 +48,7 @@ class Recorder {
         std::shared_ptr<Program> program = {};
         std::optional<KernelCall> call = {};  ///< of a user's kernel; neither: the second is copied to the first
         std::vector<uint32_t> memory = {};    ///< by slot; of a call by its tensors
-        std::vector<uint64_t> numbers = {};   ///< of the slots behind
+        std::vector<uint64_t> numbers = {};   ///< of the slots after them
     };
     struct Memory {
         std::shared_ptr<Buffer> buffer;
@@ -68,12 +68,12 @@ class Recorder {
 /// Throws a Usage error while this thread records: `what` would not be done again.
 void refuse_in_recording(std::string_view what);
 
-/// What was recorded, as a list of launches over other inputs. What it computes on the way is in memory of its own, planned
-/// once.
+/// What was recorded, as a list of launches over other inputs. What it computes on the way is in memory of its own,
+/// planned once.
 class Replay {
   public:
-    /// `results`: buffers whose content is wanted, in new memory each time; of inputs and what the host put in once, as they
-    /// are. Usage error where memory was read that is neither made nor an input.
+    /// `results`: buffers whose content is wanted, in new memory each time; of inputs and what the host put in once, as
+    /// they are. Usage error where memory was read that is neither made nor an input.
     Replay(Recorder recorded, std::span<const UOp> inputs, std::span<const UOp> results);
 
     /// What it does otherwise than the other one; none: nothing.

@@ -5,12 +5,13 @@
 
 namespace strata::runtime {
 
-/// Launches, prints what the setting debug asks for and counts the launch; `bytes` are those of the buffers it was given.
+/// Launches, prints what the setting debug asks for and counts the launch; `bytes` are those of the buffers it was
+/// given.
 void run_program(const Program& program, const LaunchShape& shape, uint64_t bytes,
                  const std::function<Launched()>& launch);
 
-/// Whether Strata's own kernels are waited for: where time is modelled, for who profiles or wants launches printed, and once
-/// reset_stats() has asked for times. Others go on until they read results.
+/// Whether Strata's own kernels are waited for: where time is modelled, for who profiles or wants launches printed, and
+/// once reset_stats() has asked for times. Others go on until they read results.
 Wait wait_for(const Device& device);
 void ask_for_times();
 

@@ -7,8 +7,8 @@ namespace strata::runtime {
 
 class Event;
 
-/// Work of one device in its order, beside that of the device's other streams. Memory is in order whatever streams use it
-/// (Buffer::order); events order what is outside of Strata. All throw what the device reports.
+/// Work of one device in its order, beside that of the device's other streams. Memory is in order whatever streams use
+/// it (Buffer::order); events order what is outside of Strata. All throw what the device reports.
 class Stream : public std::enable_shared_from_this<Stream> {
   public:
     static std::shared_ptr<Stream> create(Device& device);
@@ -28,7 +28,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
     /// From here on this thread's work on the device goes to the stream, null being its own. Gives what was there.
     static std::shared_ptr<Stream> change(const Device& device, std::shared_ptr<Stream> to);
 
-    /// While one lives, this thread's work on the device goes to its own stream, behind what was given to the one before.
+    /// While one lives, this thread's work on the device goes to its own stream, after what was given to the one
+    /// before.
     class OwnScope {
       public:
         explicit OwnScope(Device& device) : device_(device), before_(change(device, nullptr)) {

@@ -49,7 +49,7 @@ std::optional<int> number(std::string_view text) {
     return value;
 }
 
-/// "3" or "[3:5]" behind a register file's prefix; `limit` registers exist.
+/// "3" or "[3:5]" after a register file's prefix; `limit` registers exist.
 std::optional<DynOperand> indexed(std::string_view text, int base, int limit, DynOperand (*make)(int, int)) {
     int first = 0, last = 0;
     if (text.starts_with('[') && text.ends_with(']')) {

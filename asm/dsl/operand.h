@@ -73,7 +73,7 @@ struct DynOperand {
 /// The LLVM spelling of an operand; labels appear as "<label>".
 std::string to_string(const DynOperand& operand);
 
-/// Everything behind the operands of an instruction. Helpers in strata/asm/dsl/modifiers.h make them; | joins them.
+/// Everything after the operands of an instruction. Helpers in strata/asm/dsl/modifiers.h make them; | joins them.
 struct Modifiers {
     enum class Encoding : uint8_t { any, e32, e64 };
 
@@ -86,11 +86,11 @@ struct Modifiers {
     uint8_t offset1 = 0;  ///< second offset of the two-address DS instructions
     bool glc = false, slc = false, dlc = false, gds = false, tfe = false, offen = false, idxen = false;
     std::optional<uint8_t> buffer_format{};  ///< of tbuffer instructions; absent: 8_unorm
-    uint8_t op_sel_count = 0;             ///< bits that a text lists; the one behind the sources is the destination's
-    uint8_t th = 0, scope = 0;            ///< RDNA4: temporal hint and scope of memory instructions
-    uint8_t byte_sel = 0, index_key = 0;  ///< RDNA4: the byte of an 8-bit conversion, the half of a sparse index
-    uint8_t wait_exp = 0;                 ///< RDNA: what an interpolation waits for EXPcnt to fall to
-    uint8_t dmask = 0;                    ///< images: bit i is component i
+    uint8_t op_sel_count = 0;                ///< bits that a text lists; the one after the sources is the destination's
+    uint8_t th = 0, scope = 0;               ///< RDNA4: temporal hint and scope of memory instructions
+    uint8_t byte_sel = 0, index_key = 0;     ///< RDNA4: the byte of an 8-bit conversion, the half of a sparse index
+    uint8_t wait_exp = 0;                    ///< RDNA: what an interpolation waits for EXPcnt to fall to
+    uint8_t dmask = 0;                       ///< images: bit i is component i
     std::optional<ImageDim> image_dim{};
     bool unnormalized = false;
     // CDNA: glc is sc0 and slc is nt on gfx942

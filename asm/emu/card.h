@@ -9,7 +9,7 @@ namespace strata::emu {
 struct Card {
     std::string_view name;
     double dram_gb_per_s;
-    double launch_us, next_launch_us;  ///< from an empty queue; behind another kernel
+    double launch_us, next_launch_us;  ///< from an empty queue; after another kernel
     double simd_clocks_per_s;          ///< clocks of all SIMDs together
 };
 

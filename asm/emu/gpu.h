@@ -47,12 +47,14 @@ struct LaunchConfig {
     bool timed = true;
     /// Run those workgroups alone that the timing model measures: what others would write stays as it was.
     bool sampled = false;
-    /// Of those the first, the last and one between: enough to see what a kernel computes, and how far from another its time is.
+    /// Of those the first, the last and one between: enough to see what a kernel computes, and how far from another its
+    /// time is.
     bool sparse = false;
-    /// Time the launch with what earlier launches that ask for it left in L2 and the last-level cache; else both are empty.
+    /// Time the launch with what earlier launches that ask for it left in L2 and the last-level cache; else both are
+    /// empty.
     bool warm = false;
-    /// The workgroup that starts last starts when all others are done: it is the one that finds itself the last to come. The order
-    /// of the others decides nothing.
+    /// The workgroup that starts last starts when all others are done: it is the one that finds itself the last to
+    /// come. The order of the others decides nothing.
     bool last_behind = false;
     std::string* output = nullptr;  ///< gets what the kernel prints, also of a launch that ends in an error
     Check check = Check::off;
@@ -63,8 +65,8 @@ struct LaunchConfig {
     bool* over_budget = nullptr;  ///< gets whether the launch was ended since a wave ran as many instructions as it may
     /// Addresses in allocations that the kernel may only read, unless one of those that it may write lies in them too.
     std::vector<DeviceAddress> read_only = {}, written = {};
-    /// What the kernel reads by one pointer it may write by another, in this order: the planner of its launches knows that it reads
-    /// such bytes before. Else strict mode holds it to what its pointers promise.
+    /// What the kernel reads by one pointer it may write by another, in this order: the planner of its launches knows
+    /// that it reads such bytes before. Else strict mode holds it to what its pointers promise.
     bool in_place = false;
     bool profiled = false;  ///< keep what the timing model finds out on its way; without effect unless `timed`
 };
@@ -95,8 +97,8 @@ class Gpu {
 
     /// Device memory: zero-size is allowed. Addresses lie in a reserved range of the host and may be read there.
     Result<DeviceAddress> allocate(size_t bytes, std::string_view label = {});
-    /// The same, filled with a pattern over and over. One of whole pages takes the host's memory once, until what it fills is
-    /// written to.
+    /// The same, filled with a pattern over and over. One of whole pages takes the host's memory once, until what it
+    /// fills is written to.
     Result<DeviceAddress> allocate_repeated(size_t bytes, std::span<const uint8_t> pattern);
     /// In pages of its own, which share() can show to other processes.
     Result<DeviceAddress> allocate_pages(size_t bytes);
@@ -107,12 +109,12 @@ class Gpu {
     Result<void> write(DeviceAddress to, const void* from, size_t bytes);
     Result<void> fill(DeviceAddress to, uint8_t value, size_t bytes);
     Result<void> copy(DeviceAddress to, DeviceAddress from, size_t bytes);
-    /// Memory of the host that kernels may use at its own address, until unmap_host; once more with the same range: what they may do
-    /// from now on. Where pages of it go, a kernel that uses them faults.
+    /// Memory of the host that kernels may use at its own address, until unmap_host; once more with the same range:
+    /// what they may do from now on. Where pages of it go, a kernel that uses them faults.
     Result<void> map_host(void* memory, size_t bytes, bool writable = true);
     Result<void> unmap_host(void* memory);
-    /// The same for addresses that a program has mapped by itself, under what is said of them in messages; none of both: kernels that
-    /// use it fault.
+    /// The same for addresses that a program has mapped by itself, under what is said of them in messages; none of
+    /// both: kernels that use it fault.
     Result<void> map_virtual(void* memory, size_t bytes, std::string_view label, bool readable, bool writable);
     size_t allocated_bytes() const;
     size_t pooled_bytes() const;  ///< of freed memory that is not given back to the host yet

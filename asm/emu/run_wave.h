@@ -17,8 +17,8 @@ struct WaveRun {
     std::array<uint32_t, 106> sgpr{};
     uint64_t exec = ~0ull, vcc = 0;
     bool scc = false;
-    /// As kernels start that clang compiles: round to nearest, all denormals kept, IEEE, clamp makes NaN zero. gfx1201 has
-    /// no bits for the latter two, and starts and ends with 0xf0.
+    /// As kernels start that clang compiles: round to nearest, all denormals kept, IEEE, clamp makes NaN zero. gfx1201
+    /// has no bits for the latter two, and starts and ends with 0xf0.
     uint32_t m0 = 0, mode = 0x3f0;
     std::vector<uint8_t> lds;  ///< size = LDS bytes
     uint32_t scratch = 0;      ///< bytes a lane

@@ -11,7 +11,7 @@ struct Dpp16Pattern {
     FamilySet families;
     std::string_view text;
     uint16_t control;     ///< of text:first
-    uint8_t first, last;  ///< numbers behind the text; none where last is 0
+    uint8_t first, last;  ///< numbers after the text; none where last is 0
     constexpr bool has(uint32_t ctrl) const { return ctrl >= control && ctrl <= uint32_t{control} + last - first; }
 };
 inline constexpr Dpp16Pattern kDpp16Patterns[] = {

@@ -49,7 +49,8 @@ bool keeps_destination(const Inst& inst) {
            inst.op_sel & 8;
 }
 
-/// v_permlane16 and its like give zero for lanes that do not run, where bit 1 of op_sel is set (RDNA3 ISA, V_PERMLANE16_B32).
+/// v_permlane16 and its like give zero for lanes that do not run, where bit 1 of op_sel is set (RDNA3 ISA,
+/// V_PERMLANE16_B32).
 bool fills_destination(const Inst& inst) { return inst.op_sel & 2 && inst.row->mnemonic.starts_with("v_permlane"); }
 
 }  // namespace

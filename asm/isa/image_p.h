@@ -4,8 +4,8 @@
 
 namespace strata::isa {
 
-/// What MIMG of RDNA3 (15.9 of its ISA), VIMAGE and VSAMPLE of RDNA4 (15.9, 15.10) have where. Fields of RDNA4's addresses: the
-/// third word.
+/// What MIMG of RDNA3 (15.9 of its ISA), VIMAGE and VSAMPLE of RDNA4 (15.9, 15.10) have where. Fields of RDNA4's
+/// addresses: the third word.
 struct ImageLayout {
     uint32_t prefix;
     Field op, dim, unnormalized, components, data, resource, sampler, tfe, lwe, r128, a16, d16, glc, slc, dlc, th,

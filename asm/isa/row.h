@@ -73,7 +73,7 @@ enum RowFlag : uint32_t {
     kGraphics = 8192,           // image, export, ray tracing, parameters: no compute use
     kLiteral = 16384,           // always followed by a literal word (fmaak, fmamk, s_setreg_imm32)
     kOneScalar = 32768,         // reads at most one scalar register or literal, not two
-    kWave64 = 65536,            // RDNA's matrix products: the form in wave64, behind wave32's form of the same opcode
+    kWave64 = 65536,            // RDNA's matrix products: the form in wave64, after wave32's form of the same opcode
     kMix = 1 << 17,             // v_fma_mix: op_sel_hi tells which sources are f16, neg_hi is abs
     kLiteralSecond = 1 << 18,   // VOPD: the literal is the second source, not the third
     kImmediateFirst = 1 << 19,  // the text names the immediate before the register (s_setreg)

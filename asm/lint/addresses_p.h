@@ -7,8 +7,8 @@
 
 namespace strata::lint {
 
-/// Scalar registers that hold a place of the code, as compilers make it for calls and long branches: what s_getpc_b64 gives, and
-/// sums of that with constants. Places are byte offsets in the text; those before its start wrap.
+/// Scalar registers that hold a place of the code, as compilers make it for calls and long branches: what s_getpc_b64
+/// gives, and sums of that with constants. Places are byte offsets in the text; those before its start wrap.
 class Addresses {
   public:
     void step(const Step& step);
@@ -22,7 +22,7 @@ class Addresses {
     void forget(const Step& step);
 
     std::map<uint16_t, uint32_t> halves_;  ///< by register
-    std::optional<bool> carry_;            ///< SCC, behind the sum of the lower halves
+    std::optional<bool> carry_;            ///< SCC, after the sum of the lower halves
 };
 
 }  // namespace strata::lint

@@ -47,7 +47,8 @@ void Entry::start(const isa::KernelDescriptor& descriptor) {
         next += !in_traps && descriptor.workgroup_id(dim);
     }
     next += descriptor.workgroup_info();
-    // The wave's place in scratch, where it is no register of its own. clang reads it wherever it has the scratch's base.
+    // The wave's place in scratch, where it is no register of its own. clang reads it wherever it has the scratch's
+    // base.
     next += !in_traps && (descriptor.rsrc2 & 1 || descriptor.flat_scratch_init());
     next_ = next;
     for (uint32_t i = 0; i < next; ++i) written_.set(i);

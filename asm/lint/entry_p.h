@@ -8,7 +8,7 @@
 // What a kernel is given: registers, and which of them have values when it starts.
 namespace strata::lint {
 
-/// Registers that some path has written; behind them, whether one has overwritten v0, in which work-items start.
+/// Registers that some path has written; after them, whether one has overwritten v0, in which work-items start.
 using Written = std::bitset<769>;
 constexpr size_t kItemsGone = 768;
 

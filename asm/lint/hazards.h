@@ -20,8 +20,8 @@ struct Lack {
     int missing = 0;  ///< ticks of the rule's clock
 };
 
-/// The instructions behind a place of the code that a rule may still look at. One path's, or with join() the nearest of
-/// several paths'. A branch that is taken is two wait states: LLVM counts an s_branch behind it, which does not run.
+/// The instructions after a place of the code that a rule may still look at. One path's, or with join() the nearest of
+/// several paths'. A branch that is taken is two wait states: LLVM counts an s_branch after it, which does not run.
 class Recent {
   public:
     /// `replays`: memory instructions may run again after a page fault (XNACK).
@@ -48,7 +48,7 @@ class Recent {
     /// What an instruction left for rules to look at: a set of registers, or only that it ran.
     struct Trace {
         uint64_t pc = 0;
-        uint64_t next = 0;      ///< behind the last instruction: another one comes by a branch that is taken
+        uint64_t next = 0;      ///< after the last instruction: another one comes by a branch that is taken
         uint64_t rules = 0;     ///< bit i: row i of hazards.def
         Registers registers{};  ///< those that no later instruction of the kind took over
         Registers whole{};      ///< all

@@ -77,7 +77,7 @@ class Linter {
     Recent nothing_near() const { return recent_for(object_.arch, wave_size_, isa::faults_replay(object_)); }
     State fresh() const { return {Outstanding(object_.arch), nothing_near(), entry_.written()}; }
 
-    /// Behind a call, or in the function: all is waited for, and registers have values.
+    /// After a call, or in the function: all is waited for, and registers have values.
     State across_call(const State& state, const Recent& recent) const {
         State next = fresh();
         next.recent = recent;
@@ -152,7 +152,7 @@ class Linter {
         return all;
     }
 
-    /// Runs a block from its state; what it leaves goes to the blocks behind it.
+    /// Runs a block from its state; what it leaves goes to the blocks after it.
     void walk(uint64_t pc, Findings& found, bool propagate) {
         State state = states_.at(pc);
         uint64_t last = pc;
@@ -180,11 +180,11 @@ class Linter {
             last = pc;
             pc = next;
             if (is_end(pc)) return report_end(last, found);
-            if (flow.calls) return;  // what is behind it is a block of its own
+            if (flow.calls) return;  // what follows it is a block of its own
         }
     }
 
-    /// What the caller left is near to what the function begins with, and what that leaves to what is behind the call.
+    /// What the caller left is near to what the function begins with, and what that leaves to what follows the call.
     void call(std::optional<uint64_t> target, uint64_t next, const State& state) {
         State behind = across_call(state, nothing_near());
         if (target) {
@@ -218,7 +218,7 @@ class Linter {
         Entry::add(step, state.written);
     }
 
-    /// Whether what comes next is no longer of this code: another kernel, what lies behind a function, padding.
+    /// Whether what comes next is no longer of this code: another kernel, what lies after a function, padding.
     bool is_end(uint64_t pc) {
         const uint64_t address = text_.address + pc;
         if (leaders_.contains(pc)) return false;
@@ -246,7 +246,7 @@ class Linter {
     std::set<uint64_t> leaders_, open_;
     std::map<uint64_t, State> states_;
     std::map<uint64_t, uint64_t> targets_;  ///< of jumps by registers, as far as they are known
-    /// What a function leaves near, and the places behind its calls.
+    /// What a function leaves near, and the places after its calls.
     struct Function {
         Recent left;
         std::map<uint64_t, State> behind;

@@ -12,9 +12,9 @@ namespace strata::lint {
 
 /// What may be outstanding at a place of the code. One path's, or with join() what any of several paths left.
 ///
-/// A counter tells how many operations are under way, not which. Those of one kind end in the order in which they began:
-/// so an operation has ended once a wait lets through no more than began after it of its kind. Scalar loads, and FLAT on
-/// CDNA, end in any order: only a wait for none tells (RDNA3 ISA 5.6, CDNA3 ISA 4.4; LLVM's SIInsertWaitcnts).
+/// A counter tells how many operations are under way, not which. Those of one kind end in the order in which they
+/// began: so an operation has ended once a wait lets through no more than began after it of its kind. Scalar loads, and
+/// FLAT on CDNA, end in any order: only a wait for none tells (RDNA3 ISA 5.6, CDNA3 ISA 4.4; LLVM's SIInsertWaitcnts).
 class Outstanding {
   public:
     explicit Outstanding(isa::Arch arch) : arch_(arch) {}

@@ -29,8 +29,8 @@ UniqueFd above_streams(UniqueFd file) {
     return file.get() > 2 ? std::move(file) : UniqueFd(fcntl(file.get(), F_DUPFD_CLOEXEC, 3));
 }
 
-/// Starts a program that is to live on after the thread that starts it (core/process/subprocess.h has those that do not).
-/// It has its own process group: Ctrl-C is the parent's to deal with.
+/// Starts a program that is to live on after the thread that starts it (core/process/subprocess.h has those that do
+/// not). It has its own process group: Ctrl-C is the parent's to deal with.
 int spawn_service(std::string path, std::string folders, int socket, int log, pid_t& process) {
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);

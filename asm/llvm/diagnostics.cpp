@@ -6,7 +6,7 @@
 namespace strata::isa {
 namespace {
 
-/// Reads a number and the ':' behind it off the front of `text`; 0 and no change when there is none.
+/// Reads a number and the ':' after it off the front of `text`; 0 and no change when there is none.
 int take_number(std::string_view& text) {
     int number = 0;
     const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), number);

@@ -104,7 +104,7 @@ std::string listing(const std::vector<DisassembledLine>& lines) {
     return text;
 }
 
-/// Padding behind the last instruction of a kernel: s_code_end of RDNA, s_nop of CDNA.
+/// Padding after the last instruction of a kernel: s_code_end of RDNA, s_nop of CDNA.
 void drop_padding(std::vector<DisassembledLine>& lines) {
     while (lines.size() > 1 && (lines.back().text == "s_code_end" || lines.back().text == "s_nop 0" ||
                                 lines.back().text == ".long 0x00000000"))

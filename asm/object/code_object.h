@@ -62,8 +62,8 @@ struct KernelArg {
     std::string access = {};  ///< "read_only", "write_only", "read_write": .actual_access, else .access; "" = not said
     std::string type_name = {};
     bool is_const = false;  ///< what it points to
-    /// No other pointer leads to memory that is reached by it, if that is written: .is_restrict, or an .actual_access that LLVM gives
-    /// such pointers alone.
+    /// No other pointer leads to memory that is reached by it, if that is written: .is_restrict, or an .actual_access
+    /// that LLVM gives such pointers alone.
     bool unaliased = false;
 };
 
@@ -105,8 +105,8 @@ class CodeObject {
     CodeObject(CodeObject&&) = default;  // move only: spans of a copy would point into the original
     CodeObject& operator=(CodeObject&&) = default;
 
-    /// Reads metadata versions 4, 5 and 6, and linked files for NVIDIA's chips. Every offset and size is checked; a damaged file is an Error that says
-    /// where.
+    /// Reads metadata versions 4, 5 and 6, and linked files for NVIDIA's chips. Every offset and size is checked; a
+    /// damaged file is an Error that says where.
     static Result<CodeObject> parse(Bytes image);
 
     Arch arch = Arch::gfx1100;  ///< means nothing where for_nvidia
@@ -151,7 +151,7 @@ struct KernelSpec {
     std::vector<ConstantReference> references;
     std::vector<KernelArg> args;  ///< user arguments, then hidden ones if the kernel wants them
     uint32_t kernarg_size = 0;
-    /// Scratch on CDNA2: the kernel finds the base in s[2:3] behind the argument pointer, the workgroup ids after that,
+    /// Scratch on CDNA2: the kernel finds the base in s[2:3] after the argument pointer, the workgroup ids after that,
     /// then the wave's offset; it adds both into flat_scratch before its first access.
     uint32_t lds = 0, scratch = 0, vgprs = 1, agprs = 0, sgprs = 1;
     int wave_size = 32;

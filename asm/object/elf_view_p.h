@@ -29,8 +29,8 @@ struct ElfSymbol {
     int visibility() const { return ELF64_ST_VISIBILITY(raw.st_other); }
 };
 
-/// A bounds-checked view of a little-endian ELF64 file for AMDGPU/HSA, or for NVIDIA's chips. Nothing in the file is trusted: every accessor
-/// checks against the file's size, so no caller does arithmetic on the file's numbers.
+/// A bounds-checked view of a little-endian ELF64 file for AMDGPU/HSA, or for NVIDIA's chips. Nothing in the file is
+/// trusted: every accessor checks against the file's size, so no caller does arithmetic on the file's numbers.
 class ElfView {
   public:
     /// Checks identification and the header tables. `type` is ET_DYN or ET_REL; ET_EXEC: a file for NVIDIA's chips.

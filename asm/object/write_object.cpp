@@ -205,7 +205,7 @@ class ObjectWriter {
         }
     }
 
-    /// Fills behind the code as far as the instruction prefetch reads: three cache lines of 128 bytes on RDNA, sixteen
+    /// Fills after the code as far as the instruction prefetch reads: three cache lines of 128 bytes on RDNA, sixteen
     /// of 64 on CDNA (LLVM, AMDGPUTargetELFStreamer::EmitCodeEnd).
     void pad_code() {
         const uint64_t line = is_rdna(arch_) ? 128 : 64, lines = is_rdna(arch_) ? 3 : 16;

@@ -2,8 +2,8 @@
 
 #include "convert_p.h"
 
-// Calls that no bound function takes. pybind11 says so in its own words: strata/_words.py says it in Strata's, or makes the
-// call with the names that Strata has for the arguments. Calls that are right pay one comparison.
+// Calls that no bound function takes. pybind11 says so in its own words: strata/_words.py says it in Strata's, or makes
+// the call with the names that Strata has for the arguments. Calls that are right pay one comparison.
 namespace strata::python {
 namespace {
 
@@ -53,7 +53,7 @@ PyObject* guarded(PyObject* record, PyObject* const* arguments, size_t count, Py
     return result ? result : explained(record, arguments, count, names);
 }
 
-/// The builtin function behind a method, a static method or a function.
+/// The builtin function that a method, a static method or a function wraps.
 PyObject* builtin_of(py::handle value) {
     PyObject* f = value.ptr();
     if (PyInstanceMethod_Check(f)) f = PyInstanceMethod_GET_FUNCTION(f);

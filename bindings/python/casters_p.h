@@ -3,9 +3,9 @@
 
 #include "convert_p.h"
 
-// How bound functions take Strata's types from Python, and how their signatures (help(), the type stubs) write these types:
-// by the names of strata/_types.pyi. A C++ function over these types is bound as it is. convert_p.h includes this: all files
-// must see the same casters.
+// How bound functions take Strata's types from Python, and how their signatures (help(), the type stubs) write these
+// types: by the names of strata/_types.pyi. A C++ function over these types is bound as it is. convert_p.h includes
+// this: all files must see the same casters.
 
 namespace strata::python {
 

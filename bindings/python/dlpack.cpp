@@ -30,7 +30,7 @@ std::pair<int, int> dlpack_type(DType t) {
     return {t.is_float() ? 2 : t.is_unsigned() ? 1 : 0, t.bits()};
 }
 
-// The memory layouts of dlpack.h, as consumers expect them behind a "dltensor" or "dltensor_versioned" capsule.
+// The memory layouts of dlpack.h, as consumers expect them in a "dltensor" or "dltensor_versioned" capsule.
 struct DLTensor {
     void* data;
     int32_t device_type, device_id, ndim;
@@ -187,8 +187,8 @@ DlpackDevice device_said_by(const py::object& x) {
     }
 }
 
-/// x.__dlpack__, of a producer that knows version 1.0, or of one that does not: memory of the host, or with a `stream` that
-/// of a card, ready for it.
+/// x.__dlpack__, of a producer that knows version 1.0, or of one that does not: memory of the host, or with a `stream`
+/// that of a card, ready for it.
 Imported asked_for(const py::object& x, std::optional<int64_t> stream = {}) {
     const auto device = device_said_by(x);
     constexpr int kHosts[] = {1, 3, 11, 13};  // kDLCPU, kDLCUDAHost, kDLROCMHost, kDLCUDAManaged

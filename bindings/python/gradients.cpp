@@ -50,8 +50,8 @@ Tensor made_again(const Tensor& value, const std::vector<Tensor>& inputs,
     return ops::with_rule(value, {.inputs = nodes_of(inputs), .again = again, .first = Root(value.uop())});
 }
 
-/// Weak references to the losses that this thread differentiated since an optimiser took them last: it computes them with its
-/// step, as most of both is the same. A list of the thread's state.
+/// Weak references to the losses that this thread differentiated since an optimiser took them last: it computes them
+/// with its step, as most of both is the same. A list of the thread's state.
 py::list losses() {
     auto state = py::reinterpret_borrow<py::dict>(PyThreadState_GetDict());
     constexpr const char* kKey = "strata losses";

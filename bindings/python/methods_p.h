@@ -2,8 +2,8 @@
 #include "convert_p.h"
 #include "front_end_p.h"
 
-// Binds members of Tensor from their rows in methods.def: names and defaults of the parameters come from the row's text,
-// their types from the member.
+// Binds members of Tensor from their rows in methods.def: names and defaults of the parameters come from the row's
+// text, their types from the member.
 
 namespace strata::python {
 

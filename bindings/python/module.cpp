@@ -11,7 +11,8 @@ PyObject* no_object(PyTypeObject* type, PyObject*, PyObject*) {
     return nullptr;
 }
 
-/// pybind11 gives memory to an object that reaches a function without a value, as after T.__new__(T), unless the value is
+/// pybind11 gives memory to an object that reaches a function without a value, as after T.__new__(T), unless the value
+/// is
 /// shared: then its class makes none.
 void refuse_objects_without_value(py::handle module) {
     for (auto [name, member] : module.attr("__dict__").cast<py::dict>()) {

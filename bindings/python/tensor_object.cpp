@@ -1,5 +1,5 @@
-// Objects of tensors that Python let go of, for the next results: making one of pybind11's and taking it away takes as long as a
-// tenth of a small call.
+// Objects of tensors that Python let go of, for the next results: making one of pybind11's and taking it away takes as
+// long as a tenth of a small call.
 #include "tensor_object_p.h"
 
 #include <array>
@@ -9,7 +9,8 @@
 namespace strata::python {
 namespace {
 
-/// Under the GIL. Each is an object that nobody has, over an empty tensor, as pybind11 left it: registered, with its holder.
+/// Under the GIL. Each is an object that nobody has, over an empty tensor, as pybind11 left it: registered, with its
+/// holder.
 struct Kept {
     static constexpr size_t kMost = 16;
     std::array<PyObject*, kMost> objects;

@@ -3,6 +3,6 @@
 
 namespace strata::python {
 
-void bind_tune(py::module_& m);  ///< behind bind_tensor
+void bind_tune(py::module_& m);  ///< after bind_tensor
 
 }  // namespace strata::python

@@ -1,5 +1,5 @@
-// fmod: digits of the quotient from the top on. What is left after each is exact: a multiple of the divisor's last place
-// that is no larger than the divisor.
+// fmod: digits of the quotient from the top on. What is left after each is exact: a multiple of the divisor's last
+// place that is no larger than the divisor.
 #include "strata/codegen/decompose/functions_p.h"
 
 namespace strata::codegen {

@@ -7,7 +7,8 @@
 namespace strata::codegen {
 namespace {
 
-/// OCP e4m3 has one NaN, no infinity; FNUZ formats have neither infinity nor minus zero, their NaN is minus zero's code.
+/// OCP e4m3 has one NaN, no infinity; FNUZ formats have neither infinity nor minus zero, their NaN is minus zero's
+/// code.
 struct Format {
     int mantissa, bias;
     bool fnuz, ieee;

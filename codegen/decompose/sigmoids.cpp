@@ -56,7 +56,8 @@ UOp double_logistic(UOp u, const Target&) {
     return select(less(x, 0), power * r, r);
 }
 
-/// e^(-y^2 / 2) p(v) v, y = |x|, v = 2 / (y + 2). Below -15 it is 0. y^2 is a sum of two: its rounding is an error of the power.
+/// e^(-y^2 / 2) p(v) v, y = |x|, v = 2 / (y + 2). Below -15 it is 0. y^2 is a sum of two: its rounding is an error of
+/// the power.
 UOp single_ncdf(UOp u, const Target&) {
     constexpr double kRate = -0x1.715476p-1, kRateLow = -0x1.4ae0bep-27;  // -log2(e) / 2
     UOp x = u.src(0), size = magnitude(x), y = select(less(15, size), 15, size);

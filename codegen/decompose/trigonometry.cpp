@@ -8,7 +8,7 @@
 namespace strata::codegen {
 namespace {
 
-/// The bits of 2/pi behind its point, after 32 zeros.
+/// The bits of 2/pi after its point, after 32 zeros.
 constexpr std::array<uint32_t, 8> kTwoOverPi{0,          0xa2f9836e, 0x4e441529, 0xfc2757d1,
                                              0xf534ddc0, 0xdb629599, 0x3c439041, 0xfe5163ab};
 
@@ -34,7 +34,7 @@ std::array<UOp, 3> window(UOp from) {
     return out;
 }
 
-/// Payne and Hanek in integers, for all x: the mantissa times those bits of 2/pi that count modulo 4. 62 bits behind the
+/// Payne and Hanek in integers, for all x: the mantissa times those bits of 2/pi that count modulo 4. 62 bits after the
 /// point are left, of which no float32 loses more than 30 to a multiple of pi/2.
 Reduced reduced_f32(UOp x) {
     UOp bits = bitcast(x, dtypes::uint32), size = bits_and(bits, 0x7fffffff), y = magnitude(x);
@@ -47,7 +47,7 @@ Reduced reduced_f32(UOp x) {
     // 2 bits before the point: to the nearest whole number.
     UOp n = down(high_word(turns) + u32(1 << 29), 30);
     UOp fraction = cast(turns - up(wide(n), 62), dtypes::int64);
-    // Its upper 24 bits and 32 behind them, exact but for the last ones.
+    // Its upper 24 bits and 32 after them, exact but for the last ones.
     UOp upper = times(cast(cast(down(fraction, 38), dtypes::int32), dtypes::float32), 0x1p-24);
     UOp lower = times(cast(low_word(down(fraction, 6)), dtypes::float32), 0x1p-56);
     UOp f = upper + lower, f_low = lower - (f - upper), r = times(f, 0x1.921fb6p+0);
@@ -55,8 +55,9 @@ Reduced reduced_f32(UOp x) {
     return {select(small, u32(0), n), select(small, y, r), select(small, 0, low)};
 }
 
-/// Cody and Waite, for |x| up to kShort: pi/2 in three parts, of which n times the first leaves no more bits than a float has, and n
-/// times the second has none too many. r + low is off by 2^-34 of itself at most, by trial of all floats.
+/// Cody and Waite, for |x| up to kShort: pi/2 in three parts, of which n times the first leaves no more bits than a
+/// float has, and n times the second has none too many. r + low is off by 2^-34 of itself at most, by trial of all
+/// floats.
 constexpr double kShort = 128;
 Reduced reduced_short(UOp x) {
     UOp y = magnitude(x), n = rint(times(y, 0x1.45f306p-1)), first = fma(n, -0x1.921fb6p+0, y);
@@ -65,8 +66,8 @@ Reduced reduced_short(UOp x) {
     return {cast(cast(n, dtypes::int32), dtypes::uint32), r, fma(n, 0x1.4b9ee6p-38, lost), true};
 }
 
-/// Payne and Hanek in sums of doubles, for all x: the machine gives 53 bits of 2/pi a segment, those that count modulo 4
-/// with the first.
+/// Payne and Hanek in sums of doubles, for all x: the machine gives 53 bits of 2/pi a segment, those that count modulo
+/// 4 with the first.
 Reduced reduced_f64(UOp x) {
     UOp given = magnitude(x), huge = negation(less(given, 0x1p945)), y = select(huge, times(given, 0x1p-128), given);
     auto part = [&](int segment) { return trig_preop(given, segment); };

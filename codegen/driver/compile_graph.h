@@ -41,7 +41,8 @@ struct GraphOptions {
     std::span<const UOp> inputs = {};        ///< buffers that are the first operands, in this order
     std::span<const uint64_t> numbers = {};  ///< bits of the graph's number tensors (scalar_parameters.h), by place
 
-    /// A view of a buffer that holds a node's value already, or empty; asked of constants too. Not set: nothing is there.
+    /// A view of a buffer that holds a node's value already, or empty; asked of constants too. Not set: nothing is
+    /// there.
     std::function<UOp(UOp)> in_memory = {};
     /// A buffer for a value that is stored. Not set: names without memory.
     std::function<UOp(DType, int64_t)> new_buffer = {};
@@ -57,8 +58,8 @@ struct GraphOptions {
     std::function<Scheduled(const KernelStart&)> schedule = {};
     /// Compiles kernels, or finds them compiled. Not set: the executable has no code.
     std::function<std::vector<SharedCode>(std::span<const Scheduled>)> code = {};
-    /// Called for each step in order, before the schedules of later kernels are chosen: what they search may read what the
-    /// step fills. Not set: all kernels are compiled at once.
+    /// Called for each step in order, before the schedules of later kernels are chosen: what they search may read what
+    /// the step fills. Not set: all kernels are compiled at once.
     std::function<void(const CompiledGraph&, size_t step)> made = {};
 };
 
@@ -73,8 +74,8 @@ struct CompiledGraph {
     std::vector<UOp> buffers(size_t step) const;  ///< by slot
 };
 
-/// The one way from tensor graphs to kernels, the order of their launches and the memory between them. To be called in a
-/// GraphScope. Throws what the stages report.
+/// The one way from tensor graphs to kernels, the order of their launches and the memory between them. To be called in
+/// a GraphScope. Throws what the stages report.
 CompiledGraph compile_graph(std::span<const UOp> roots, const Target& target, const GraphOptions& options = {});
 
 /// Code of scheduled kernels, compiled on all cores. Throws what compile_kernel reports; where there is no compiler for

@@ -33,7 +33,7 @@ class SharedKernels {
   private:
     struct Known {
         size_t kernel;
-        std::vector<size_t> buffers;  ///< by slot behind the outputs', the place among those of the structure
+        std::vector<size_t> buffers;  ///< by slot after the outputs', the place among those of the structure
     };
     std::vector<Kernel> kernels_;
     std::unordered_map<std::string, Known> known_;  ///< by structure
@@ -57,8 +57,9 @@ std::vector<Result<executable::Code>> compile_kernels(std::span<const Scheduled>
 Result<void> verify_in_place(const Scheduled& kernel, const Target& target, std::span<const executable::InPlace> pairs,
                              std::span<const uint64_t> slots);
 
-/// What each stage makes of a step of a schedule (not a custom one) by direct lowering: its graph over buffers, the graph over
-/// ranges, the actions of its schedule, what instructions do in order of execution, instructions, machine code.
+/// What each stage makes of a step of a schedule (not a custom one) by direct lowering: its graph over buffers, the
+/// graph over ranges, the actions of its schedule, what instructions do in order of execution, instructions, machine
+/// code.
 Result<std::vector<Stage>> stages_of(const ScheduleItem& item, const Target& target);
 
 /// The text that the route hip compiles.

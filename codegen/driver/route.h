@@ -7,8 +7,8 @@
 
 namespace strata::codegen {
 
-/// The program that compiles HIP source, or an Error (Device) that says what is missing for kernels of tensors: clang-19 or
-/// the device libraries. Looked for at the first call, and again where the setting `tools` changes.
+/// The program that compiles HIP source, or an Error (Device) that says what is missing for kernels of tensors:
+/// clang-19 or the device libraries. Looked for at the first call, and again where the setting `tools` changes.
 Result<std::string> hip_compiler();
 
 /// What the setting `target` means here: auto is hip where there is a hip_compiler(), else asm.

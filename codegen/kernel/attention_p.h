@@ -6,8 +6,8 @@
 
 namespace strata::codegen {
 
-/// A summand as what changes along a range, and what that is multiplied with or divided by, which can as well stand around the
-/// sum.
+/// A summand as what changes along a range, and what that is multiplied with or divided by, which can as well stand
+/// around the sum.
 struct Factors {
     UOp inside;
     std::vector<std::pair<Op, UOp>> outside;

@@ -1,9 +1,10 @@
 // build_kernel: a tensor-level body over buffers -> loops over ranges.
 //
 // Before  body: elementwise, movement, reduce, take, iota, constant over buffers
-// After   sink(end(store(index(param 0, offset), value), output ranges)); see kernel.h; of several bodies a group of stores
-// One range an axis of the output, one an axis of each reduction, the same where a row is reduced and walked again; a value is
-// asked for at coordinates, and movement ops change the coordinates on the way down.
+// After   sink(end(store(index(param 0, offset), value), output ranges)); see kernel.h; of several bodies a group of
+//         stores
+// One range an axis of the output, one an axis of each reduction, the same where a row is reduced and walked again; a
+// value is asked for at coordinates, and movement ops change the coordinates on the way down.
 #include "strata/codegen/kernel/build.h"
 
 #include <fmt/format.h>
@@ -47,8 +48,8 @@ bool is_apart(UOp reduction) {
     return groups > 1;
 }
 
-/// A reduction along axes that are no neighbours, whose results are repeated along them: its rows are walked as if they were one
-/// axis.
+/// A reduction along axes that are no neighbours, whose results are repeated along them: its rows are walked as if they
+/// were one axis.
 UOp row_in_parts(const std::vector<UOp>& order) {
     for (UOp u : order)
         if (u.is(Op::reduce) && u.numel() > 0 && u.numel() < u.src(0).numel() && is_apart(u))
@@ -246,8 +247,8 @@ class Builder {
         return UOp();
     }
 
-    /// Reductions over equal sizes share their ranges, so that side by side they become one loop; not with one that this one
-    /// stands in, and uses.
+    /// Reductions over equal sizes share their ranges, so that side by side they become one loop; not with one that
+    /// this one stands in, and uses.
     UOp reduce_range(size_t nth, int64_t size, const Coordinates& at, UOp gate) {
         for (const auto& r : reduce_ranges_)
             if (r.nth == nth && range_arg(r.range).size == size && !is_used(r.range, at, gate)) return r.range;
@@ -271,9 +272,9 @@ class Builder {
         return all;
     }
 
-    /// The value, where it is the same at each index still with the check of an index that may be wrong: behind a condition
-    /// that never holds, which no rule knows of numbers that were converted to floats. Of what is divided rules may leave
-    /// the index out.
+    /// The value, where it is the same at each index still with the check of an index that may be wrong: under a
+    /// condition that never holds, which no rule knows of numbers that were converted to floats. Of what is divided
+    /// rules may leave the index out.
     static UOp looked_at(UOp which, UOp value) {
         if (checks(which).empty()) return value;
         which = simplify(which), value = simplify(value);

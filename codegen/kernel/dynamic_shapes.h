@@ -6,8 +6,8 @@
 
 namespace strata::codegen {
 
-/// What may differ between kernels that do the same to tensors of other sizes: sizes of ranges and of memory, and the numbers
-/// that they compute with, offsets too.
+/// What may differ between kernels that do the same to tensors of other sizes: sizes of ranges and of memory, and the
+/// numbers that they compute with, offsets too.
 struct Sizes {
     std::vector<uint64_t> values;  ///< by place in the graph
     uint64_t form;                 ///< a hash of everything else in the kernel
@@ -19,8 +19,8 @@ struct AnySize {
     UOp sink;
     std::vector<uint64_t> numbers;  ///< that the launch gives from the first slot on
 };
-/// The same kernel with parameters in place of those values. Ranges end at a power of two that is not below their size, and
-/// are masked beyond it, so that one kernel serves all sizes up to there.
+/// The same kernel with parameters in place of those values. Ranges end at a power of two that is not below their size,
+/// and are masked beyond it, so that one kernel serves all sizes up to there.
 AnySize with_any_size(UOp sink, const std::vector<bool>& changing, int first_slot);
 
 }  // namespace strata::codegen

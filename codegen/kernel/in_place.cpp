@@ -1,13 +1,13 @@
 // in_place: which outputs of a kernel may be in the memory of an input that nothing reads afterwards.
 //
 // For each element of the input there are three things to prove:
-// 1. its loads are part of the value that is stored there, so that no compiler moves the store before them: `earlier`. Where others
-//    need the loads too, a sum or another output, the value must not lose them where a condition is known: `surely_in`; what
-//    others have outside of reductions, it has outside of them too;
-// 2. the thread that stores it is the only one that loads it, and no later step of a loop does: the offsets are the same ranges. Others
-//    of its group may load it for nothing, but go to no address that it says;
-// 3. a reduction that reads it is done before: none does, or it is of a row, of which a thread has the same elements in each walk,
-//    and loops over rows are inside all others (finish_ids in last_block.cpp).
+// 1. its loads are part of the value that is stored there, so that no compiler moves the store before them: `earlier`.
+//    Where others need the loads too, a sum or another output, the value must not lose them where a condition is known:
+//    `surely_in`; what others have outside of reductions, it has outside of them too;
+// 2. the thread that stores it is the only one that loads it, and no later step of a loop does: the offsets are the
+//    same ranges. Others of its group may load it for nothing, but go to no address that it says;
+// 3. a reduction that reads it is done before: none does, or it is of a row, of which a thread has the same elements in
+//    each walk, and loops over rows are inside all others (finish_ids in last_block.cpp).
 // verify_in_place (codegen/linear) proves it again from the accesses of the program that runs.
 #include "strata/codegen/kernel/in_place.h"
 
@@ -36,8 +36,8 @@ UOpSet below_reductions(std::span<const UOp> nodes) {
     return below;
 }
 
-/// Loads and reductions that a value is made of whatever its conditions turn out to be: one that is known for some elements leaves
-/// the other choice out. With those that its reductions are made of, or without.
+/// Loads and reductions that a value is made of whatever its conditions turn out to be: one that is known for some
+/// elements leaves the other choice out. With those that its reductions are made of, or without.
 UOpSet surely_in(UOp value, bool through_reductions) {
     const std::vector<UOp> order = toposort(value);
     std::vector<UOp> asked;
@@ -84,7 +84,8 @@ UOpSet outside_of_reductions(UOp sink) {
     return seen;
 }
 
-/// What offsets and gates are made of. All threads of a group follow them, one of which stores: the others would where it has stored.
+/// What offsets and gates are made of. All threads of a group follow them, one of which stores: the others would where
+/// it has stored.
 UOpSet below_addresses(std::span<const UOp> nodes) {
     UOpSet below;
     for (auto u = nodes.rbegin(); u != nodes.rend(); ++u)

@@ -10,8 +10,8 @@
 namespace strata::codegen {
 namespace {
 
-/// The finish's ids of its ranges, which order its loops: rows are walked inside all others, so that each thread has reduced a row
-/// before it stores an element of it.
+/// The finish's ids of its ranges, which order its loops: rows are walked inside all others, so that each thread has
+/// reduced a row before it stores an element of it.
 UOpMap<int> finish_ids(UOp sink) {
     UOpMap<int> ids;
     for (const bool rows : {false, true})

@@ -8,8 +8,8 @@ namespace strata::codegen {
 /// What is added to `value` when the range steps on; empty where that depends on the step.
 UOp slope(UOp value, UOp range);
 
-/// The steps of a range after which a condition is never again what is wanted, in no thread of a block; empty where they are not
-/// known.
+/// The steps of a range after which a condition is never again what is wanted, in no thread of a block; empty where
+/// they are not known.
 UOp steps_while(UOp condition, bool wanted, UOp range);
 
 /// The first steps of a range, in all of which a comparison has one value in all threads of a block: none or more.

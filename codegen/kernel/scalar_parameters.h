@@ -5,20 +5,21 @@
 
 namespace strata::codegen {
 
-/// A number of any type as a parameter. Those below 32 bits, which launches do not give, are widened for it and made narrow
-/// again, which keeps their value.
+/// A number of any type as a parameter. Those below 32 bits, which launches do not give, are widened for it and made
+/// narrow again, which keeps their value.
 UOp number_parameter(int slot, DType type);
 bool can_be_parameter(DType type);
-/// Whether an operation is no faster for knowing the number that is this source of it: divisors and counts of shifts are
-/// worth knowing.
+/// Whether an operation is no faster for knowing the number that is this source of it: divisors and counts of shifts
+/// are worth knowing.
 bool no_faster_for_knowing(Op user, size_t source);
 /// What a launch gives in place of a constant.
 uint64_t parameter_bits(UOp constant);
 
-/// What stands in a tensor graph for a number that launches give, the one at this place: a tensor () over a buffer that is
-/// on no device.
+/// What stands in a tensor graph for a number that launches give, the one at this place: a tensor () over a buffer that
+/// is on no device.
 UOp number_tensor(int place, DType type);
-/// Makes parameters of those that a kernel reads, behind its other buffers, which `buffers` keeps by slot. Gives the places.
+/// Makes parameters of those that a kernel reads, after its other buffers, which `buffers` keeps by slot. Gives the
+/// places.
 std::vector<int> take_number_tensors(UOp& sink, std::vector<UOp>& buffers);
 
 /// A number of a kernel that can as well be a parameter: what computes with it is no faster for knowing it.

@@ -6,8 +6,8 @@ namespace strata::codegen {
 /// Whether a value changes from step to step of a range: some of it is inside of what closes that.
 bool moves_with(UOp u, UOp range);
 
-/// The sink with a longer range in place of one: loads, stores and checks of indices beyond its size are masked, reductions see
-/// their identity there. `size`: a number of a launch in place of the range's size.
+/// The sink with a longer range in place of one: loads, stores and checks of indices beyond its size are masked,
+/// reductions see their identity there. `size`: a number of a launch in place of the range's size.
 UOp widen_range(UOp sink, UOp range, UOp wide, UOp size = {});
 
 /// The sink with a range as `value` in expressions, closed as `parts`.

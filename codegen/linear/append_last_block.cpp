@@ -1,13 +1,16 @@
-// append_last_block: what a kernel's last block computes by itself (codegen/kernel/last_block.h) becomes code behind
+// append_last_block: what a kernel's last block computes by itself (codegen/kernel/last_block.h) becomes code after
 // what all blocks do.
 //
-// Before  end(store(part[block], sum), r0)                           finish: store(out[0], reduce(add, load(part[r1]), r1))
+// Before  end(store(part[block], sum), r0)                           finish: store(out[0], reduce(add,
+//                                                                    load(part[r1]), r1))
 // After   last = last_block(counter[0], lds[0], the effects of all)
 //         store(out[0], sum of load(after(part, last)[r1]));  store(after(counter, last)[0], 0)
-// The finish takes the passes up to here by itself. It has as many threads as the block, whose numbers its own indices become.
-// The counter is a parameter behind all others. A finish of one wave is for the first of the block, which thread 0 is in that stores
-// what the block does: the others end behind the last barrier, and what follows is done by one wave instead of all,
-//   before = first_wave(thread, the last barrier);  last = last_block(counter[0], the effects of all, now behind `before`)
+// The finish takes the passes up to here by itself. It has as many threads as the block, whose numbers its own indices
+// become. The counter is a parameter after all others. A finish of one wave is for the first of the block, which thread
+// 0 is in that stores what the block does: the others end after the last barrier, and what follows is done by one wave
+// instead of all,
+//   before = first_wave(thread, the last barrier);
+//   last = last_block(counter[0], the effects of all, now after `before`)
 #include <algorithm>
 #include <array>
 
@@ -48,7 +51,8 @@ UOp gated(UOp place, UOp gate) {
     return uop::at(place.src(0), place.src(1), uop::both(place.src().size() == 3 ? place.src(2) : UOp(), gate));
 }
 
-/// The finish over the threads of the block, behind `last`, with memory of its own from these slots on. `gate`: of its stores.
+/// The finish over the threads of the block, after `last`, with memory of its own from these slots on. `gate`: of its
+/// stores.
 UOp behind(UOp finish, UOp last, UOp thread, UOp gate, const std::array<uint32_t, 3>& own, int first_slot) {
     UOp sink = rebuild(finish, [&](UOp u, std::vector<UOp>& sources) {
         if (u.is(Op::store) && gate && memory_of(u).as<ParamArg>().space == Space::global)
@@ -69,7 +73,7 @@ UOp behind(UOp finish, UOp last, UOp thread, UOp gate, const std::array<uint32_t
     return sink.src(0);
 }
 
-/// The barrier behind which a block meets no more; empty: there is none, or it is in a loop.
+/// The barrier after which a block meets no more; empty: there is none, or it is in a loop.
 UOp last_barrier(UOp effects) {
     const std::vector<UOp> nodes = toposort(effects);
     const auto found = std::find_if(nodes.rbegin(), nodes.rend(), [](UOp u) { return u.is(Op::barrier); });
@@ -86,7 +90,7 @@ UOp last_barrier(UOp effects) {
     return *found;
 }
 
-/// The effects, of which the first wave alone has what comes behind the last barrier.
+/// The effects, of which the first wave alone has what comes after the last barrier.
 UOp by_first_wave(UOp effects, UOp thread, int wave) {
     const auto first = [&](UOp all) { return make(Op::first_wave, dtypes::none, {thread, all}, IndexArg{wave}); };
     const UOp barrier = last_barrier(effects);

@@ -13,9 +13,9 @@ class AsyncCopies {
 
     /// Copies of one step of a loop, which are waited for together.
     int of_step() const { return of_step_; }
-    /// Steps whose copies a barrier of the loop need not wait for: those started before the loop, less its next one. 0: the
-    /// program has several loops that copy, and each waits for all. A loop that goes on where another ended (split_loops)
-    /// copies to the same memories, and counts as that one.
+    /// Steps whose copies a barrier of the loop need not wait for: those started before the loop, less its next one. 0:
+    /// the program has several loops that copy, and each waits for all. A loop that goes on where another ended
+    /// (split_loops) copies to the same memories, and counts as that one.
     int steps_ahead() const { return steps_ahead_; }
     bool is_async(UOp store) const;
 

@@ -6,8 +6,8 @@
 
 namespace strata::codegen {
 
-/// Warpgroup products in flight, followed through a linear program in order. One is in flight while its sums are stored to
-/// register memory, and until something reads those sums, in the next step of a loop too.
+/// Warpgroup products in flight, followed through a linear program in order. One is in flight while its sums are stored
+/// to register memory, and until something reads those sums, in the next step of a loop too.
 class AsyncProducts {
   public:
     struct Product {
@@ -18,7 +18,8 @@ class AsyncProducts {
     bool empty() const { return products_.empty(); }
     size_t size() const { return products_.size(); }
     void begin(UOp product) { products_.push_back({product, {}}); }
-    /// Adds those that a step of the loop leaves to the next one, unless the loop before left the same to the first step.
+    /// Adds those that a step of the loop leaves to the next one, unless the loop before left the same to the first
+    /// step.
     void begin_loop(UOp range);
     /// The one that the operation stores, or takes a part of for an operation that does; nullptr for others.
     Product* placed_by(UOp u);

@@ -24,10 +24,12 @@ class BlockExchange {
     UOp barrier_;
 };
 
-/// The mask that reaches a lane beyond `bit` in the cheapest way, where lanes that differ in some of `same` alone have one value.
+/// The mask that reaches a lane beyond `bit` in the cheapest way, where lanes that differ in some of `same` alone have
+/// one value.
 int cheapest_mask(const Target& target, int bit, std::span<const int> same);
 
-/// The same value to all rules of algebra: sums of integers, in the order of their terms, would be made anew at each step.
+/// The same value to all rules of algebra: sums of integers, in the order of their terms, would be made anew at each
+/// step.
 UOp in_register(UOp value, std::span<const UOp> loops, int& next_slot);
 
 }  // namespace strata::codegen

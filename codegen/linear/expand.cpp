@@ -2,7 +2,7 @@
 //
 // Before  store(out[r0*4 + r1], value(r1)), r1 upcast 4;  reduce(value(r2), r0, r2), r2 unroll 2
 // After   four stores in a group;                         reduce(vec(value(0), value(1)), r0)
-//         contract(value(r3), r3) with r3 vector 2         vec(value(0), value(1)), and element(v, r1) is lane(v, 0) ...
+//         contract(value(r3), r3) with r3 vector 2         vec(value(0), value(1)); element(v, r1): lane(v, 0) ...
 // An expression that does not depend on such a range stays one node. Ranges of one step vanish the same way, and short
 // serial reductions where no compiler follows that would unroll them.
 #include <algorithm>
@@ -74,8 +74,8 @@ class Expansion {
     }
 
   private:
-    /// Serial ranges that reductions alone close, as long as all copies together are few. Steps that store, and what they share
-    /// memory by, follow each other: they stay a loop.
+    /// Serial ranges that reductions alone close, as long as all copies together are few. Steps that store, and what
+    /// they share memory by, follow each other: they stay a loop.
     void add_short_loops() {
         for (UOp r : scopes_.ranges()) {
             const RangeSet bit = scopes_.bit(r);

@@ -1,13 +1,14 @@
-// reduce_over_threads: partial results of the threads of a block are combined, in registers as far as the threads are lanes of
-// one wave (Waves), where their numbers do not allow it in local memory alone (Tree).
+// reduce_over_threads: partial results of the threads of a block are combined, in registers as far as the threads are
+// lanes of one wave (Waves), where their numbers do not allow it in local memory alone (Tree).
 //
-// Waves   for each bit of a lane's number that counts along the groups: partial = partial op (that of the lane without it)
-//         if others are left: lds[other] = partial, by one lane of each; barrier
+// Waves   for each bit of a lane's number that counts along the groups: partial = partial op (that of the lane without
+//         it) if others are left: lds[other] = partial, by one lane of each; barrier
 //         lanes with one result take a part of the others each and combine them, then among each other as before
 // Tree    lds[thread] = partial; barrier
-//         while more than four are left: the first quarter of the threads adds the other three quarters' values; barrier
-//         every thread combines the last four itself, which hands the result to all without one more barrier
-//         lds has one element a thread of the block, in the order of thread numbers, so that neighbours touch neighbours.
+//         while more than four are left: the first quarter of the threads adds the other three quarters' values;
+//         barrier every thread combines the last four itself, which hands the result to all without one more barrier
+//         lds has one element a thread of the block, in the order of thread numbers, so that neighbours touch
+//         neighbours.
 #include <algorithm>
 #include <bit>
 #include <optional>
@@ -141,7 +142,8 @@ class Waves {
         return count;
     }
 
-    /// In local memory the results of one group are neighbours: the place of this thread's, or that of its group's first.
+    /// In local memory the results of one group are neighbours: the place of this thread's, or that of its group's
+    /// first.
     UOp place(bool own) const {
         UOp sum;
         auto add = [&](UOp digit, int64_t stride) {

@@ -2,8 +2,8 @@
 //
 // Before  reduce(add, value, r0)
 // After   acc0 = register; store(acc0, 0); end(store(acc0, load(after(acc0, r0)) + value), r0); load(after(acc0, end))
-// A vector has as many registers as elements, and what a matrix instruction adds to zero it adds to them. Floats that a thread
-// reads side by side are summed side by side (kBeside), so that sums do not wait for each other.
+// A vector has as many registers as elements, and what a matrix instruction adds to zero it adds to them. Floats that a
+// thread reads side by side are summed side by side (kBeside), so that sums do not wait for each other.
 // Reductions over the same ranges share one loop (clone_ranges has seen to it that others use other ranges), attention
 // (online_softmax.cpp) that of their maximum. What a `group` range spreads over threads is brought together by
 // reduce_over_threads.

@@ -17,7 +17,8 @@ struct Context {
     UOp finish = {};        ///< of the kernel: append_last_block adds it
     std::optional<Scopes> last = {};
 
-    /// Those of the pass's graph, until they are asked for of another: a pass that changes nothing leaves them to the next.
+    /// Those of the pass's graph, until they are asked for of another: a pass that changes nothing leaves them to the
+    /// next.
     const Scopes& scopes(UOp sink) {
         if (!last || last->order().back() != sink) last.emplace(sink);
         return *last;
@@ -35,8 +36,8 @@ Result<std::vector<UOp>> order(const Scopes& scopes);
 Result<void> verify_waves(const LinearProgram& program, const Target& target);
 
 // lower_reduces and lower_scans, in parts.
-/// Sums (or whatever `op` does) the threads' `partials` along the group ranges; every thread gets the results, the same in all
-/// of them. `loops`: the serial ranges around it.
+/// Sums (or whatever `op` does) the threads' `partials` along the group ranges; every thread gets the results, the same
+/// in all of them. `loops`: the serial ranges around it.
 struct GroupReduction {
     Op op;
     std::vector<UOp> groups;  ///< ranges
@@ -45,8 +46,8 @@ struct GroupReduction {
     const Target& target;
 };
 std::vector<UOp> reduce_over_threads(const GroupReduction& reduction, std::span<const UOp> partials, int& next_slot);
-/// Of each partial what those of threads before this one come to along the one group range, and what all come to, the same in
-/// all of them.
+/// Of each partial what those of threads before this one come to along the one group range, and what all come to, the
+/// same in all of them.
 struct Running {
     UOp before, all;
 };

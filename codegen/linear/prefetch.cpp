@@ -1,13 +1,15 @@
 // prefetch: what a loop brings from memory to local memory is read one step before.
 //
 // Before  end(... barrier(load(a[f(r)])) ... store(local, load(a[f(r)])) ... barrier ..., r)
-// After   next = load(a[f(0)]);  end(... barrier(next) ... store(local, next) ... barrier; next = load(a[f(min(r + 1, last))]) ..., r)
-// or, where memory is copied as it is and the target's copies go on by themselves, with local memory for n steps in turns
+// After   next = load(a[f(0)]);  end(... barrier(next) ... store(local, next) ... barrier; next = load(a[f(min(r + 1,
+//         last))]) ..., r)
+// or, where memory is copied as it is and the target's copies go on by themselves, with local memory for n steps in
+// turns
 //         local[s] = a[f(s)], s below n - 1;  end(barrier; local[(r + n - 1) % n] = a[f(min(r + n - 1, last))] ..., r)
 // or, where a schedule has made local memory for two steps in turns (double_buffer), with its one barrier
 //         next = load(a[f(0)]);  end(store(local[r % 2], next) ... barrier; next = load(a[f(min(r + 1, last))]) ..., r)
-// so that the step computes while memory answers. Loops have an end each (map_grid), and a register or copy is as wide as what one
-// access reads (vectorize).
+// so that the step computes while memory answers. Loops have an end each (map_grid), and a register or copy is as wide
+// as what one access reads (vectorize).
 #include <algorithm>
 #include <utility>
 
@@ -44,7 +46,8 @@ UOpMap<bool> inside_of_loops(std::span<const UOp> body) {
     return found;
 }
 
-/// What a step of a loop copies: loads of it, which a barrier may have, and the barrier behind the stores to local memory.
+/// What a step of a loop copies: loads of it, which a barrier may have, and the barrier after the stores to local
+/// memory.
 struct Copies {
     std::vector<UOp> loads;
     UOp read, stored;
@@ -71,7 +74,8 @@ std::optional<Copies> copies_of(UOp end) {
     return {};
 }
 
-/// Copies to local memory at another place in the next step, as where steps have it in turns; of memory that nobody writes.
+/// Copies to local memory at another place in the next step, as where steps have it in turns; of memory that nobody
+/// writes.
 std::optional<Copies> copies_in_turns(UOp end, const Scopes& scopes) {
     UOpMap<bool> written;
     for (UOp u : scopes.order())
@@ -95,8 +99,8 @@ std::optional<Copies> copies_in_turns(UOp end, const Scopes& scopes) {
     return {};
 }
 
-/// Stores between the two barriers that put a load into local memory as it is; empty where one does anything else, or is no copy
-/// that PTX's cp.async makes: of 4, 8 or 16 bytes.
+/// Stores between the two barriers that put a load into local memory as it is; empty where one does anything else, or
+/// is no copy that PTX's cp.async makes: of 4, 8 or 16 bytes.
 std::vector<UOp> plain_copies(const Copies& copies, UOp range) {
     std::vector<UOp> stores;
     const std::vector<UOp> order = toposort(copies.stored);
@@ -164,9 +168,9 @@ class Fetching {
                 bytes += memory.as<ParamArg>().size * memory.dtype().bytes();
         return bytes;
     }
-    /// Steps that local memory holds of what these store: as many as leave room for a second block on the unit, two in any case.
-    /// Groups of waves that multiply have sums in most of its registers, so that there is one; but with several products, as in
-    /// attention, two steps and more blocks are faster.
+    /// Steps that local memory holds of what these store: as many as leave room for a second block on the unit, two in
+    /// any case. Groups of waves that multiply have sums in most of its registers, so that there is one; but with
+    /// several products, as in attention, two steps and more blocks are faster.
     int64_t turns(UOp range, std::span<const UOp> stores) const {
         if (products_of_groups_ > 1) return 2;
         const int64_t bytes = bytes_of_memories(stores), others = lds_ - bytes;
@@ -190,8 +194,8 @@ class Fetching {
         return uop::end(substitute(uop::group(fetched), current), {range});
     }
 
-    /// One barrier a step: behind it copies of this step are there, and nobody reads what the next one's overwrite. Where groups of
-    /// waves multiply, and nothing but that, products of the step before may still read theirs.
+    /// One barrier a step: after it copies of this step are there, and nobody reads what the next one's overwrite.
+    /// Where groups of waves multiply, and nothing but that, products of the step before may still read theirs.
     UOp copied_ahead(UOp end, const Copies& copies, std::span<const UOp> stores) {
         const UOp range = end.src(1);
         const int64_t all = turns(range, stores), read = products_of_groups_ == 1 && all > 2 ? 2 : 1,
@@ -209,7 +213,7 @@ class Fetching {
                 steps = uop::placeholder(all * steps_apart(memory), memory.dtype(), Space::local,
                                          memory.as<ParamArg>().slot);
         }
-        // In order of steps: a step's copies are waited for before those behind them.
+        // In order of steps: a step's copies are waited for before those after them.
         for (int64_t step = 0; step < ahead; ++step) {
             const std::vector<UOp> earlier = before;
             for (UOp store : stores) {

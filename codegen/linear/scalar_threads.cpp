@@ -1,5 +1,6 @@
-// Waves are of neighbours along x, then y: where the dimensions before one are whole waves all lanes have one index of it. It is
-// worth a scalar register where memory that is only read is read by it and by nothing that differs between lanes.
+// Waves are of neighbours along x, then y: where the dimensions before one are whole waves all lanes have one index of
+// it. It is worth a scalar register where memory that is only read is read by it and by nothing that differs between
+// lanes.
 #include "strata/codegen/linear/scalar_threads.h"
 
 #include "strata/core/uop/kernel.h"

@@ -1,9 +1,10 @@
 // split_loops: a loop whose masks take nothing out up to some step is two: one without these masks, and one with them.
 //
 // Before  end(... where(row < 16 * r + column, -inf, score) ..., r), r below n
-// After   e = end(... score ..., r), r below m;  end(... where(row < 16 * (m + s) + column, -inf, score) ..., s), s below n - m, behind e
-// m is the same in all threads of a block, and 0 to n - 1. Loops have an end each (map_grid), and what they read ahead is in
-// registers or local memory for the step behind (prefetch), in either loop. Loops around others stay as they are.
+// After   e = end(... score ..., r), r below m;  end(... where(row < 16 * (m + s) + column, -inf, score) ..., s), s
+//         below n - m, after e
+// m is the same in all threads of a block, and 0 to n - 1. Loops have an end each (map_grid), and what they read ahead
+// is in registers or local memory for the step after (prefetch), in either loop. Loops around others stay as they are.
 #include <algorithm>
 #include <array>
 
@@ -115,8 +116,8 @@ class Splitting {
         return compares;
     }
 
-    /// With another number in a range's place, something that effects wait for too, and the offsets and comparisons that have it as simple
-    /// as they were.
+    /// With another number in a range's place, something that effects wait for too, and the offsets and comparisons
+    /// that have it as simple as they were.
     static UOp moved(UOp body, UOp range, UOp number, UOp behind) {
         const std::vector<UOp> order = toposort(body);
         const UOpMap<bool> of_step = dependents(order, range);

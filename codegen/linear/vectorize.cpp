@@ -134,7 +134,7 @@ class Vectorizer {
         return make(Op::lane, v.type.element(), {v.load}, IndexArg{lane.lane});
     }
 
-    /// A barrier behind whole vectors, not behind each of their elements.
+    /// A barrier after whole vectors, not after each of their elements.
     static UOp waiting(UOp barrier, std::span<const UOp> sources) {
         std::vector<UOp> whole;
         for (UOp s : sources) {

@@ -1,7 +1,8 @@
-// verify_in_place: a linear program is walked for its accesses alone, and each pair of in_place() is checked on what they touch.
+// verify_in_place: a linear program is walked for its accesses alone, and each pair of in_place() is checked on what
+// they touch.
 //
-// It knows addresses and order, and no rule by which in_place() decides. Values that come from memory are unknown: a loop takes all
-// its steps, a gate is open, and an address that depends on one may be any element.
+// It knows addresses and order, and no rule by which in_place() decides. Values that come from memory are unknown: a
+// loop takes all its steps, a gate is open, and an address that depends on one may be any element.
 #include "strata/codegen/linear/verify_in_place.h"
 
 #include <fmt/format.h>
@@ -27,7 +28,7 @@ struct Access {
     bool stores;
     int64_t block, thread;
     int epoch;         ///< barriers of the block before it
-    int phase;         ///< 1 behind last_block, which all blocks come before
+    int phase;         ///< 1 after last_block, which all blocks come before
     size_t step;       ///< of its thread
     bool used = true;  ///< of a load: some effect of its thread has the value
 };
@@ -74,7 +75,8 @@ class Walk {
     }
 
   private:
-    /// The loads whose values nothing but gated stores has, by the place of each of those: where its gate is closed, no value is used.
+    /// The loads whose values nothing but gated stores has, by the place of each of those: where its gate is closed, no
+    /// value is used.
     void find_feeds() {
         UOpMap<std::vector<size_t>> loads;  // that a value is made of
         std::vector<bool> always(ops_.size());

@@ -1,5 +1,5 @@
-// emit: placed code -> words, what an object says of them, and their text. Branches get their distances here: 16 bits of
-// words, of which relax_branches left none that is longer.
+// emit: placed code -> words, what an object says of them, and their text. Branches get their distances here: 16 bits
+// of words, of which relax_branches left none that is longer.
 #include <fmt/format.h>
 
 #include <chrono>

@@ -20,7 +20,7 @@ Error wrong(fmt::format_string<Args...> text, Args&&... args) {
     return make_error(ErrorKind::Internal, text, std::forward<Args>(args)...);
 }
 
-/// Registers that have values, by dword; behind the virtual ones SCC, VCC and M0.
+/// Registers that have values, by dword; after the virtual ones SCC, VCC and M0.
 class Defined {
   public:
     explicit Defined(const MachineFunction& function) : function_(function) {

@@ -26,8 +26,8 @@ class Code {
   public:
     explicit Code(MachineFunction& function) : function_(function), block_(0) {}
 
-    /// Instructions of vector units. What a source's field does not take goes through a register first; commutative ones
-    /// may swap their sources. The overloads with `dst` write there.
+    /// Instructions of vector units. What a source's field does not take goes through a register first; commutative
+    /// ones may swap their sources. The overloads with `dst` write there.
     Place vector(Mnemonic name, std::initializer_list<Source> sources, int dwords = 1);
     void vector_to(Place dst, Mnemonic name, std::initializer_list<Source> sources);
     /// A comparison: the lanes for which it holds.
@@ -78,7 +78,8 @@ class Code {
 
 /// The row that a family has for an instruction by its name in RDNA3; nullptr when there is none.
 const isa::Row* row_of(isa::Family family, std::string_view name);
-/// The instruction that does the same with the first two sources in each other's place: itself where they commute, "" for none.
+/// The instruction that does the same with the first two sources in each other's place: itself where they commute, ""
+/// for none.
 std::string_view swapped(std::string_view name);
 /// The form of a row whose fields take most: VOP3, or the row itself.
 const isa::Row& widest(isa::Family family, const isa::Row& row);

@@ -3,7 +3,7 @@
 #include "strata/codegen/machine/passes.h"
 
 namespace strata::codegen {
-/// SCC that is written and not read stays with its instruction: what reads it stands right behind.
+/// SCC that is written and not read stays with its instruction: what reads it stands right after it.
 void remove_dead_code(MachineFunction& function) {
     std::vector<uint32_t> base{0};  // first dword of each register
     for (const VirtualRegister& reg : function.registers) base.push_back(base.back() + reg.dwords);

@@ -17,7 +17,7 @@ bool names_exec(const Instruction& instruction) {
     return writes_named(instruction, code::exec_lo) || writes_named(instruction, code::exec_hi);
 }
 
-/// Waits, barriers of the workgroup, messages: memory before them is not memory behind them.
+/// Waits, barriers of the workgroup, messages: memory before them is not memory after them.
 bool is_fence(isa::Family family, const isa::Row& row) {
     const isa::LatencyClass latency = isa::facts(family, row).latency;
     if (latency == isa::LatencyClass::barrier || latency == isa::LatencyClass::message) return true;

@@ -6,7 +6,7 @@
 
 namespace strata::codegen {
 
-/// `to` stands behind `from`, and waits for its result if it is issued less than `latency` clocks later.
+/// `to` stands after `from`, and waits for its result if it is issued less than `latency` clocks later.
 struct Dependency {
     uint32_t from, to, latency;
 };

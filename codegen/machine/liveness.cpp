@@ -50,8 +50,8 @@ struct Use {
     bool write;
 };
 
-/// Units that some block reads before it writes them: the only ones that can be live from one block to another, numbered
-/// in a row so that sets of them are short.
+/// Units that some block reads before it writes them: the only ones that can be live from one block to another,
+/// numbered in a row so that sets of them are short.
 struct Crossing {
     static constexpr uint32_t kLocal = UINT32_MAX;
     std::vector<uint32_t> number;  // of a unit
@@ -172,14 +172,14 @@ class Analysis {
         nodes_.push_back({segment, head});
     }
 
-    /// Where the unit's value begins, seen from behind.
+    /// Where the unit's value begins, seen from its end.
     void begin(uint32_t unit, uint32_t position) {
         add(unit, {position, std::max(open_end_[unit], write_after(position))});
         open_end_[unit] = 0;
     }
     static uint32_t write_after(uint32_t position) { return (position | 1) + 1; }
 
-    /// What is live behind the block and at the start of the next one stays open from there.
+    /// What is live after the block and at the start of the next one stays open from there.
     void scan(uint32_t block) {
         const uint32_t start = starts_[block], end = starts_[block + 1];
         const Bits none(crossing_.units.size());

@@ -43,8 +43,9 @@ enum class Pseudo : uint8_t {
     copy,  ///< dst[0] = src[0]: a Place of as many dwords in any bank, or the constant inst.src[0] (one dword)
 };
 
-/// One instruction. Registers that allocation places are in `dst` and `src`; where these are empty `inst` has the operand:
-/// a constant, or a register of its own (exec, m0, null). `inst` has the row, operand types and modifiers in any case.
+/// One instruction. Registers that allocation places are in `dst` and `src`; where these are empty `inst` has the
+/// operand: a constant, or a register of its own (exec, m0, null). `inst` has the row, operand types and modifiers in
+/// any case.
 struct Instruction {
     Pseudo pseudo = Pseudo::none;
     isa::Inst inst;
@@ -83,7 +84,7 @@ struct MachineFunction {
     std::vector<VirtualRegister> registers;
     std::vector<Block> blocks;  ///< in the order of the text; 0 is the entry
     int workitem_id_dims = 0;   ///< 0: x alone
-    int user_sgprs = 2;         ///< workgroup ids begin behind so many scalars (not RDNA4's): see workarounds.h
+    int user_sgprs = 2;         ///< workgroup ids begin after so many scalars (not RDNA4's): see workarounds.h
     std::array<bool, 3> workgroup_ids{};
     bool partial_waves = false;           ///< EXEC does not begin as all ones
     Place all_lanes{};                    ///< EXEC as it began, where partial_waves; a mask

@@ -7,7 +7,8 @@
 // What an instruction reads and writes, for analyses over virtual registers.
 namespace strata::codegen {
 
-/// RDNA leaves the upper half of a register as it was when 16 bits are written to the lower: a half that nobody wants here.
+/// RDNA leaves the upper half of a register as it was when 16 bits are written to the lower: a half that nobody wants
+/// here.
 inline bool fills_lower_half(const Instruction& instruction) {
     const isa::Row& row = *instruction.inst.row;
     const bool adds = row.mnemonic.find("mac") != row.mnemonic.npos;
@@ -53,8 +54,8 @@ inline bool is_register_copy(const Instruction& instruction) {
 /// What an instruction does besides filling its destinations.
 bool has_effect(const Instruction& instruction);
 
-/// A loop of one block: control enters it from the block in front of it or from its own end, and leaves for the one behind
-/// it, to which nothing else leads.
+/// A loop of one block: control enters it from the block in front of it or from its own end, and leaves for the one
+/// after it, to which nothing else leads.
 bool is_loop(const MachineFunction& function, uint32_t block);
 
 /// Immediate offsets that a memory instruction holds: those of GLOBAL have 13 bits with a sign, 24 on RDNA4; SMEM's and

@@ -7,8 +7,9 @@
 // What passes that move computations about may rely on.
 namespace strata::codegen {
 
-/// Registers by dword: those with one writer, which stands in front of all readers. The text's order is that of execution
-/// and every loop runs at least once, so such a dword has the value that its writer last gave it wherever it is read.
+/// Registers by dword: those with one writer, which stands in front of all readers. The text's order is that of
+/// execution and every loop runs at least once, so such a dword has the value that its writer last gave it wherever it
+/// is read.
 class UniqueDefs {
   public:
     explicit UniqueDefs(const MachineFunction& function);

@@ -21,8 +21,8 @@ std::string_view source_of(Workaround workaround);  ///< where the fault is know
 /// Why an instruction's first destination may share no register with its sources; "" where it may.
 std::string_view must_keep_sources(const Target& target, const isa::Row& row);
 
-/// MachineFunction::user_sgprs of a kernel with so many workgroup ids: the arguments' address and what fills up. Workgroup
-/// ids stand right behind.
+/// MachineFunction::user_sgprs of a kernel with so many workgroup ids: the arguments' address and what fills up.
+/// Workgroup ids stand right after it.
 int user_scalars(const Target& target, int workgroup_ids);
 
 }  // namespace strata::codegen

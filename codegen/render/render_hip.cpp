@@ -328,8 +328,8 @@ class Renderer {
         }
     }
 
-    /// Innermost loops over what is in local memory: NVRTC leaves as they are those whose steps are long, and then loads wait at the
-    /// start of each.
+    /// Innermost loops over what is in local memory: NVRTC leaves as they are those whose steps are long, and then
+    /// loads wait at the start of each.
     void find_short_steps() {
         std::vector<UOp> open;
         bool reads = false;
@@ -402,7 +402,7 @@ class Renderer {
     bool by_warpgroups_ = false;  // waves multiply together what is in local memory
     AsyncProducts products_{program_.ops};
     std::string sums_;                 // of products that are under way up to the end of a loop
-    std::vector<std::string> copies_;  // of a loop's step that start behind its products
+    std::vector<std::string> copies_;  // of a loop's step that start after its products
     AsyncCopies async_copies_;
     int copies_started_ = 0;
     int64_t asked_ = 0;  // bytes of memory of the block, where the launch gives it

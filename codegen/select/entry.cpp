@@ -1,5 +1,5 @@
-// What a kernel finds in registers when it begins, and what it makes of that before anything else (LLVM AMDGPUUsage, "Initial
-// Kernel Execution State").
+// What a kernel finds in registers when it begins, and what it makes of that before anything else (LLVM AMDGPUUsage,
+// "Initial Kernel Execution State").
 #include <algorithm>
 
 #include "strata/codegen/linear/scalar_threads.h"

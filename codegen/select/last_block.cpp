@@ -2,8 +2,8 @@
 //
 //   release; barrier; number = add 1 to the counter, by one lane of the block; lds = number, by that lane; barrier
 //   every wave: if lds is not the last number: end; acquire
-// Each wave releases what it stored itself, and acquires what others did: its caches are its own. Where the others of the block ended
-// before (first_wave), the one that is left needs no barrier:
+// Each wave releases what it stored itself, and acquires what others did: its caches are its own. Where the others of
+// the block ended before (first_wave), the one that is left needs no barrier:
 //   release; number = add 1 to the counter, by its first lane; if that is not the last number: end; acquire
 #include "strata/codegen/machine/placed_code.h"
 #include "strata/codegen/select/last_block_p.h"

@@ -1,4 +1,5 @@
-// Matrix products: what a lane holds of A, B and C in tuples of registers, the layouts of codegen/target/matrix_shapes.def.
+// Matrix products: what a lane holds of A, B and C in tuples of registers, the layouts of
+// codegen/target/matrix_shapes.def.
 #include <algorithm>
 
 #include "strata/codegen/select/matrix_p.h"

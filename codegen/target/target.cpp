@@ -49,7 +49,7 @@ constexpr MatrixShape kMatrixShapes[] = {
 #undef MMA
 #undef MATRIX
 };
-/// The first chip that has each of NVIDIA's, which stand last; those of groups behind the others.
+/// The first chip that has each of NVIDIA's, which stand last; those of groups after the others.
 constexpr std::string_view kFirstChips[] = {
 #define MATRIX(...)
 #define MMA(chip, ...) #chip,

@@ -36,8 +36,8 @@ struct MatrixShape {
     std::string_view mnemonic;
     int m, n, k;
     DType operand, accumulator;
-    std::string_view builtin;  ///< of clang, behind __builtin_amdgcn_; of PTX, behind mma.sync.aligned.
-    /// Four waves compute it together, with operands of local memory (warpgroup_products.h): PTX's, behind
+    std::string_view builtin;  ///< of clang, after __builtin_amdgcn_; of PTX, after mma.sync.aligned.
+    /// Four waves compute it together, with operands of local memory (warpgroup_products.h): PTX's, after
     /// wgmma.mma_async.sync.aligned.
     bool by_warpgroups = false;
 
@@ -65,8 +65,8 @@ struct LaneXor {
     uint16_t control;  ///< of DPP16
 };
 
-/// What a loop copies to local memory is read when it is stored, or a step before: into registers, where a schedule says so or
-/// in any case, or by copies that go on meanwhile.
+/// What a loop copies to local memory is read when it is stored, or a step before: into registers, where a schedule
+/// says so or in any case, or by copies that go on meanwhile.
 enum class Ahead : uint8_t { scheduled, registers, copies };
 
 /// What a machine offers. The stages of the compiler have no limits of their own: they read them here.

@@ -10,10 +10,10 @@ namespace strata::codegen {
 
 inline constexpr int kWavesOfWarpgroup = 4;
 
-/// How a tile of A or B lies in local memory where four waves multiply: rows of 128 bytes along memory, in chunks of 16 bytes whose
-/// number is xored with the row's, modulo 8, so that neither reading nor writing eight of them meets in a bank. A tile that is longer
-/// along memory has one block of all rows behind the other. Element (row, x), with L elements of 128 bytes and T of 16, is at
-///   x / L * rows * L + row * L + (x % L / T ^ row % 8) * T + x % T
+/// How a tile of A or B lies in local memory where four waves multiply: rows of 128 bytes along memory, in chunks of 16
+/// bytes whose number is xored with the row's, modulo 8, so that neither reading nor writing eight of them meets in a
+/// bank. A tile that is longer along memory has one block of all rows after the other. Element (row, x), with L
+///   elements of 128 bytes and T of 16, is at x / L * rows * L + row * L + (x % L / T ^ row % 8) * T + x % T
 /// Source: PTX ISA, "Asynchronous warpgroup level matrix shared memory layout": 128-byte swizzling.
 struct SwizzledTile {
     bool along_k;  ///< memory goes on along k: rows are those of the result; else rows are steps of k

@@ -11,7 +11,8 @@ namespace strata::codegen {
 /// `otherwise` is said when the log holds no error of the usual form.
 Error compile_error(const HipSource& source, std::string log, std::string_view otherwise);
 
-/// The option that makes clang say which functions it leaves out as the GPU has no instruction that they were compiled for.
+/// The option that makes clang say which functions it leaves out as the GPU has no instruction that they were compiled
+/// for.
 inline constexpr std::string_view kSayLeftOut = "-Rpass=amdgpu-remove-incompatible-functions";
 
 /// An Error (Compile) when the log says so: calls of such a function are left out too, and what they gave is undefined.

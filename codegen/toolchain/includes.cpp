@@ -19,7 +19,8 @@ namespace fs = std::filesystem;
 
 constexpr size_t kMostAbsent = 10000;  // paths of a description that must stay absent
 
-/// The text with continued lines joined, as the preprocessor reads it: a backslash (or its trigraph), spaces, a line's end.
+/// The text with continued lines joined, as the preprocessor reads it: a backslash (or its trigraph), spaces, a line's
+/// end.
 std::string joined_lines(std::string_view text) {
     std::string out;
     for (size_t i = 0; i < text.size(); ++i) {
@@ -40,7 +41,8 @@ bool is_system_include(std::string_view text, size_t at) {
     return next != text.npos && text[next] == '<';
 }
 
-/// Whether some word of the text could make a compiler read a file: directives are spelt out in the text, whatever macros do.
+/// Whether some word of the text could make a compiler read a file: directives are spelt out in the text, whatever
+/// macros do.
 bool may_read_files(std::string_view text) {
     const std::string lines = joined_lines(text);
     for (std::string_view word : {"include", "import", "embed", "incbin", "__has_"})
@@ -49,7 +51,8 @@ bool may_read_files(std::string_view text) {
     return false;
 }
 
-/// Whether a text asks for files that no list of dependencies names: those that are not there, and those that assembly reads.
+/// Whether a text asks for files that no list of dependencies names: those that are not there, and those that assembly
+/// reads.
 bool hides_files(std::string_view text) {
     std::string lines = joined_lines(text);
     std::erase_if(lines, [](char c) { return c == '"' || c == ' ' || c == '\t' || c == '\n'; });  // joins literals

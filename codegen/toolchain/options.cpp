@@ -42,7 +42,7 @@ size_t words_of(const Row& row, const std::string& word, const std::string* next
     switch (row.takes) {
         case Takes::nothing: return word == row.spelling;
         case Takes::on_off: return word == row.spelling || is_negation(word, row.spelling);
-        // Behind a comma stand words for the preprocessor, assembler or linker: -Wp,-MD,file
+        // After a comma stand words for the preprocessor, assembler or linker: -Wp,-MD,file
         case Takes::joined:
             return word.size() > row.spelling.size() && word.starts_with(row.spelling) && word.find(',') == word.npos;
         case Takes::value:

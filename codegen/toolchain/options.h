@@ -8,18 +8,18 @@
 
 namespace strata::codegen {
 
-/// A row of options.def: what stands behind the spelling.
+/// A row of options.def: what stands after the spelling.
 struct OptionRow {
     enum class Takes { nothing, on_off, joined, value, path, llvm };
     std::string_view spelling;
     Takes takes;
 };
 std::span<const OptionRow> option_rows();
-std::span<const std::string_view> llvm_options();  ///< names behind -mllvm
+std::span<const std::string_view> llvm_options();  ///< names after -mllvm
 
-/// Which of a user's compiler options have rows in options.def. Those that have none could run code or touch files: they
-/// are refused, or with the setting unsafe_options passed on without that anything of the result is kept, as we do not
-/// know what decides it.
+/// Which of a user's compiler options have rows in options.def. Those that have none could run code or touch files:
+/// they are refused, or with the setting unsafe_options passed on without that anything of the result is kept, as we do
+/// not know what decides it.
 bool are_listed(const std::vector<std::string>& options);
 
 /// Error (Usage): the first option that is not passed on (options.def).

@@ -131,7 +131,8 @@ std::string polynomial_section(std::string_view macro, std::span<const double> c
     return fmt::format("//@ {0}\n#define {0}(v) {1}\n", macro, sum);
 }
 
-/// prelude.hip with a section for each function of the math library that an op is spelt with, and for what lanes do together.
+/// prelude.hip with a section for each function of the math library that an op is spelt with, and for what lanes do
+/// together.
 std::string all_sections() {
     std::string text = std::string(prelude_text) + prelude_common_text + wave_functions();
     text.insert(text.find("//@ ncdf"), polynomial_section("STRATA_NCDF_F32", polynomials::ncdf_f32, "f") +

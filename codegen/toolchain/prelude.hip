@@ -1,7 +1,7 @@
 // What freestanding HIP source may use without hip_runtime.h. A line "//@ words" starts a section that is given to the
 // compiler only where the source, or a later section in use, has one of the words; "&" joins conditions that must all
-// hold, ": ocml" says that the section calls the device math library. A section comes before those that need it. The word
-// make_T counts as T too.
+// hold, ": ocml" says that the section calls the device math library. A section comes before those that need it. The
+// word make_T counts as T too.
 //@
 typedef signed char int8_t; typedef short int16_t; typedef int int32_t; typedef long int64_t;
 typedef unsigned char uint8_t; typedef unsigned short uint16_t; typedef unsigned int uint32_t; typedef unsigned long uint64_t;
@@ -23,8 +23,9 @@ STRATA_FN void __syncthreads() {
     __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
 }
 //@ strata_fetch_here
-// Loads stay before it: clang would join them with the next step's first use, where they are waited for. Nothing passes: where some
-// may, LLVM 19 takes what orders others by way of it for undone, and reads local memory before it is filled.
+// Loads stay before it: clang would join them with the next step's first use, where they are waited for. Nothing
+// passes: where some may, LLVM 19 takes what orders others by way of it for undone, and reads local memory before it is
+// filled.
 STRATA_FN void strata_fetch_here() { __builtin_amdgcn_sched_barrier(0); }
 //@ threadIdx blockIdx blockDim gridDim
 #define STRATA_DIM(name, call)                                                                                        \
@@ -335,8 +336,8 @@ STRATA_ATOMIC(atomicAdd, __hip_atomic_fetch_add)
 STRATA_ATOMIC(atomicMax, __hip_atomic_fetch_max)
 STRATA_ATOMIC(atomicMin, __hip_atomic_fetch_min)
 //@ strata_comes_last
-// Of so many blocks the last one to ask, which then finds what the threads of the others stored before they asked: each thread hands
-// over what it did, one counts.
+// Of so many blocks the last one to ask, which then finds what the threads of the others stored before they asked: each
+// thread hands over what it did, one counts.
 STRATA_FN bool strata_comes_last(int* counter, int* number, bool counts, int blocks) {
     __builtin_amdgcn_fence(__ATOMIC_RELEASE, "agent");
     __syncthreads();

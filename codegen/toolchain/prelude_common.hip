@@ -1,4 +1,5 @@
-// Sections behind those of prelude.hip and of prelude_nvidia.hip, whose words they use: STRATA_FN, half, bfloat16, the integers of stdint.h.
+// Sections after those of prelude.hip and of prelude_nvidia.hip, whose words they use: STRATA_FN, half, bfloat16, the
+// integers of stdint.h.
 //@ strata_to_odd round_to_odd
 // A double rounded to odd, so that rounding it again to fewer bits is rounding once.
 STRATA_FN float strata_to_odd(double value) {
@@ -56,8 +57,8 @@ template <class T> STRATA_FN T integer_pow(T base, T exponent) {
 }
 //@ fp8_e4m3 fp8_e5m2 fp8_e4m3fnuz fp8_e5m2fnuz
 // 8-bit floats. Rounding is to nearest even, without saturation: out of range gives infinity in e5m2 and NaN in the
-// others. OCP e4m3: bias 7, no infinity, NaN 0x7f/0xff. OCP e5m2: bias 15, as IEEE. FNUZ: bias 8 and 16, the only NaN is
-// 0x80, no infinity, no negative zero.
+// others. OCP e4m3: bias 7, no infinity, NaN 0x7f/0xff. OCP e5m2: bias 15, as IEEE. FNUZ: bias 8 and 16, the only NaN
+// is 0x80, no infinity, no negative zero.
 template <int M, int Bias, bool Fnuz> STRATA_FN uint8_t strata_to_fp8(float value) {
     constexpr bool ieee = M == 2 && !Fnuz;
     constexpr uint32_t overflow = Fnuz ? 0x80 : ieee ? 0x7c : 0x7f, largest = ieee ? 0x7b : Fnuz ? 0x7f : 0x7e;

@@ -1,4 +1,5 @@
-// What HIP source may use on NVIDIA's chips beyond NVRTC's own: sections as those of prelude.hip, whose words these are too.
+// What HIP source may use on NVIDIA's chips beyond NVRTC's own: sections as those of prelude.hip, whose words these are
+// too.
 //@
 #pragma nv_diag_suppress 177  // functions of the prelude that a source does not call
 typedef signed char int8_t; typedef short int16_t; typedef int int32_t; typedef long int64_t;
@@ -262,7 +263,7 @@ template <class T> STRATA_FN T bounded(T i, T size, T axis) {
     return at;
 }
 //@ strata_copy_async strata_copies_of_step_end strata_copies_done
-// From global to shared memory, as PTX's cp.async: what stands behind it goes on at once.
+// From global to shared memory, as PTX's cp.async: what stands after it goes on at once.
 template <int bytes> STRATA_FN void strata_copy_async(void* to, const void* from) {
     const unsigned shared = (unsigned)__cvta_generic_to_shared(to);
     if constexpr (bytes == 16)
@@ -293,7 +294,8 @@ template <bool columns, int bytes, class T> STRATA_FN T strata_read_matrices(con
     return __builtin_bit_cast(T, held);
 }
 //@ strata_fence_of_products
-// What ordinary stores and cp.async put into shared memory is seen by the matrix instructions of groups, behind a barrier.
+// What ordinary stores and cp.async put into shared memory is seen by the matrix instructions of groups, after a
+// barrier.
 STRATA_FN void strata_fence_of_products() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 //@ strata_tile_of_products strata_step_of_products strata_held strata_hold strata_products_begin strata_products_end strata_products_of_steps_before_end strata_stay_in_registers
 // A descriptor of PTX's (codegen/target/warpgroup_products.h), in units of 16 bytes: where it starts, how far blocks of
@@ -316,8 +318,8 @@ template <class T, int count, class... Elements> STRATA_FN strata_held<T, count>
         asm("mov.b32 %0, {%1, %2};" : "=r"(held.words[i]) : "h"(all[2 * i].bits), "h"(all[2 * i + 1].bits));
     return held;
 }
-// Sums stay in their registers while they are added to: from the beginning on up to the end nothing else may use them. No loop goes over
-// them, as an array that a compiler still has one over when it looks for registers goes to memory.
+// Sums stay in their registers while they are added to: from the beginning on up to the end nothing else may use them.
+// No loop goes over them, as an array that a compiler still has one over when it looks for registers goes to memory.
 template <int at, int n> STRATA_FN void strata_stay_in_registers(float (&sums)[n]) {
     if constexpr (at < n) {
         asm volatile("" : "+f"(sums[at]), "+f"(sums[at + 1]), "+f"(sums[at + 2]), "+f"(sums[at + 3])::"memory");

@@ -22,8 +22,8 @@ DType promote_floats(DType a, DType b) {
     return a.bits() == 8 ? dtypes::float16 : dtypes::float32;  // two fp8 formats; float16 with bfloat16
 }
 
-// A signed type that holds both. No integer type holds uint64 and negative numbers: NumPy's float64 would round what both
-// sides have exactly, so the caller decides.
+// A signed type that holds both. No integer type holds uint64 and negative numbers: NumPy's float64 would round what
+// both sides have exactly, so the caller decides.
 DType promote_integers(DType a, DType b) {
     if (a.scalar == Scalar::index || b.scalar == Scalar::index) return dtypes::index;
     if (a.is_unsigned() == b.is_unsigned()) return wider(a, b);

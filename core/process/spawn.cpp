@@ -28,7 +28,8 @@ struct Start {
     int error;
 };
 
-/// The child until it is another program. It has the memory of the parent, whose thread waits for it: system calls only.
+/// The child until it is another program. It has the memory of the parent, whose thread waits for it: system calls
+/// only.
 __attribute__((no_sanitize("address"))) int become_program(void* argument) {
     Start& start = *static_cast<Start*>(argument);
     for (int number = 1; number < NSIG; ++number) {

@@ -55,7 +55,7 @@ bool wait_for_end(pid_t child, Clock::time_point end) {
     return true;
 }
 
-/// A child with the children it has started; left behind, they end.
+/// A child with the children it has started; left alone, they end.
 class Child {
   public:
     explicit Child(pid_t id) : id_(id) {}

@@ -18,8 +18,8 @@ struct ProcessOutput {
 };
 
 /// Runs a program (argv[0] is its path) with `input` as its standard input and waits for it, at most `timeout_seconds`.
-/// No shell, no temporary files: the three streams are memory files, so neither side can block on the other. It ends with
-/// this process, and with its time the children it has started do.
+/// No shell, no temporary files: the three streams are memory files, so neither side can block on the other. It ends
+/// with this process, and with its time the children it has started do.
 /// An Error (Device) only when the program cannot be started, or its output cannot be kept.
 /// Throws Interrupted (interrupt.h), with the child gone.
 Result<ProcessOutput> run_process(const std::vector<std::string>& argv, std::string_view input = {},

@@ -62,7 +62,7 @@ struct Restore {
     ~Restore() { innermost = around; }
 };
 
-constexpr uint64_t kEnd = uint64_t{1} << 47;  // no memory of a program lies behind; there, signals name no address
+constexpr uint64_t kEnd = uint64_t{1} << 47;  // no memory of a program lies beyond; there, signals name no address
 
 bool is_address(const void* at, size_t bytes) {
     const auto low = reinterpret_cast<uint64_t>(at);

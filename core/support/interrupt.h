@@ -7,8 +7,8 @@
 
 namespace strata {
 
-// How long work is stopped from outside. Threads that work or wait call poll_interrupt() every few milliseconds; it throws
-// Interrupted when the front end wants them to stop, and what they hold is given back on the way out.
+// How long work is stopped from outside. Threads that work or wait call poll_interrupt() every few milliseconds; it
+// throws Interrupted when the front end wants them to stop, and what they hold is given back on the way out.
 
 /// Not an Exception: nobody who deals with failures takes it for one.
 class Interrupted : public std::exception {
@@ -18,8 +18,8 @@ class Interrupted : public std::exception {
 
 struct Settings;
 
-/// What a front end adds to working and waiting. Python has signals, which its main thread handles, a lock of its own, and
-/// contexts of execution (threads, tasks) with settings each.
+/// What a front end adds to working and waiting. Python has signals, which its main thread handles, a lock of its own,
+/// and contexts of execution (threads, tasks) with settings each.
 struct FrontEnd {
     bool (*wants_stop)();      ///< of this thread; may wait for the front end's lock
     void* (*let_go)();         ///< gives up the front end's lock; null: this thread does not hold it
@@ -33,8 +33,9 @@ const FrontEnd* front_end();
 
 constexpr std::chrono::milliseconds kPollInterval{50};
 
-/// Throws Interrupted if the work of this thread is to stop. The front end is asked at most every kPollInterval, and may
-/// need its lock: who calls this holds no lock that a thread in the front end waits for, unless it is a Mutex (mutex.h).
+/// Throws Interrupted if the work of this thread is to stop. The front end is asked at most every kPollInterval, and
+/// may need its lock: who calls this holds no lock that a thread in the front end waits for, unless it is a Mutex
+/// (mutex.h).
 void poll_interrupt();
 
 /// Waits until done() holds. An interruption meanwhile calls stop(), which should hasten that, and is returned.

@@ -5,8 +5,8 @@
 
 namespace strata {
 
-/// For state of the process. Who waits for it holds up no one in the front end, whose lock it gives up meanwhile. In the
-/// child of a fork, what a thread of the parent held is not waited for: that is a Device Exception.
+/// For state of the process. Who waits for it holds up no one in the front end, whose lock it gives up meanwhile. In
+/// the child of a fork, what a thread of the parent held is not waited for: that is a Device Exception.
 class Mutex {
   public:
     void lock() {

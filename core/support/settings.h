@@ -30,8 +30,8 @@ void visit_settings(S&& settings, Visitor&& visit) {
 #undef SETTING
 }
 
-/// The settings in force on this thread: of the innermost scope, else of the front end's context (interrupt.h), else the
-/// environment's. Throws a Usage Exception when a variable holds something unusable.
+/// The settings in force on this thread: of the innermost scope, else of the front end's context (interrupt.h), else
+/// the environment's. Throws a Usage Exception when a variable holds something unusable.
 const Settings& settings();
 
 const Settings& environment();  ///< what the variables said when this was first asked

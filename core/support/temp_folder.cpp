@@ -16,7 +16,8 @@
 namespace strata {
 namespace {
 
-// A folder of ours has this name, six characters that mkdtemp chose, and a file that is locked as long as its process lives.
+// A folder of ours has this name, six characters that mkdtemp chose, and a file that is locked as long as its process
+// lives.
 constexpr std::string_view kPrefix = "strata-run-";
 constexpr size_t kNameSize = kPrefix.size() + 6;
 constexpr const char* kLock = "strata-lock";

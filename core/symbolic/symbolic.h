@@ -15,7 +15,7 @@ Bounds bounds(UOp u);
 /// see the difference are used only where bounds prove that nothing wraps. Tensor-level nodes with a shape are left
 /// alone where the result would lose it.
 UOp simplify(UOp root);
-/// The rules behind simplify, to be joined with a stage's own.
+/// The rules of simplify, to be joined with a stage's own.
 const RuleSet& symbolic_rules();
 
 bool keeps_values(DType from, DType to);        ///< every value of `from` is a value of `to`

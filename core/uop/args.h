@@ -16,7 +16,8 @@ enum class Op : uint8_t;
 using NoArg = std::monostate;
 using Shape = std::vector<int64_t>;
 
-/// A value in the node's dtype: integers and bool in `i` (uint64 by bits), floats in `f` (already rounded to the dtype).
+/// A value in the node's dtype: integers and bool in `i` (uint64 by bits), floats in `f` (already rounded to the
+/// dtype).
 struct ConstArg {
     int64_t i = 0;
     double f = 0;

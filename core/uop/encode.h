@@ -5,8 +5,8 @@
 
 namespace strata {
 
-/// Writes what `equal` compares, so that different arguments differ in their bytes whatever follows them. The same in every
-/// process of a build.
+/// Writes what `equal` compares, so that different arguments differ in their bytes whatever follows them. The same in
+/// every process of a build.
 void append_bytes(std::string& out, const Arg& arg);
 
 /// Fixed width, in the order of the host.

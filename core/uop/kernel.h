@@ -1,8 +1,8 @@
 #pragma once
 #include "strata/core/uop/uop.h"
 
-/// Builders of kernels as graphs (kernel-level ops of ops.def), with the names of Python's strata.uop. What each op means
-/// and which graphs are valid: ops.def, verify_kernel.
+/// Builders of kernels as graphs (kernel-level ops of ops.def), with the names of Python's strata.uop. What each op
+/// means and which graphs are valid: ops.def, verify_kernel.
 namespace strata::uop {
 
 /// The kernel's parameter number `slot`, a buffer: the output of a custom kernel is 0, its inputs follow.
@@ -12,7 +12,8 @@ UOp variable(int slot, DType type);
 /// Memory of a block (local) or of a thread (reg).
 UOp placeholder(int64_t size, DType type, Space space, int slot = 0);
 /// A loop variable 0 .. size-1; ids are distinct in a kernel and give the order of nesting.
-/// Steps: how many of them a serial loop takes, the same in all threads of a block, 0 to size, 1 where that is 1; without it all.
+/// Steps: how many of them a serial loop takes, the same in all threads of a block, 0 to size, 1 where that is 1;
+/// without it all.
 UOp range(int64_t size, int id, Axis axis, UOp steps = {});
 
 /// A place in memory; nothing is touched there where `gate` is false.

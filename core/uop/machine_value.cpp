@@ -49,7 +49,8 @@ double two_over_pi(double x, int segment) {
     return std::ldexp(static_cast<double>(window >> 11), -53 - shift + (field >= 1968 ? 128 : 0));
 }
 
-/// How v_div_scale keeps n / d away from overflow and denormals: exponents that are far apart, and by how much it scales.
+/// How v_div_scale keeps n / d away from overflow and denormals: exponents that are far apart, and by how much it
+/// scales.
 struct Division {
     int far, tiny_numerator, step, no_quotient, bias;
     explicit Division(DType type)

@@ -88,8 +88,8 @@ std::atomic<void (*)(UOp)> on_free_node{nullptr};
 std::atomic<bool> sweep_due{false};
 
 // Nodes live by counts: of Roots and of the nodes that use them. A count that falls to none frees nothing by itself, as
-// graphs are built of nodes that nothing counts yet; a sweep does, between GraphScopes. What may be free is listed for it:
-// a node when it is made and when it loses its last Root. One that then proves to live leaves the list.
+// graphs are built of nodes that nothing counts yet; a sweep does, between GraphScopes. What may be free is listed for
+// it: a node when it is made and when it loses its last Root. One that then proves to live leaves the list.
 std::atomic<const Node*> listed{nullptr};
 
 /// Of a node whose bit says so, before anybody else can know.
@@ -107,7 +107,7 @@ void sweep_on_pressure() {
     }
 }
 
-/// What stands behind a node's sources.
+/// What stands after a node's sources.
 struct Notes {
     std::atomic<bool> simple{false};
 };
@@ -234,7 +234,7 @@ UOp make(Op op, DType dtype, std::span<const UOp> sources, Arg arg) {
 
 void Root::let_go() {
     const Node* const n = uop_.node();
-    const bool is_used = n->users.load(std::memory_order_relaxed) != 0;  // n may be gone behind the exchange
+    const bool is_used = n->users.load(std::memory_order_relaxed) != 0;  // n may be gone after the exchange
     uint32_t now = n->rooted.load(std::memory_order_relaxed), then;
     do then = now == Node::root ? Node::listed : now - Node::root;
     while (!n->rooted.compare_exchange_weak(now, then, std::memory_order_acq_rel, std::memory_order_relaxed));

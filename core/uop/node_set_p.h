@@ -9,8 +9,8 @@
 
 namespace strata {
 
-/// Nodes by content: open addressing in one array, hashes beside the nodes, so that a look-up reads no node but the one it
-/// finds.
+/// Nodes by content: open addressing in one array, hashes beside the nodes, so that a look-up reads no node but the one
+/// it finds.
 class NodeSet {
   public:
     NodeSet() : NodeSet(kFewest) {}

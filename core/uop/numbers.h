@@ -6,8 +6,8 @@
 
 namespace strata {
 
-/// Where a node stands, or would, among the slots of open addressing: a power of two of them, each with a `node` where it is
-/// taken.
+/// Where a node stands, or would, among the slots of open addressing: a power of two of them, each with a `node` where
+/// it is taken.
 template <class Slot, class Taken>
 size_t place_among(const std::vector<Slot>& slots, UOp u, Taken is_taken) {
     const size_t last = slots.size() - 1;
@@ -16,8 +16,8 @@ size_t place_among(const std::vector<Slot>& slots, UOp u, Taken is_taken) {
     return at;
 }
 
-/// Nodes by the order in which they were added, so that what is known of each can be a row of a vector. Open addressing in
-/// one array: no allocation a node.
+/// Nodes by the order in which they were added, so that what is known of each can be a row of a vector. Open addressing
+/// in one array: no allocation a node.
 class NodeNumbers {
   public:
     static constexpr uint32_t kNone = UINT32_MAX;

@@ -31,8 +31,8 @@ class Root {
     UOp uop_;
 };
 
-/// Held by every thread while it builds or uses unrooted nodes; sweep waits for none: it does nothing while one is held.
-/// When a thread's last one ends, nodes are collected if many were made since they were the last time.
+/// Held by every thread while it builds or uses unrooted nodes; sweep waits for none: it does nothing while one is
+/// held. When a thread's last one ends, nodes are collected if many were made since they were the last time.
 class GraphScope {
   public:
     GraphScope();
@@ -40,8 +40,8 @@ class GraphScope {
     GraphScope(const GraphScope&) = delete;
 };
 
-/// Frees the nodes no Root reaches; returns how many. Does nothing (0) inside a GraphScope of any thread. It looks at new
-/// nodes, those that lost their last Root and what is freed with them, not at others that live.
+/// Frees the nodes no Root reaches; returns how many. Does nothing (0) inside a GraphScope of any thread. It looks at
+/// new nodes, those that lost their last Root and what is freed with them, not at others that live.
 size_t sweep();
 /// `told` runs for each node that a sweep frees, before its memory goes. One for the process.
 void on_free(void (*told)(UOp));

@@ -20,7 +20,8 @@ class Scopes {
 
     const std::vector<UOp>& order() const { return order_; }
     const std::vector<UOp>& ranges() const { return ranges_; }  ///< by ids; a range's place is its bit
-    /// Ranges a node depends on and that nothing between has closed. A range depends on itself and on what its steps do.
+    /// Ranges a node depends on and that nothing between has closed. A range depends on itself and on what its steps
+    /// do.
     RangeSet free(UOp u) const { return free_.at(numbers_.find(u)); }
     RangeSet bit(UOp range) const;
     /// The ranges that an end, reduction or contraction closes.

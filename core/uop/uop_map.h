@@ -15,8 +15,8 @@
 
 namespace strata {
 
-/// Values by node, in the order in which they were added. Entries stand in blocks, found by open addressing: adding one asks
-/// for no memory of its own, and what was added stays where it is. Nothing is taken out but all.
+/// Values by node, in the order in which they were added. Entries stand in blocks, found by open addressing: adding one
+/// asks for no memory of its own, and what was added stays where it is. Nothing is taken out but all.
 template <class T>
 class UOpMap {
     struct Entry;

@@ -40,7 +40,7 @@ Code list_edges(void* handle, void** from, void** to, size_t* count) {
     return list(ends, to, count);
 }
 
-/// Calls change(before, behind) for each pair, once all of them are known to be fit for it.
+/// Calls change(before, after it) for each pair, once all of them are known to be fit for it.
 template <class Check, class Change>
 Code for_pairs(void* handle, void* const* from, void* const* to, size_t count, Check&& fits, Change&& change) {
     const Graph* const graph = graph_of(handle);

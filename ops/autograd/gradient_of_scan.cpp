@@ -23,8 +23,8 @@ Tensor moved_by(const Tensor& x, int64_t by, int axis, Number beyond) {
 
 Tensor products_before(const Tensor& x, int axis) { return moved_by(x, -1, axis, 1).cumprod(axis); }
 
-/// What arrives at each as the products before it times r[i] = g[i] + x[i + 1] r[i + 1], by doubling (Kogge and Stone 1973).
-/// It has derivatives of every order.
+/// What arrives at each as the products before it times r[i] = g[i] + x[i + 1] r[i + 1], by doubling (Kogge and Stone
+/// 1973). It has derivatives of every order.
 Tensor to_running_product_by_doubling(const Tensor& g, const Tensor& x, int axis) {
     constexpr int kTogether = 3;  // steps of one kernel
     Tensor r = g, factor = moved_by(x, 1, axis, 0);
@@ -48,7 +48,7 @@ std::vector<Tensor> made_again(const Tensor& arrived, const Tensor& g, const Ten
     return out;
 }
 
-/// Behind the first zero of a row nothing changes the products but that zero, up to the next one. By quotients; its own
+/// After the first zero of a row nothing changes the products but that zero, up to the next one. By quotients; its own
 /// derivatives by products.
 Tensor to_running_product(const Tensor& g, const Tensor& x, int axis) {
     Tensor zero = eq(x, 0), others = where(zero, 1, x);

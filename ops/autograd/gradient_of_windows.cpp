@@ -1,5 +1,5 @@
-// What arrives at what windows slide over: each element gets one sum over the windows that hold it. And the three maps of a
-// convolution, whose gradients are each other.
+// What arrives at what windows slide over: each element gets one sum over the windows that hold it. And the three maps
+// of a convolution, whose gradients are each other.
 #include <algorithm>
 
 #include "strata/ops/build_p.h"
@@ -15,7 +15,7 @@ Pairs all_of(const Shape& shape) {
     return out;
 }
 
-/// `stride - 1` zeros behind each element of an axis but the last one.
+/// `stride - 1` zeros after each element of an axis but the last one.
 Tensor spread(const Tensor& x, size_t axis, int64_t stride) {
     if (stride == 1) return x;
     const int64_t size = x.shape()[axis];
@@ -29,9 +29,9 @@ Tensor spread(const Tensor& x, size_t axis, int64_t stride) {
     return out.shrink(kept);
 }
 
-/// g (before, places, after, window) of one axis -> (before, size, after, window): for each element of the axis what arrived at
-/// it as element j of a window, or 0. Row j is shifted by j * dilation: rows are read that are shorter by the dilation than
-/// they are.
+/// g (before, places, after, window) of one axis -> (before, size, after, window): for each element of the axis what
+/// arrived at it as element j of a window, or 0. Row j is shifted by j * dilation: rows are read that are shorter by
+/// the dilation than they are.
 Tensor shifted(const Tensor& g, size_t axis, size_t window_axis, int64_t size, int64_t stride, int64_t dilation) {
     const int64_t window = g.shape()[window_axis];
     const int last = static_cast<int>(g.shape().size()) - 1;
@@ -63,14 +63,15 @@ Tensor folded(const Tensor& g, const Shape& sizes, const Shape& stride, const Sh
     });
 }
 
-/// Whether terms have the channels last: those that matrix instructions multiply, where channels fill a load of 16 bytes.
+/// Whether terms have the channels last: those that matrix instructions multiply, where channels fill a load of 16
+/// bytes.
 bool has_channels_last(DType type, int64_t channels) {
     constexpr int64_t kLoadBits = 128;
     return type.is_float() && type.bits() < 32 && channels * type.bits() >= kLoadBits;
 }
 
-/// x (n, groups * in, sizes) as (n, groups, places, terms), one term an element of each window and channel: of x with its
-/// channels last where terms have.
+/// x (n, groups * in, sizes) as (n, groups, places, terms), one term an element of each window and channel: of x with
+/// its channels last where terms have.
 Tensor under_places(const Tensor& x, const Steps& steps) {
     const size_t axes = steps.window.size();
     const int64_t n = x.shape()[0], groups = steps.groups, in = x.shape()[1] / groups;

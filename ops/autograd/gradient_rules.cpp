@@ -14,7 +14,7 @@
 namespace strata::ops {
 namespace {
 
-/// The rules of nodes that live. Rules hold what people wrote, which is let go behind a collection, not within it.
+/// The rules of nodes that live. Rules hold what people wrote, which is let go after a collection, not within it.
 class Rules {
   public:
     std::shared_ptr<const GradientRule> find(UOp node) {

@@ -137,8 +137,8 @@ const Row& row_of(const Row (&rows)[n], std::string_view name, DType type) {
     return *row;
 }
 
-/// y, a function's value, past which gradients go by its slopes p + qi, one for each of the tensors z: a step dx + dy i of one
-/// makes one of (p dx - q dy) + (q dx + p dy) i (Cauchy, Riemann). Real ones have no dy.
+/// y, a function's value, past which gradients go by its slopes p + qi, one for each of the tensors z: a step dx + dy i
+/// of one makes one of (p dx - q dy) + (q dx + p dy) i (Cauchy, Riemann). Real ones have no dy.
 Tensor with_slopes(const Tensor& y, const std::vector<Tensor>& z, const std::function<std::vector<Tensor>()>& slopes) {
     if (WithoutPast::now()) return y;
     std::vector<Root> inputs;

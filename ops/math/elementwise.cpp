@@ -43,8 +43,8 @@ Tensor converted(const Operand& x, DType type) {
 struct Pair {
     Tensor a, b;
 };
-/// Integers and a number that their type does not have, as a pair that compares like them: 0 or 2 with 1 for those below
-/// and above it, and 0 with NaN. Empty where the type has the number.
+/// Integers and a number that their type does not have, as a pair that compares like them: 0 or 2 with 1 for those
+/// below and above it, and 0 with NaN. Empty where the type has the number.
 std::optional<Pair> outside_of_type(const Tensor& x, const Number& n) {
     DType type = x.dtype();
     if (std::isnan(n.as_double())) return Pair{like(x.cast(dtypes::float32), 0), like(x.cast(dtypes::float32), n)};
@@ -136,7 +136,8 @@ struct Division {
 };
 
 /// floor(a / b) and a - floor(a / b) * b of floats, as NumPy has them: from the exact remainder of the truncated
-/// quotient. A zero remainder has the divisor's sign, a zero quotient that of a / b; a remainder may round to the divisor.
+/// quotient. A zero remainder has the divisor's sign, a zero quotient that of a / b; a remainder may round to the
+/// divisor.
 Division floor_division(const Tensor& a, const Tensor& b) {
     Tensor r = op(Op::fmod, a, b), zero = like(a, 0), one = like(a, 1), direct = op(Op::fdiv, a, b);
     Tensor below = wrong_sign(r, b);

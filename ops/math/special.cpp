@@ -21,7 +21,8 @@ Tensor polynomial(const Tensor& x, const double (&c)[n]) {
     return out;
 }
 
-/// |x|, which grows by x on one side of 0 and by -x on the other: with_sign_of(f(magnitude(x)), x) has the slope of f at 0.
+/// |x|, which grows by x on one side of 0 and by -x on the other: with_sign_of(f(magnitude(x)), x) has the slope of f
+/// at 0.
 Tensor magnitude(const Tensor& x) { return where(sign_bit(x), -x, x); }
 
 Tensor expm1_of(const Tensor& x) { return op(Op::expm1, x); }
@@ -49,7 +50,8 @@ Tensor within(const Tensor& x, double far) { return where(lt(far, x.abs()), far,
 
 constexpr double kFarOfDensity = 64;  // the density is 0 there
 
-// 2^(-log2(e) / 2 x^2) / sqrt(2 pi). What the exponent loses to rounding is an error of the power, which a factor makes up for.
+// 2^(-log2(e) / 2 x^2) / sqrt(2 pi). What the exponent loses to rounding is an error of the power, which a factor makes
+// up for.
 Tensor density_within(const Tensor& x) {
     constexpr double kAtZero = std::numbers::inv_sqrtpi / std::numbers::sqrt2, kRate = -0.5 * std::numbers::log2e;
     const bool wide = x.dtype() == dtypes::float64;
@@ -176,7 +178,8 @@ Tensor gelu_of(const Tensor& x) {
     });
 }
 
-// x sigmoid(2 u), u = sqrt(2 / pi) (x + 0.044715 x^3): what is small has all its digits. Beyond 30 the sigmoid is 0 or 1.
+// x sigmoid(2 u), u = sqrt(2 / pi) (x + 0.044715 x^3): what is small has all its digits. Beyond 30 the sigmoid is 0 or
+// 1.
 Tensor gelu_tanh_of(const Tensor& x) {
     constexpr double kScale = 2 * std::numbers::sqrt2 * std::numbers::inv_sqrtpi, kFar = 30;
     Tensor near = x.maximum(-kFar).minimum(kFar);

@@ -1,4 +1,4 @@
-// The emulator behind the HipApi table: device i is the i-th architecture of archs.def; behind them come others of the
+// The emulator as a HipApi table: device i is the i-th architecture of archs.def; after them come others of the
 // same.
 #include "strata/providers/emulated.h"
 

@@ -15,7 +15,7 @@ struct NvidiaDriver {
 #include "strata/providers/nvidia/driver.def"
 #undef CUDA
 
-    /// Nothing where `code` is CUDA_SUCCESS, else an Error (Device) of CUDA's name and words for it, behind what was
+    /// Nothing where `code` is CUDA_SUCCESS, else an Error (Device) of CUDA's name and words for it, after what was
     /// called.
     Result<void> check(const char* call, int code) const;
     std::string version() const;  ///< "CUDA 13.0"

@@ -1,4 +1,4 @@
-// NVIDIA's driver behind the HipApi table: device i is the driver's i-th, in its primary context, which other libraries
+// NVIDIA's driver as a HipApi table: device i is the driver's i-th, in its primary context, which other libraries
 // of the process (torch, CuPy) use too. Memory comes from the driver's stream-ordered pool, small blocks that were
 // freed from a list; copies and allocations are in order with all streams, as those of the table's calls are blocking
 // ones (CUDA Driver API, "Stream synchronization behavior").
@@ -48,7 +48,7 @@ struct CudaGraph {
     std::vector<cuda::KernelNode> kernels = {};
 };
 
-// The table's handles are known by name alone: behind them is what stands here.
+// The table's handles are known by name alone: they lead to what stands here.
 CudaModule* of(ModuleHandle* handle) { return reinterpret_cast<CudaModule*>(handle); }
 CudaFunction* of(FunctionHandle* handle) { return reinterpret_cast<CudaFunction*>(handle); }
 CudaStream* of(StreamHandle* handle) { return reinterpret_cast<CudaStream*>(handle); }

@@ -8,7 +8,7 @@
 namespace strata::providers {
 namespace {
 
-constexpr size_t kPageBytes = 4096, kLineBytes = 64;  // the number lies behind the page in a line of its own
+constexpr size_t kPageBytes = 4096, kLineBytes = 64;  // the number lies after the page in a line of its own
 constexpr unsigned kMostThreads = 1024, kWave = 32;
 constexpr int kLooks = 4000;  // some 100 us; then the driver waits, and says what went wrong
 

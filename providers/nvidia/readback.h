@@ -7,7 +7,7 @@
 
 namespace strata::providers {
 
-/// How what is small comes to the host: a kernel writes it to a page of the host's and a number behind it, for which
+/// How what is small comes to the host: a kernel writes it to a page of the host's and a number after it, for which
 /// the host looks. The driver's own copy is a copy engine's work, which starts later after a kernel and is reported
 /// later.
 struct Readback {

@@ -25,8 +25,8 @@ bool is_same(std::span<const uint8_t> a, std::span<const uint8_t> b) {
 }
 bool is_poison(std::span<const uint8_t> bytes) { return is_same(bytes, poison()); }
 
-/// Pages of memory that shows those of a file: whether each was written, and is this process's own since. All are where the system
-/// does not say (proc(5), pagemap).
+/// Pages of memory that shows those of a file: whether each was written, and is this process's own since. All are where
+/// the system does not say (proc(5), pagemap).
 std::vector<bool> own_pages(std::span<const uint8_t> memory) {
     constexpr uint64_t kIsThere = uint64_t{3} << 62, kOfFile = uint64_t{1} << 61;
     const auto first = reinterpret_cast<uintptr_t>(memory.data()) / kPage,

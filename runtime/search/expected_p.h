@@ -10,8 +10,8 @@
 
 namespace strata::runtime {
 
-/// What the output of a kernel holds, whichever schedule computes it. The output is poisoned, so that what a launch did not
-/// write is known.
+/// What the output of a kernel holds, whichever schedule computes it. The output is poisoned, so that what a launch did
+/// not write is known.
 class Expected {
   public:
     /// How much of an output launches write: of a part the rest should take no memory.
@@ -20,11 +20,12 @@ class Expected {
     Expected(Buffer& output, Extent written);
     /// Where what is right is computed; poisoned. Of a part that is the output itself.
     Buffer& right();
-    /// What right() holds is right from now on, and the output poisoned. Of a part: where it was poison nothing is known.
+    /// What right() holds is right from now on, and the output poisoned. Of a part: where it was poison nothing is
+    /// known.
     void take();
-    /// Compares what a launch left, and poisons it again where something is known. Empty, or what is wrong: sums of floats may
-    /// differ by what another order makes of them; nothing: none of what was written is known. `partly`: what was not written is
-    /// no mistake.
+    /// Compares what a launch left, and poisons it again where something is known. Empty, or what is wrong: sums of
+    /// floats may differ by what another order makes of them; nothing: none of what was written is known. `partly`:
+    /// what was not written is no mistake.
     std::optional<std::string> difference(bool partly);
 
   private:
@@ -34,7 +35,8 @@ class Expected {
         size_t written = 0, missing = 0;
     };
 
-    /// Bytes of the output of which something is known: whole chunks. `at`: of right_bytes_, where what is right starts.
+    /// Bytes of the output of which something is known: whole chunks. `at`: of right_bytes_, where what is right
+    /// starts.
     struct Known {
         size_t from, to, at;
     };

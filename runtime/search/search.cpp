@@ -1,5 +1,5 @@
-// choose_schedule: a winner that is known, or else the device's side of the beam search, within the limits of the settings. A
-// winner is run in full before it wins, and kept on disk.
+// choose_schedule: a winner that is known, or else the device's side of the beam search, within the limits of the
+// settings. A winner is run in full before it wins, and kept on disk.
 #include <fmt/format.h>
 
 #include <chrono>
@@ -37,7 +37,8 @@ std::string_view text_of(Stopped stopped) {
     STRATA_CHECK(false, "no reason to stop a search");
 }
 
-/// Whether this search is not to be made again. One that was interrupted goes on; a recording has those go on that ended early.
+/// Whether this search is not to be made again. One that was interrupted goes on; a recording has those go on that
+/// ended early.
 bool is_enough(const Winner& winner) {
     if (winner.stopped == text_of(Stopped::interrupted)) return false;
     if (winner.beam && winner.beam < settings().beam) return false;
@@ -109,7 +110,7 @@ Scheduled search(Device& device, const codegen::Kernel& kernel, std::span<const 
     return found.best;
 }
 
-/// As in a search, what has too many copies or is otherwise beyond a stage behind the actions is another one's place.
+/// As in a search, what has too many copies or is otherwise beyond a stage after the actions is another one's place.
 Scheduled random(const codegen::Kernel& kernel, const codegen::Target& target, uint64_t seed) {
     constexpr uint64_t kTried = 16;
     for (uint64_t i = 0; i < kTried; ++i) {

@@ -6,8 +6,8 @@
 namespace strata::runtime {
 
 /// The kernel with a schedule: unsearched, or from the search when settings().beam is not 0. `slots` are
-/// the arguments of a launch, whose memory the search may read; the output is not touched. An interruption of the search
-/// is thrown once the best until then is kept on disk.
+/// the arguments of a launch, whose memory the search may read; the output is not touched. An interruption of the
+/// search is thrown once the best until then is kept on disk.
 codegen::Scheduled choose_schedule(Device& device, const codegen::Kernel& kernel, std::span<const uint64_t> slots);
 
 /// What settings().fusion says.
@@ -16,7 +16,8 @@ codegen::Fusion usual_fusion();
 /// The schedule of kernels that are not searched, as settings().schedule says. Of random ones the first that compiles.
 codegen::Scheduled unsearched(const codegen::Kernel& kernel, const codegen::Target& target);
 
-/// The schedule that needs no search now: of a winner that is known, where settings().beam is not 0, or else unsearched.
+/// The schedule that needs no search now: of a winner that is known, where settings().beam is not 0, or else
+/// unsearched.
 codegen::Scheduled known_schedule(const Device& device, const codegen::Kernel& kernel);
 
 /// Candidates of a round that a search with a beam of that width compiles, the cheapest by their static_cost.

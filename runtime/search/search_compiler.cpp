@@ -70,7 +70,8 @@ bool CandidateCompiler::has_begun(UOp sink) {
     return found && found->state != State::waits;
 }
 
-/// The longest first, so that no thread is left alone with it at the end; what somebody is at last, as that is waited for.
+/// The longest first, so that no thread is left alone with it at the end; what somebody is at last, as that is waited
+/// for.
 std::vector<size_t> CandidateCompiler::longest_first(std::span<const Scheduled> candidates) {
     std::vector<std::tuple<bool, int64_t, size_t>> keys;
     for (size_t i = 0; i < candidates.size(); ++i) {

@@ -19,10 +19,12 @@ class CandidateCompiler {
   public:
     explicit CandidateCompiler(const codegen::Target& target) : target_(target) {}
 
-    /// Does `mine` on this thread. Meanwhile all cores but one compile what `find` gives, until any is asked for or mine is done.
+    /// Does `mine` on this thread. Meanwhile all cores but one compile what `find` gives, until any is asked for or
+    /// mine is done.
     void ahead(const std::function<void()>& mine, const std::function<std::vector<codegen::Scheduled>()>& find);
 
-    /// All of them on all cores, each used by the caller's thread in order while others are compiled: `under_way` are not done yet.
+    /// All of them on all cores, each used by the caller's thread in order while others are compiled: `under_way` are
+    /// not done yet.
     void each(std::span<const codegen::Scheduled> candidates,
               const std::function<void(size_t i, Result<executable::Code> compiled, size_t under_way)>& use);
 

@@ -1,5 +1,5 @@
-// DeviceJudge: a candidate is compiled, run on data of its own, compared with what the kernel computes and timed, on emulated
-// devices by a few of its workgroups; one that faults, hangs or is wrong has no time.
+// DeviceJudge: a candidate is compiled, run on data of its own, compared with what the kernel computes and timed, on
+// emulated devices by a few of its workgroups; one that faults, hangs or is wrong has no time.
 #include "strata/runtime/search/search_judge_p.h"
 
 #include <fmt/format.h>
@@ -116,7 +116,8 @@ std::vector<codegen::Trial> DeviceJudge::judge(std::span<const codegen::Schedule
             missing.push_back(candidates[i]), places.push_back(i);
     compile(missing, [&](size_t i, Result<executable::Code> compiled, size_t under_way) {
         Settings how = settings();
-        // Where all other cores compile for as long as this runs, who runs workgroups beside waits for one, and this thread for him.
+        // Where all other cores compile for as long as this runs, who runs workgroups beside waits for one, and this
+        // thread for him.
         const size_t others = core_count() - 1;
         if (under_way >= 2 * others) how.emu_threads = 1;
         const ScopedSettings scope(std::move(how));
@@ -125,7 +126,8 @@ std::vector<codegen::Trial> DeviceJudge::judge(std::span<const codegen::Schedule
     return trials;
 }
 
-/// On a card, where the time between two events is measured, all before the first is tried: a busy host is late with launches.
+/// On a card, where the time between two events is measured, all before the first is tried: a busy host is late with
+/// launches.
 void DeviceJudge::compile(std::span<const codegen::Scheduled> candidates,
                           const std::function<void(size_t, Result<executable::Code>, size_t)>& use) {
     if (device_.time_is_modelled()) return compiler_.each(candidates, use);
@@ -146,9 +148,10 @@ std::string DeviceJudge::objection(const codegen::Scheduled& winner) {
     }
 }
 
-/// The heuristic's schedule computes fast what the unoptimised kernel confirms at a spread of places; where it does not, the
-/// unoptimised kernel computes all. Of an emulated device a part is computed until more is asked for, and few workgroups of the
-/// unoptimised kernel run, some of which are much work: its time is that unless it is near the heuristic's, when it is taken anew.
+/// The heuristic's schedule computes fast what the unoptimised kernel confirms at a spread of places; where it does
+/// not, the unoptimised kernel computes all. Of an emulated device a part is computed until more is asked for, and few
+/// workgroups of the unoptimised kernel run, some of which are much work: its time is that unless it is near the
+/// heuristic's, when it is taken anew.
 void DeviceJudge::find_expected(const codegen::Kernel& plain, const codegen::Scheduled& start) {
     constexpr double kClearlySlower = 1.5;
     const std::array both{codegen::Scheduled{plain, {}}, start};
@@ -225,16 +228,16 @@ double DeviceJudge::launch(const Program& program, Extent extent, uint64_t wave_
     return program.launch(slots, Wait::yes, sample).time_ms;
 }
 
-/// Instructions that a wave of a candidate may run: one that runs more takes longer than the best so far, since an instruction
-/// takes a cycle at least.
+/// Instructions that a wave of a candidate may run: one that runs more takes longer than the best so far, since an
+/// instruction takes a cycle at least.
 uint64_t DeviceJudge::wave_budget() const {
     constexpr double kMostCyclesPerMs = 4e6;
     if (best_ms_ == 0 || !device_.time_is_modelled()) return 0;
     return static_cast<uint64_t>(best_ms_ * kMostCyclesPerMs) + 1;
 }
 
-/// The median of a few launches behind one that warms up, none of which finds its data in caches. One that is slow at once is
-/// not run again.
+/// The median of a few launches after one that warms up, none of which finds its data in caches. One that is slow at
+/// once is not run again.
 double DeviceJudge::measured(const Program& program) {
     constexpr double kHopeless = 3;
     std::array<double, 5> times{};

@@ -38,8 +38,8 @@ class SearchProgress {
 /// Runs candidates on data of their own, and compares what they compute with what the kernel does.
 class DeviceJudge : public codegen::Judge {
   public:
-    /// `start` is the heuristic's schedule of the kernel. `slots` are a launch's: integers are read from its memory, since they may be
-    /// indices; floats are drawn at random.
+    /// `start` is the heuristic's schedule of the kernel. `slots` are a launch's: integers are read from its memory,
+    /// since they may be indices; floats are drawn at random.
     DeviceJudge(Device& device, const codegen::Kernel& plain, const codegen::Scheduled& start,
                 std::span<const uint64_t> slots, CandidateCompiler& compiler);
 

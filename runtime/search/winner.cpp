@@ -29,7 +29,7 @@ Number number(std::string_view text) {
     return value;
 }
 
-/// Calls visit(name, field) for what stands behind the schedule, a line each.
+/// Calls visit(name, field) for what stands after the schedule, a line each.
 template <class W, class Visitor>
 void visit_fields(W& winner, Visitor&& visit) {
     visit("kernel", winner.kernel);

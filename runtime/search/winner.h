@@ -47,7 +47,8 @@ void keep_winner(const SearchKey& key, const Winner& winner);
 /// Keeps a winner of another machine or time. Empty, or why it is of no use here.
 std::string import_winner(const SearchKey& key, const Winner& winner);
 
-/// Both change when a winner takes the place of another or comes from elsewhere: launch plans of before are out of date.
+/// Both change when a winner takes the place of another or comes from elsewhere: launch plans of before are out of
+/// date.
 uint64_t winners_generation();  ///< of this process
 std::string winners_state();    ///< on disk
 

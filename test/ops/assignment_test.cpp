@@ -7,7 +7,8 @@ using namespace strata::test;
 
 namespace {
 
-/// (places, values): the products of the first are below 2^24, those of the second above, where what is scattered is ordered.
+/// (places, values): the products of the first are below 2^24, those of the second above, where what is scattered is
+/// ordered.
 constexpr std::pair<size_t, size_t> kSizes[] = {{40, 70}, {70, 40}, {5000, 4000}};
 
 TEST(Assignment, OfSeveralValuesForOnePlaceTheLastIsThere) {

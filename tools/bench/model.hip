@@ -27,8 +27,8 @@ extern "C" __global__ __launch_bounds__(1024) void product_lds(float* c, const f
     c[row * n + column] = sum;
 }
 
-// A block makes 128 x 128, eight deep at a time; a wave of 8 x 4 lanes WIDE columns of it, a lane patches of 4 x 4. AHEAD:
-// what the next step needs is under way during this one. PAD: floats between the rows of A in local memory.
+// A block makes 128 x 128, eight deep at a time; a wave of 8 x 4 lanes WIDE columns of it, a lane patches of 4 x 4.
+// AHEAD: what the next step needs is under way during this one. PAD: floats between the rows of A in local memory.
 template <int THREADS, int WIDE, bool AHEAD, int PAD>
 __global__ __launch_bounds__(THREADS) void product_blocks(float* c, const float* a, const float* b, int n) {
     constexpr int kSide = 128, kDeep = 8, kHigh = kSide * kSide / (THREADS / 32) / WIDE;
@@ -85,7 +85,8 @@ extern "C" __global__ void product_wmma(_Float16* c, const _Float16* a, const _F
     for (int i = 0; i < 8; ++i) c[(row + 2 * i + threadIdx.x % 32 / 16) * n + column + lane] = sums[2 * i];
 }
 
-// Halves through local memory, A by columns: of DOWN x ACROSS waves each makes TILES x TILES tiles; a thread brings PART at a time.
+// Halves through local memory, A by columns: of DOWN x ACROSS waves each makes TILES x TILES tiles; a thread brings
+// PART at a time.
 template <int PART> struct Part { typedef _Float16 type __attribute__((ext_vector_type(PART))); };
 template <> struct Part<1> { typedef _Float16 type; };
 

@@ -1,7 +1,7 @@
 """The rows of `strata bench programs`: programs as people write them, each once for timing, for values and for torch.
 
 Operands are a text, an operand between commas: its sizes by name (`h*d` multiplies), a type before them where it is not
-that of the row, `<n` behind them for integers below n, `+` for numbers that are not negative."""
+that of the row, `<n` after them for integers below n, `+` for numbers that are not negative."""
 
 import dataclasses
 from collections.abc import Callable

@@ -21,8 +21,8 @@ bool moves_lanes(const isa::Inst& inst, const lint::Access& access) {
            (std::ranges::any_of(access.all_reads(), vectors) || std::ranges::any_of(access.all_writes(), vectors));
 }
 
-/// Without an active lane it does nothing, or nothing sensible. Private memory is another matter: functions save and restore
-/// there what lanes hold that are not active, whether there are such or not.
+/// Without an active lane it does nothing, or nothing sensible. Private memory is another matter: functions save and
+/// restore there what lanes hold that are not active, whether there are such or not.
 bool wants_lane(const isa::Inst& inst, bool moves) {
     const bool buffer = inst.row->format == isa::Format::MUBUF || inst.row->format == isa::Format::MTBUF;
     const bool may_be_private = inst.row->format == isa::Format::SCRATCH || (buffer && !inst.offen && !inst.idxen);

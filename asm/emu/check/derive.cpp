@@ -17,7 +17,8 @@ using lint::Write;
 constexpr std::string_view kNonzero[] = {"s_and", "s_or",  "s_xor", "s_nand", "s_nor", "s_xnor",
                                          "s_not", "s_lsh", "s_ash", "s_bfe",  "s_bcnt"};
 
-/// v_pk_mov_b32: each half of the result is of a source of its own, and op_sel has a bit for each (MI200 ISA, V_PK_MOV_B32).
+/// v_pk_mov_b32: each half of the result is of a source of its own, and op_sel has a bit for each (MI200 ISA,
+/// V_PK_MOV_B32).
 bool moves_halves(const isa::Inst& inst) { return inst.row->mnemonic == "v_pk_mov_b32"; }
 
 /// The half of a packed source from which one half of the result comes.

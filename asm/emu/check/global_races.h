@@ -14,15 +14,15 @@ class DeviceMemory;
 
 /// Which workgroups of a launch touched a byte of global memory, and whether an order between them is asked for.
 ///
-/// An access of one workgroup comes before one of another if the first released behind it, and the other acquired behind an
-/// atomic that came later: so the two may have spoken. Whether they did, of that very memory, is not followed. One thread runs
-/// all workgroups.
+/// An access of one workgroup comes before one of another if the first released after it, and the other acquired after
+/// an atomic that came later: so the two may have spoken. Whether they did, of that very memory, is not followed. One
+/// thread runs all workgroups.
 class GlobalRaces {
   public:
     explicit GlobalRaces(const DeviceMemory& memory) : memory_(memory) {}
     /// A workgroup begins: its number here.
     uint32_t begin(const std::array<uint32_t, 3>& id);
-    /// A memory instruction about to run; `released`: right behind what releases.
+    /// A memory instruction about to run; `released`: right after what releases.
     void access(const Moment& moment, uint32_t group, Atomic atomic, bool released);
     void hand_over(uint32_t group, HandOver what);
 

@@ -144,7 +144,7 @@ Wants GroupChecks::before(Wave& wave, const Site& site) {
     if (follows)
         for (uint32_t hint = state.index + 1; hint < op.index + (op.run == go_on_elsewhere); ++hint)
             step(state, wave, chunk, hint, nullptr);
-    // Register indexing runs its instruction in code of its own, and does not come to the op behind it.
+    // Register indexing runs its instruction in code of its own, and does not come to the op after it.
     const bool is_indexed = op.run == indexed && wave.mode & kGprIndex;
     const bool was_indexed = state.was_indexed && follows;
     if (is_indexed || (table_->is_last[site.at] && !was_indexed))
@@ -196,8 +196,8 @@ void GroupChecks::step(OfWave& state, Wave& wave, const Chunk& chunk, uint32_t i
     if (checked.barrier != Barrier::no) barrier(state, wave, op, step, checked);
 }
 
-/// An instruction that moves something of each active lane does nothing without any, which is right where some waves have
-/// lanes for it and others have not. v_readfirstlane takes lane 0 then.
+/// An instruction that moves something of each active lane does nothing without any, which is right where some waves
+/// have lanes for it and others have not. v_readfirstlane takes lane 0 then.
 void GroupChecks::want_lane(const Moment& moment) {
     if (moment.exec()) {
         wanted_.with.insert(moment.step.pc);
@@ -243,8 +243,8 @@ void GroupChecks::share(OfWave& state, Wave& wave, const Chunk& chunk, uint32_t 
     if (checked.hand_over == HandOver::releases) state.released = step.pc + inst.size;
 }
 
-/// Lanes that took another way than a barrier's go on behind it: whether the wave comes to the barrier depends on which of them
-/// it has. Barriers are of waves in hardware, so that a wave with any lane in the branch is at the barrier.
+/// Lanes that took another way than a barrier's go on after it: whether the wave comes to the barrier depends on which
+/// of them it has. Barriers are of waves in hardware, so that a wave with any lane in the branch is at the barrier.
 void GroupChecks::come_back(OfWave& state, const Wave& wave, uint64_t exec) {
     if (seen_ != &wave) see(wave);
     const uint64_t lanes = std::exchange(state.missed, 0) & exec;

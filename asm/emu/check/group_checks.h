@@ -30,14 +30,14 @@ class GroupChecks final : public Observer {
         size_t at = 0;       ///< the op that it ran last
         uint32_t index = 0;  ///< and its instruction
         Paths::Place path = {};
-        bool is_ahead = false;  ///< the path is behind the run that the wave is in: nothing is wrong there
+        bool is_ahead = false;  ///< the path is after the run that the wave is in: nothing is wrong there
         Registers registers;
         PrivateMemory scratch;
         bool ended = false, was_indexed = false;
         uint64_t lanes = 0;   ///< that it has
-        uint64_t missed = 0;  ///< those that were not at a barrier, behind a branch that they took another way
+        uint64_t missed = 0;  ///< those that were not at a barrier, after a branch that they took another way
         uint32_t barrier = 0, branch = 0;  ///< that barrier and that branch, by pc
-        uint64_t released = 0;             ///< pc of what comes right behind a release
+        uint64_t released = 0;             ///< pc of what comes right after a release
     };
     void look_at(const Chunk& chunk);
     bool pass_memory(OfWave& state, Wave& wave, const Op& op);

@@ -3,8 +3,8 @@
 
 namespace strata::emu {
 
-/// A value of up to 64 bits with those of its bits that are known, as they come from what was written. An operation knows
-/// what its operands decide: an AND with a known 0, the low bits of a sum.
+/// A value of up to 64 bits with those of its bits that are known, as they come from what was written. An operation
+/// knows what its operands decide: an AND with a known 0, the low bits of a sum.
 struct Known {
     uint64_t value = 0, bits = ~0ull;
     constexpr bool whole() const { return bits == ~0ull; }
@@ -64,7 +64,8 @@ constexpr Known field_signed(Known a, Known offset, Known width) {
     return {extend(bits.value), extend(bits.bits)};
 }
 constexpr Known signed_24(Known a) { return field_signed(a, known(0), known(24)); }
-/// v_perm_b32: bytes of b (0 to 3) and of a (4 to 7) by the bytes of the selector; 8 to 11 are signs, 12 is 0, more are 0xff.
+/// v_perm_b32: bytes of b (0 to 3) and of a (4 to 7) by the bytes of the selector; 8 to 11 are signs, 12 is 0, more are
+/// 0xff.
 constexpr Known permute(Known a, Known b, Known selector) {
     if (!selector.whole()) return {0, 0};
     const Known both = bits_of(a, 0xffffffff) << known(32) | bits_of(b, 0xffffffff);

@@ -12,14 +12,15 @@ namespace strata::emu {
 
 class Registers;
 
-/// Where a wave stands between its workgroup's barriers: how many it signalled and how many it passed. What one wave does
-/// before its signal n happens before what another does once it passed n.
+/// Where a wave stands between its workgroup's barriers: how many it signalled and how many it passed. What one wave
+/// does before its signal n happens before what another does once it passed n.
 struct Progress {
     uint32_t signalled = 0, passed = 0;
 };
 
-/// The local memory of a workgroup, byte by byte: who wrote and read it since which barrier, and which bits come from what
-/// was written. Bytes of a dword that are touched together are kept together; who read them is noted when somebody asks.
+/// The local memory of a workgroup, byte by byte: who wrote and read it since which barrier, and which bits come from
+/// what was written. Bytes of a dword that are touched together are kept together; who read them is noted when somebody
+/// asks.
 class LocalMemory {
   public:
     LocalMemory(uint32_t bytes, uint32_t waves)
@@ -29,7 +30,8 @@ class LocalMemory {
     const Progress& progress_of(size_t wave) const { return progress_[wave]; }
     /// A memory instruction about to run.
     void step(const Moment& moment, Registers& registers);
-    /// The same of an instruction of local memory whose data is known: false if it must be looked at lane by lane, and nothing was noted.
+    /// The same of an instruction of local memory whose data is known: false if it must be looked at lane by lane, and
+    /// nothing was noted.
     bool pass(Wave& wave, const Op& op);
     /// A wave signals its next barrier: the number of that one.
     uint32_t signal(const Wave& wave);
@@ -65,7 +67,8 @@ class LocalMemory {
     struct Extent {
         int32_t first, end;
     };
-    /// What a wave read, of which no cell tells yet: its places, which are extents if `bytes` is 0, else where items begin.
+    /// What a wave read, of which no cell tells yet: its places, which are extents if `bytes` is 0, else where items
+    /// begin.
     struct Late {
         Touch now;
         uint32_t count, bytes;

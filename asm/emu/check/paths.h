@@ -8,9 +8,9 @@
 
 namespace strata::emu {
 
-/// What waves have under way and have left behind them for the rules of distance, along the ways of all waves of a thread.
-/// Waves come to a straight run in the same few states again and again: each is kept once, and a run that was met in a state
-/// before leads on by a look-up.
+/// What waves have under way and have left for the rules of distance, along the ways of all waves of a thread.
+/// Waves come to a straight run in the same few states again and again: each is kept once, and a run that was met in a
+/// state before leads on by a look-up.
 class Paths {
   public:
     struct State {
@@ -25,8 +25,8 @@ class Paths {
     };
 
     Paths(const Program& program, const lint::Recent& nothing_near);
-    /// The wave is at a run; `first`: of its instructions, or of hints before it. True: nothing is wrong along it, and the
-    /// wave is now behind it.
+    /// The wave is at a run; `first`: of its instructions, or of hints before it. True: nothing is wrong along it, and
+    /// the wave is now after it.
     bool pass(Place& place, const Chunk& chunk, const AccessTable::OfChunk& table, const Run& run, uint32_t first) {
         const size_t at = edges_at(run, first);
         if (!place.own && at < taken_.size() && taken_[at].from == place.state) [[likely]]
@@ -57,7 +57,7 @@ class Paths {
     uint32_t keep(Edges& edges, State state);
 
     std::vector<State> states_;
-    std::vector<Edges> edges_;  ///< by run, twice: behind hints, or not
+    std::vector<Edges> edges_;  ///< by run, twice: after hints, or not
     std::vector<Edge> taken_;   ///< that of them which a wave took last; from kWrong: none
 };
 

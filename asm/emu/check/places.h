@@ -3,8 +3,8 @@
 
 namespace strata::emu {
 
-/// The bytes of local memory at which the items of an access's active lanes begin; for inactive ones that of the first active
-/// lane stands in.
+/// The bytes of local memory at which the items of an access's active lanes begin; for inactive ones that of the first
+/// active lane stands in.
 struct Places {
     Places(Wave& wave, const Op& op);
     /// All begin in one place, or each one where the one before ends.
@@ -21,7 +21,7 @@ struct Places {
     int count = 0;            ///< of firsts; 0: no lane is active
     bool is_solid = false;    ///< the active lanes are side by side
     int32_t lowest, highest;  ///< of firsts
-    uint32_t differ, apart;   ///< bits by which they are not in one place; not one behind the other
+    uint32_t differ, apart;   ///< bits by which they are not in one place; not one after the other
     uint32_t low_bits;        ///< that any of them has
 };
 

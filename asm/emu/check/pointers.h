@@ -33,11 +33,13 @@ class PointerTable {
     lint::PointerUses uses_;
 };
 
-/// Arguments of a launch that lead into one allocation: which bytes of it the kernel reads and writes by which of them. Bytes that it
-/// writes by one and touches by another are found where one of the two promises to be the only one. Thread-safe.
+/// Arguments of a launch that lead into one allocation: which bytes of it the kernel reads and writes by which of them.
+/// Bytes that it writes by one and touches by another are found where one of the two promises to be the only one.
+/// Thread-safe.
 class Pointers {
   public:
-    /// nullptr where no two of them share an allocation that is written, or none promises anything. `in_place`: LaunchConfig's.
+    /// nullptr where no two of them share an allocation that is written, or none promises anything. `in_place`:
+    /// LaunchConfig's.
     static std::unique_ptr<Pointers> of(PointerTable& table, std::span<const uint8_t> arguments,
                                         const DeviceMemory& memory, bool in_place);
     /// A memory instruction about to run.

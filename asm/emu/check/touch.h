@@ -3,8 +3,8 @@
 
 namespace strata::emu {
 
-/// Who touched bytes of local memory last: the wave's signals then, counted over workgroups (0: never), above the wave and
-/// flags. kSeveral: others too since the same barrier, of writes with equal values.
+/// Who touched bytes of local memory last: the wave's signals then, counted over workgroups (0: never), above the wave
+/// and flags. kSeveral: others too since the same barrier, of writes with equal values.
 using Touch = uint32_t;
 constexpr Touch kWhen = 8, kWaveBits = 0xfc, kSeveral = 2, kAtomic = 1;
 
@@ -13,8 +13,8 @@ struct Now {
     Touch since, own, now;
 };
 
-/// The stretches of local memory that waves of a workgroup touched since barriers that others may not have passed. An access
-/// that comes near none of others' cannot race with them.
+/// The stretches of local memory that waves of a workgroup touched since barriers that others may not have passed. An
+/// access that comes near none of others' cannot race with them.
 class Stretches {
   public:
     /// Whether another wave has touched something between the first and the last byte of the stretch.

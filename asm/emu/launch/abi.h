@@ -26,7 +26,7 @@ Result<std::vector<uint8_t>> kernarg_segment(const isa::KernelInfo& kernel, cons
 std::array<uint8_t, 64> dispatch_packet(const LoadedKernel& kernel, const LaunchConfig& config, uint64_t kernarg);
 /// Grid, block, LDS and registers against the limits of the arch and the kernel.
 Result<void> check_dimensions(const isa::KernelInfo& kernel, const Model& model, int vgprs, const LaunchConfig& config);
-/// Where the code starts, from the kernel's entry: behind the part that loads the arguments, if they are preloaded.
+/// Where the code starts, from the kernel's entry: after the part that loads the arguments, if they are preloaded.
 uint64_t entry_offset(const isa::KernelDescriptor& descriptor, const isa::ArchInfo& arch);
 /// Initial SGPRs: the user SGPRs in the order of the descriptor's enable bits, then those of the system; RDNA4 has the
 /// workgroup's ids in TTMPs. `arguments` is the kernarg segment.

@@ -22,8 +22,8 @@ namespace {
 constexpr uint64_t kDefaultBudget = 1ull << 33;  // of a wave, and of a launch for each thread (SECURITY.md)
 constexpr size_t kKernargOffset = 256;           // in the launch area; the dispatch packet is at its start
 
-/// Workgroups to measure: the first two, one in the middle and the last, which meet those of a kernel that divides the same work
-/// into others; sparse: of the first two one.
+/// Workgroups to measure: the first two, one in the middle and the last, which meet those of a kernel that divides the
+/// same work into others; sparse: of the first two one.
 std::vector<uint64_t> representatives(uint64_t groups, bool sparse = false) {
     std::vector<uint64_t> numbers = {0, sparse ? 0u : 1u, groups / 2, groups - 1};
     std::erase_if(numbers, [&](uint64_t number) { return number >= groups; });

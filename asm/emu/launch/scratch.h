@@ -4,8 +4,9 @@
 
 namespace strata::emu {
 
-/// Scratch of a workgroup's waves, whose places are used by one workgroup after the other. A wave finds zeros: neither what
-/// another wave left nor what the host did with the memory. Of much scratch only the pages that a wave used are cleared.
+/// Scratch of a workgroup's waves, whose places are used by one workgroup after the other. A wave finds zeros: neither
+/// what another wave left nor what the host did with the memory. Of much scratch only the pages that a wave used are
+/// cleared.
 class Scratch {
   public:
     Scratch(size_t wave_bytes, uint32_t waves);

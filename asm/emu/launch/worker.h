@@ -15,8 +15,8 @@ class Worker {
     /// `share`: of the workgroups, what there is for each of the workers.
     Worker(Plan& plan, std::atomic<uint64_t>& next, uint64_t share, bool polls);
     ~Worker();
-    /// Runs workgroups until none is left, one faults, or another worker stops the launch. One of them, on the launching
-    /// thread, polls for interrupts.
+    /// Runs workgroups until none is left, one faults, or another worker stops the launch. One of them, on the
+    /// launching thread, polls for interrupts.
     void run();
 
     Outcome outcome;

@@ -25,8 +25,8 @@ constexpr size_t kQuarantineBlocks = 1024;
 
 uint64_t round_up(uint64_t bytes, uint64_t to) { return (bytes + to - 1) / to * to; }
 
-/// How many addresses a device may take: of a limited number half of those left, as compilers, threads and arrays of the
-/// host want some.
+/// How many addresses a device may take: of a limited number half of those left, as compilers, threads and arrays of
+/// the host want some.
 uint64_t largest_range() {
     const uint64_t limit = address_limit();
     if (limit == 0) return kRange;

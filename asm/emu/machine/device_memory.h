@@ -25,8 +25,8 @@ struct Allocation {
 };
 
 /// Device memory: a reserved range of host addresses, device address == host address. Blocks carry red zones, wide
-/// ones those made in strict mode, freed blocks rest in quarantine before their addresses are used again. Pages of free blocks go back to the host beyond
-/// settings().emu_pool_mb. Not thread-safe; the Gpu locks.
+/// ones those made in strict mode, freed blocks rest in quarantine before their addresses are used again. Pages of free
+/// blocks go back to the host beyond settings().emu_pool_mb. Not thread-safe; the Gpu locks.
 class DeviceMemory {
   public:
     static constexpr size_t kAlign = 256, kPage = 4096;  ///< as hipMalloc; of the host

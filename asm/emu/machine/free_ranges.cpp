@@ -114,7 +114,8 @@ uint64_t FreeRanges::take_last(uint64_t end) {
 void FreeRanges::trim(size_t keep) {
     while (kept_ > keep) {
         const auto [base, end] = extract_pages(pages_.find(std::prev(by_pages_.end())->second));
-        // Blocks are cut from the low end, so the pages of the high end go: whole ones, whose ends may be of other stretches.
+        // Blocks are cut from the low end, so the pages of the high end go: whole ones, whose ends may be of other
+        // stretches.
         const size_t excess = kept_ + (end - base) - keep;
         const uint64_t left = end - base > excess ? (end - excess) / kPage * kPage : base;
         const uint64_t first = (std::max(left, base) + kPage - 1) / kPage * kPage, last = end / kPage * kPage;

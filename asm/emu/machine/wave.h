@@ -13,8 +13,8 @@
 namespace strata::emu {
 
 /// barrier: arrived at an s_barrier; split_barrier: in s_barrier_wait, until the workgroup's count of completed
-/// barriers is another than Wave::barriers_passed. sleep: in s_sleep; global_wait: at a barrier or semaphore of GWS that
-/// does not let it pass, which it asks again in its next turn.
+/// barriers is another than Wave::barriers_passed. sleep: in s_sleep; global_wait: at a barrier or semaphore of GWS
+/// that does not let it pass, which it asks again in its next turn.
 enum class Stop : uint8_t { none, end, wait, barrier, fault, budget, split_barrier, sleep, global_wait };
 
 /// The state of one wave. Vector registers follow the struct directly: row r is `lanes` dwords, 64-byte aligned.
@@ -33,7 +33,7 @@ struct alignas(64) Wave {
     uint64_t executed = 0, budget = 0;
     uint64_t turn_start = 0;  ///< `executed` when its turn on the host's thread began
     // Global memory: allocations hit last, half-open. A memory Op keeps to one slot: vector loads to those before
-    // kScalarHits, scalar loads to those behind; from kStoreHits on they hold writable allocations only.
+    // kScalarHits, scalar loads to those after them; from kStoreHits on they hold writable allocations only.
     struct Hit {
         uint64_t low = ~0ull, high = ~0ull;  ///< test: address < low || address > high - bytes; none passes at first
         uint64_t bias = 0;                   ///< host address - device address

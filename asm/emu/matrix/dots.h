@@ -11,8 +11,8 @@ namespace matrix_ops {
 using dots::Sum;
 using dots::Words;
 
-/// Elements of A and B as in Tiles, in the shapes that the steps want. Places are the upper 16 bits of dots.h's: of A a word
-/// an element, so that a dword has two rows of them; of B each one twice.
+/// Elements of A and B as in Tiles, in the shapes that the steps want. Places are the upper 16 bits of dots.h's: of A a
+/// word an element, so that a dword has two rows of them; of B each one twice.
 struct DotTiles {
     const float *a, *b;
     alignas(64) uint16_t a_place[256];

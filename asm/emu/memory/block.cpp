@@ -2,7 +2,7 @@
 #include "strata/asm/emu/memory/ops.h"
 
 // RDNA4: up to 32 registers of every lane at once, those whose bit in M0 is set. Register i goes with the dword at
-// 4 * i behind the lane's address (RDNA4 ISA, "GLOBAL_LOAD_BLOCK").
+// 4 * i after the lane's address (RDNA4 ISA, "GLOBAL_LOAD_BLOCK").
 namespace strata::emu {
 namespace {
 

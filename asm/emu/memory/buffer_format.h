@@ -18,8 +18,8 @@ struct BufferFormat {
     bool operator==(const BufferFormat&) const = default;
 };
 
-/// By GFX11's unified number, and by GFX9's data format (low 4 bits) and number format (3 bits above), where floats of 2 or
-/// 8 bits are no format.
+/// By GFX11's unified number, and by GFX9's data format (low 4 bits) and number format (3 bits above), where floats of
+/// 2 or 8 bits are no format.
 BufferFormat unified_format(uint32_t number);
 /// The same for images, which have formats of sRGB besides: components but W are as IEC 61966-2-1 encodes them.
 BufferFormat image_format(uint32_t number);
@@ -34,7 +34,7 @@ uint32_t component_from_register(uint32_t value, uint32_t bits, Numeric numeric)
 /// From the 16 bits of a D16 instruction.
 uint32_t component_from_half(uint16_t value, uint32_t bits, Numeric numeric);
 
-// Small floats: 5 bits of exponent, `mantissa` bits behind it, a sign only in halves (16 bits).
+// Small floats: 5 bits of exponent, `mantissa` bits after it, a sign only in halves (16 bits).
 float small_to_float(uint32_t value, int mantissa, bool has_sign);
 /// Rounds toward zero; what is too large becomes the largest number, a negative one 0 where there is no sign.
 uint32_t float_to_small(float value, int mantissa, bool has_sign);

@@ -1,9 +1,9 @@
 #include "strata/asm/emu/memory/buffer_resource.h"
 
-// CDNA3 ISA 9.1 and RDNA3 ISA 9.4, "Buffer Addressing", "Range Checking", "Swizzled Buffer Addressing". A swizzled layout
-// interleaves indices: where nothing tells one (idxen, add_tid) it is linear, as AMD's simulator has it of gfx11 and gfx12
-// (ROCm/rocm-systems, rocjitsu/isa/arch/amdgpu/shared/addr_calc_buffer.h). A V# without a format is unbound (RDNA3 ISA
-// 9.6, "Unbound Resources"): whatever the instruction's format, nothing is in range.
+// CDNA3 ISA 9.1 and RDNA3 ISA 9.4, "Buffer Addressing", "Range Checking", "Swizzled Buffer Addressing". A swizzled
+// layout interleaves indices: where nothing tells one (idxen, add_tid) it is linear, as AMD's simulator has it of gfx11
+// and gfx12 (ROCm/rocm-systems, rocjitsu/isa/arch/amdgpu/shared/addr_calc_buffer.h). A V# without a format is unbound
+// (RDNA3 ISA 9.6, "Unbound Resources"): whatever the instruction's format, nothing is in range.
 namespace strata::emu {
 namespace {
 

@@ -20,14 +20,14 @@ struct BufferResource {
     uint8_t format;   ///< GFX11+: unified; GFX9: data format | number format << 4
     uint16_t select;  ///< four times three bits of dst_sel
 
-    /// What of the scalar offset counts in the range. GFX9 compares the instruction's and the lane's offset alone (CDNA3 ISA
-    /// 9.1.5.1, "Raw Buffer"), as LLVM's intrinsics say too; RDNA takes it off the number of records.
+    /// What of the scalar offset counts in the range. GFX9 compares the instruction's and the lane's offset alone
+    /// (CDNA3 ISA 9.1.5.1, "Raw Buffer"), as LLVM's intrinsics say too; RDNA takes it off the number of records.
     [[gnu::always_inline]] uint32_t checked(uint32_t soffset) const { return gfx9 ? 0 : soffset; }
     /// Whether num_records counts bytes.
     [[gnu::always_inline]] bool raw(bool indexed) const {
         return gfx9 ? stride == 0 || !indexed : out_of_range == 3 && (element == 0 || stride == 0);
     }
-    /// Whether bytes are in range that end at `end` behind their index's first one and at `place_end` behind the base
+    /// Whether bytes are in range that end at `end` after their index's first one and at `place_end` after the base
     /// and the scalar offset. What is in range stays so with smaller numbers.
     [[gnu::always_inline]] bool in_range(bool indexed, uint64_t index, uint64_t end, uint64_t place_end,
                                          uint32_t soffset) const {
@@ -71,9 +71,9 @@ class BufferView {
     BufferView(const Wave* wave, const Op* op);
 
     const BufferResource& resource() const { return resource_; }
-    /// Whether `bytes` bytes from `at` on behind the lane's first byte are in range (RDNA3 ISA, "Range Checking").
+    /// Whether `bytes` bytes from `at` on after the lane's first byte are in range (RDNA3 ISA, "Range Checking").
     bool inside(int lane, uint32_t at, uint32_t bytes) const;
-    /// Address of the byte `at` behind the lane's first one.
+    /// Address of the byte `at` after the lane's first one.
     uint64_t address(int lane, uint32_t at) const;
     /// Addresses of all lanes; returns those of which `bytes` bytes are in range.
     uint64_t lanes(uint32_t bytes, uint64_t* addresses) const;

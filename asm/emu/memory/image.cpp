@@ -14,9 +14,9 @@
 #include "strata/asm/emu/memory/image_resource.h"
 #include "strata/asm/emu/memory/ops.h"
 
-// Image loads, stores, samples and gathers of linear images of one level. Fractions of a linear filter have eight bits, rounded to the
-// nearest, as the formulas for texture fetches in CUDA's programming guide have them (AMD's documents give no width);
-// coordinates of point fetches too, as the device library's may fall just short of a texel.
+// Image loads, stores, samples and gathers of linear images of one level. Fractions of a linear filter have eight bits,
+// rounded to the nearest, as the formulas for texture fetches in CUDA's programming guide have them (AMD's documents
+// give no width); coordinates of point fetches too, as the device library's may fall just short of a texel.
 namespace strata::emu {
 namespace {
 
@@ -201,7 +201,7 @@ class Image {
         }
         return out;
     }
-    /// The texel some steps behind the lower one; where the border is, its colour.
+    /// The texel some steps after the lower one; where the border is, its colour.
     bool texel_at(int lane, const Spot& from, int corner, const ImageSampler& sampler, Texel& out) {
         int64_t at[3];
         bool outside = false;

@@ -5,8 +5,8 @@
 #include "strata/asm/emu/memory/buffer_format.h"
 #include "strata/asm/isa/image.h"
 
-// Image and sampler descriptors (T#, S#): RDNA3 ISA 8.2.5 and 8.2.6, RDNA4 ISA 10.6 and 10.7, the same as in ROCR-Runtime's
-// image/resource_gfx11.h and resource_gfx12.h.
+// Image and sampler descriptors (T#, S#): RDNA3 ISA 8.2.5 and 8.2.6, RDNA4 ISA 10.6 and 10.7, the same as in
+// ROCR-Runtime's image/resource_gfx11.h and resource_gfx12.h.
 namespace strata::emu {
 
 enum class Clamp : uint8_t {
@@ -49,8 +49,8 @@ struct ImageSampler {
     const char* unusable = nullptr;
 };
 
-/// Rows begin at multiples of so many bytes where the T# does not tell; RDNA4's lie closer, in slices as if they did not
-/// (ROCR-Runtime, image/addrlib: gfx11addrlib.cpp HwlComputeSurfaceInfoLinear, gfx12addrlib.cpp GetMipOffset).
+/// Rows begin at multiples of so many bytes where the T# does not tell; RDNA4's lie closer, in slices as if they did
+/// not (ROCR-Runtime, image/addrlib: gfx11addrlib.cpp HwlComputeSurfaceInfoLinear, gfx12addrlib.cpp GetMipOffset).
 constexpr uint64_t kImagePitch = 256, kImagePitch12 = 128;
 
 }  // namespace strata::emu

@@ -204,7 +204,7 @@ bool plain_item(std::string_view mnemonic, Item& item, bool& store) {
         {"d16_hi_u8", Item::d16_hi_u8},
         {"d16_hi_i8", Item::d16_hi_i8},
         {"d16_hi_b16", Item::d16_hi_b16},
-        // DS spells the halves behind the width
+        // DS spells the halves after the width
         {"u8_d16", Item::d16_u8},
         {"i8_d16", Item::d16_i8},
         {"u16_d16", Item::d16_b16},

@@ -22,7 +22,7 @@ struct Cost {
     bool matrix_core = false;  ///< runs beside the vector unit (CDNA)
     uint8_t sources = 0, results = 0;
     RegisterRange source[6], result[3];
-    uint16_t loop = 0, enters = 0;  ///< of Loops: the innermost one; the one that may begin right behind the op, or 0
+    uint16_t loop = 0, enters = 0;  ///< of Loops: the innermost one; the one that may begin right after the op, or 0
     bool is_header = false;         ///< the first op of its loop
     bool is_watched = false;        ///< where a loop is left, or begins; barriers; accesses to memory
 };

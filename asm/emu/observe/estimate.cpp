@@ -87,8 +87,8 @@ double footprint(const std::vector<GroupTiming>& groups) {
     return bytes;
 }
 
-/// Updates of the most contended address, one a cycle. One that a single measured workgroup updates is its own; one of several
-/// is everyone's.
+/// Updates of the most contended address, one a cycle. One that a single measured workgroup updates is its own; one of
+/// several is everyone's.
 double contention(const std::vector<GroupTiming>& groups, double count) {
     struct Updates {
         double all = 0, groups = 0;
@@ -106,8 +106,9 @@ double contention(const std::vector<GroupTiming>& groups, double count) {
     return most;
 }
 
-/// Cycles of the memory beyond the CUs. First touches read DRAM, or the cache in which earlier launches left the line; each die
-/// fills its own L2. Later touches hit the L2, the last-level cache or DRAM, by how much of the footprint each holds.
+/// Cycles of the memory beyond the CUs. First touches read DRAM, or the cache in which earlier launches left the line;
+/// each die fills its own L2. Later touches hit the L2, the last-level cache or DRAM, by how much of the footprint each
+/// holds.
 void add_memory(const Model& model, const Demand& mean, double count, double touched, Estimate& out) {
     const double cycle_ns = 1000 / model.mhz;
     const double wanted = mean.unique_bytes * count, first = std::min(wanted, std::max(touched, 128.0));

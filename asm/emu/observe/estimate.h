@@ -22,8 +22,9 @@ Residency residency(const Model& model, const isa::ArchInfo& arch, const Occupan
 std::vector<Use> uses(const Model& model, std::span<const GroupTiming> groups, uint64_t count);
 /// By what the sum over measured workgroups is multiplied for a workgroup of so many instructions.
 double share_of(std::span<const GroupTiming> groups, double of_group);
-/// Cycles of the whole launch, from the demands of its measured workgroups. of_group: instructions of a workgroup, on average of
-/// all that ran; what those that were measured did more or less is taken for what they demanded more or less.
+/// Cycles of the whole launch, from the demands of its measured workgroups. of_group: instructions of a workgroup, on
+/// average of all that ran; what those that were measured did more or less is taken for what they demanded more or
+/// less.
 Estimate estimate(const Model& model, const isa::ArchInfo& arch, const Occupancy& shape,
                   const std::vector<GroupTiming>& groups, double of_group);
 /// The same with all that the workgroups, which gathered it, know beside.

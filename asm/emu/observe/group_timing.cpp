@@ -11,7 +11,8 @@ namespace {
 
 using isa::LatencyClass;
 
-// Instructions of a loop that are measured, by all waves of the workgroup and by one of them. Accounting costs some 50 ns each.
+// Instructions of a loop that are measured, by all waves of the workgroup and by one of them. Accounting costs some 50
+// ns each.
 constexpr uint32_t kMeasuredOfLoop = 8192, kFewestOfWave = 256, kMostOfWave = 4096;
 constexpr uint64_t kLine = GroupProfile::kLine;
 
@@ -35,8 +36,8 @@ GroupTiming::GroupTiming(CostTable& costs, const Model& model, const DeviceMemor
     if (place.profiled) profile_ = std::make_unique<GroupProfile>(waves_.size(), registers);
 }
 
-/// Part of a line comes to L2, and with it those that the other workgroups in flight bring meanwhile. Several of a die share lines
-/// where all together want more than there is.
+/// Part of a line comes to L2, and with it those that the other workgroups in flight bring meanwhile. Several of a die
+/// share lines where all together want more than there is.
 void GroupTiming::bring(uint64_t line, double share) {
     const Touched& touched = touched_at(line);
     const double wanted = static_cast<double>(touched.fresh * kLine) * in_flight_,
@@ -44,7 +45,8 @@ void GroupTiming::bring(uint64_t line, double share) {
     brought_ += share * kLine * in_flight_ / std::max(1.0, wanted / there);
 }
 
-/// The share of a line, used before, that L2 still holds: all where no more than it holds came since, none beyond twice that.
+/// The share of a line, used before, that L2 still holds: all where no more than it holds came since, none beyond twice
+/// that.
 double GroupTiming::still_in_l2(uint64_t line, double last) {
     const double share = Caches::kept(model_->l2_mib, brought_ - last);
     if (share == 1) return share;
@@ -53,9 +55,9 @@ double GroupTiming::still_in_l2(uint64_t line, double last) {
     return share;
 }
 
-/// Nanoseconds until a line that this workgroup uses for the first time is there. Earlier launches may have left it in a cache.
-/// Where all workgroups together use more than there is, others of this launch have brought most lines to the last-level cache, and
-/// others on the same die to its L2.
+/// Nanoseconds until a line that this workgroup uses for the first time is there. Earlier launches may have left it in
+/// a cache. Where all workgroups together use more than there is, others of this launch have brought most lines to the
+/// last-level cache, and others on the same die to its L2.
 double GroupTiming::fresh_line(uint64_t line, bool writes) {
     Touched& touched = touched_at(line);
     ++touched.fresh;
@@ -64,7 +66,8 @@ double GroupTiming::fresh_line(uint64_t line, bool writes) {
     const uint64_t address = touched.low + (line & ((uint64_t{1} << GroupProfile::kAllocationBit) - 1)) * kLine;
     const Caches::Held held =
         address < touched.held.end && address + kLine > touched.held.begin ? touched.held : Caches::Held{};
-    // What is written leaves the L2 at the end of the launch, where other dies are to see it (LLVM AMDGPU usage, gfx942, release).
+    // What is written leaves the L2 at the end of the launch, where other dies are to see it (LLVM AMDGPU usage,
+    // gfx942, release).
     if (!writes || model_->dies == 1) sum_.in_l2_bytes += held.l2 * kLine;
     sum_.in_llc_bytes += held.llc * kLine;
     const auto mixed = [&](double l2, double llc) {
@@ -80,7 +83,8 @@ double GroupTiming::fresh_line(uint64_t line, bool writes) {
            (1 - of_dies) * mixed(in_l2, std::max(in_l2, in_llc));
 }
 
-/// A line goes through the CU's cache, where stores to it that are near one another meet, to L2, and from there once to memory.
+/// A line goes through the CU's cache, where stores to it that are near one another meet, to L2, and from there once to
+/// memory.
 void GroupTiming::write_line(uint64_t line) {
     l0_[line % l0_.size()] = line;
     uint64_t& tag = stored_[line % stored_.size()];
@@ -231,8 +235,8 @@ double GroupTiming::scalar_access(Wave* wave, const Op* op) {
     return read_line(line) == model_->l0_clocks ? model_->scalar_clocks : model_->cycles(model_->l2_ns);
 }
 
-/// When the waves go on behind a barrier. What they all do between two barriers takes the units at least as long as these are
-/// busy with it: nothing else of the workgroup is under way then.
+/// When the waves go on after a barrier. What they all do between two barriers takes the units at least as long as
+/// these are busy with it: nothing else of the workgroup is under way then.
 double GroupTiming::after(size_t barrier) const {
     const Barrier& here = barriers_[barrier];
     const double start = barrier > 0 ? barriers_[barrier - 1].time : 0;
@@ -336,7 +340,8 @@ Wants GroupTiming::before(Wave& wave, const Site& site) {
     return Wants::every;
 }
 
-/// Keeps an instruction for the profile; `before`: its wave, its op, when the wave came to it, what was asked of the memories.
+/// Keeps an instruction for the profile; `before`: its wave, its op, when the wave came to it, what was asked of the
+/// memories.
 void GroupTiming::keep(GroupProfile::Step before, const Cost& cost) {
     WaveState& state = waves_[before.wave];
     const double taken = cost.unit == LatencyClass::branch ? cost.latency : 0;

@@ -48,8 +48,9 @@ struct Touched {
     Caches::Held held = {};
 };
 
-/// Measures one workgroup: a scoreboard a wave, busy cycles of the units, lines of memory touched. Of loops a few turns are
-/// measured, but for memory, of which every access counts. Nothing here depends on the host's time, threads or addresses.
+/// Measures one workgroup: a scoreboard a wave, busy cycles of the units, lines of memory touched. Of loops a few turns
+/// are measured, but for memory, of which every access counts. Nothing here depends on the host's time, threads or
+/// addresses.
 class GroupTiming final : public Observer {
   public:
     /// A workgroup among others.

@@ -6,8 +6,8 @@
 #include "strata/asm/emu/observe/per_chunk.h"
 #include "strata/asm/emu/program/program.h"
 
-// Instrumentation: a copy of a program's ops, each of which first tells those who observe the workgroup. Workgroups that
-// nobody observes run the program itself, which knows nothing of this.
+// Instrumentation: a copy of a program's ops, each of which first tells those who observe the workgroup. Workgroups
+// that nobody observes run the program itself, which knows nothing of this.
 namespace strata::emu {
 
 /// An op of a program, by its place.
@@ -20,7 +20,7 @@ struct Site {
 /// Where an op stands in the straight runs of its program: those that an observer may pass as one.
 enum class InRun : uint8_t {
     no,     ///< it is looked at by itself
-    start,  ///< the ops behind it, as far as they are inside or asked, run whenever it does
+    start,  ///< the ops after it, as far as they are inside or asked, run whenever it does
     inside,
     asked,  ///< inside, but the observer is asked at the op itself too
 };
@@ -55,11 +55,11 @@ class Observer {
     virtual ~Observer() = default;
     /// The op is about to run on the wave. What the observer wants of the wave from the next op on.
     virtual Wants before(Wave& wave, const Site& site) = 0;
-    /// The op, which starts a straight run, is about to run. True: the observer is done with the whole run; else it is told
-    /// of each of the run's ops. Asked only where it is the only observer.
+    /// The op, which starts a straight run, is about to run. True: the observer is done with the whole run; else it is
+    /// told of each of the run's ops. Asked only where it is the only observer.
     virtual bool before_run(Wave&, const Site&) { return false; }
-    /// The same of an op in a run, of which the observer was done with what came before. False: it is told of this op and of
-    /// those behind it in the run.
+    /// The same of an op in a run, of which the observer was done with what came before. False: it is told of this op
+    /// and of those after it in the run.
     virtual bool within_run(Wave&, const Site&) { return false; }
     /// The wave is ready to start.
     virtual void started(const Wave&) {}
@@ -69,9 +69,9 @@ class Observer {
     virtual bool orders_waves() const { return false; }
 };
 
-/// The instrumented copy of a program: chunks are copied when a wave comes to them. With `runs` each chunk is copied twice:
-/// in one copy all ops are observed, in the other one those inside of straight runs are as in the program. With `watch` there
-/// is a copy too in which only watched ops are observed.
+/// The instrumented copy of a program: chunks are copied when a wave comes to them. With `runs` each chunk is copied
+/// twice: in one copy all ops are observed, in the other one those inside of straight runs are as in the program. With
+/// `watch` there is a copy too in which only watched ops are observed.
 class InstrumentedCode final : public Code {
   public:
     explicit InstrumentedCode(Program& program, Runs* runs = nullptr, Watch* watch = nullptr)
@@ -85,7 +85,8 @@ class InstrumentedCode final : public Code {
         Handler run = nullptr;
         const Op* op = nullptr;
     };
-    /// Tells the observers of the wave's workgroup, in their order; what to go on with, or nothing if all of them have seen
+    /// Tells the observers of the wave's workgroup, in their order; what to go on with, or nothing if all of them have
+    /// seen
     /// enough: the wave goes on in the program itself.
     Next observe(Wave& wave, const Op* op) const;
 

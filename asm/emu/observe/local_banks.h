@@ -5,15 +5,15 @@
 
 namespace strata::emu {
 
-/// What the banks of local memory make of accesses: 32 of them serve a dword a clock each, so that an access takes as many cycles as
-/// the busiest bank has different dwords.
+/// What the banks of local memory make of accesses: 32 of them serve a dword a clock each, so that an access takes as
+/// many cycles as the busiest bank has different dwords.
 class LocalBanks {
   public:
     struct Cycles {
         double all = 0, conflicts = 0;  ///< conflicts: of all, what banks that lanes share add
     };
-    /// Of the lanes in `active`, which access so many dwords each. `what`: the same for accesses that are likely alike, as those of
-    /// an instruction are.
+    /// Of the lanes in `active`, which access so many dwords each. `what`: the same for accesses that are likely alike,
+    /// as those of an instruction are.
     Cycles access(uintptr_t what, const uint64_t* addresses, uint64_t active, int lanes, uint32_t dwords);
 
   private:

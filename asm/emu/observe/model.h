@@ -15,7 +15,7 @@ struct Model {
     double mhz, l0_kib, l0_bytes, l0_clocks;  ///< l0: of a CU, bytes a clock, clocks until they are there
     double lds_clocks, scalar_clocks;         ///< until LDS answers, and a scalar load that hits
     double dram_gib, dram_gbs, llc_mib, llc_gbs, l2_mib, l2_gbs, l2_ns, llc_ns, dram_ns, launch_us,
-        next_launch_us;  ///< launch: from an empty queue; next: behind another kernel
+        next_launch_us;  ///< launch: from an empty queue; next: after another kernel
     int dies;            ///< each with an equal part of the L2, which only its CUs use
 
     /// What shares local memory: RDNA's WGP of two CUs with two SIMDs each, CDNA's CU of four SIMDs.

@@ -8,7 +8,8 @@
 
 namespace strata::emu {
 
-/// A T for each chunk of one program, made when it is first asked for; it never moves. Thread-safe, and read without a lock.
+/// A T for each chunk of one program, made when it is first asked for; it never moves. Thread-safe, and read without a
+/// lock.
 template <class T>
 class PerChunk {
   public:

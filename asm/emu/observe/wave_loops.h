@@ -16,14 +16,15 @@ struct LoopWork {
 /// By chunk, then by loop.
 using WorkOfLoops = std::vector<std::vector<LoopWork>>;
 
-/// Where a wave is among the loops of its code. The first turns of a loop are measured; the further ones are left out and take
-/// what those took, until control leaves the loop. Code outside of loops is always measured.
+/// Where a wave is among the loops of its code. The first turns of a loop are measured; the further ones are left out
+/// and take what those took, until control leaves the loop. Code outside of loops is always measured.
 class WaveLoops {
   public:
     /// budget: instructions of a loop that are measured at least.
     WaveLoops(CostTable& costs, WorkOfLoops& work, uint32_t budget) : costs_(&costs), work_(&work), budget_(budget) {}
 
-    /// The wave, which has run so many instructions in so many cycles, comes to a site; left-out instructions are added to its cycles.
+    /// The wave, which has run so many instructions in so many cycles, comes to a site; left-out instructions are added
+    /// to its cycles.
     /// False: the site's instruction is left out.
     bool arrive(const Site& site, const Cost& cost, uint64_t clock, double& cycles) {
         if (!left_out_ && site.chunk == chunk_ && cost.loop == loop_ && !cost.is_header) return true;
@@ -40,7 +41,7 @@ class WaveLoops {
                later_cycles = 0;                              ///< instructions of this loop alone, and their cycles
         double entries = 0, inside = 0, inside_at_entry = 0;  ///< inside: instructions, those of loops in it too
         bool warm =
-            false;  ///< half of what is measured is behind: what `later` had before, as caches filled, is forgotten
+            false;  ///< half of what is measured is done: what `later` had before, as caches filled, is forgotten
         uint32_t turns = 0;  ///< since it was entered
         double measured() const { return first + later; }
     };

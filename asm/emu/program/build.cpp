@@ -93,7 +93,7 @@ Result<void> ChunkBuilder::place_registers(uint64_t offset, Inst& inst) const {
             highest_v = std::max(highest_v, operand.vgpr() + last);
         }
     });
-    // One allocation holds both kinds (CDNA3 ISA 3.6.4): v registers from accum_offset on are a0 and those behind it.
+    // One allocation holds both kinds (CDNA3 ISA 3.6.4): v registers from accum_offset on are a0 and those after it.
     const int before = std::min(program_.accum_offset_, program_.vgprs_);
     if (highest_v >= program_.vgprs_)
         return program_.refuse(offset, &inst,

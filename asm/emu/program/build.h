@@ -24,7 +24,7 @@ struct Explored {
     struct Found {
         uint64_t offset = 0;  ///< byte offset in the text
         bool valid = true;
-        bool soft = false;  ///< reached only behind a trap or a call, from where nobody may come back
+        bool soft = false;  ///< reached only after a trap or a call, from where nobody may come back
         isa::Inst inst;
     };
     std::vector<Found> found;    ///< ascending offsets

@@ -14,7 +14,7 @@ using isa::Format;
 using isa::Inst;
 using isa::Operand;
 
-/// Goes on behind the instruction that was run in a changed form.
+/// Goes on after the instruction that was run in a changed form.
 const Op* resume(Wave* wave, const Op* op) {
     const Op* const next = op->resume().next;
     STRATA_EMU_GOTO(next);

@@ -25,8 +25,8 @@ struct Printed {
     uint64_t bytes = 0;
 };
 
-/// What C's printf makes of the format and its arguments, of which the first `limit` bytes are kept. A conversion that C
-/// does not know, or that finds no argument, stands as it was written; %n writes nothing.
+/// What C's printf makes of the format and its arguments, of which the first `limit` bytes are kept. A conversion that
+/// C does not know, or that finds no argument, stands as it was written; %n writes nothing.
 Printed format_printf(std::string_view format, PrintfArguments arguments, uint64_t limit);
 
 }  // namespace strata::emu

@@ -13,7 +13,8 @@ namespace strata::emu {
 /// The constant formats of a code object's printf calls, by the number that a message has in place of its format.
 using PrintfFormats = std::map<uint64_t, std::string>;
 
-/// From the rows of amdhsa.printf. An Error (Unsupported) for those of OpenCL's printf, whose messages have another form.
+/// From the rows of amdhsa.printf. An Error (Unsupported) for those of OpenCL's printf, whose messages have another
+/// form.
 Result<PrintfFormats> read_printf_formats(std::span<const std::string> rows);
 
 /// What kernels print into that were compiled with -mprintf-kind=buffered (device libraries, ockl/cprintf; LLVM,
@@ -29,7 +30,8 @@ class PrintfBuffer {
     uint64_t address() const { return base_; }
     /// What was taken since the last call is of this workgroup.
     void note(uint64_t group);
-    /// The messages so far. One that was taken and not written, and what its wave took after it in that turn, is missing.
+    /// The messages so far. One that was taken and not written, and what its wave took after it in that turn, is
+    /// missing.
     void print(Output& output) const;
 
   private:

@@ -2,8 +2,8 @@
 #include "strata/asm/emu/vector/half.h"
 
 // Floats of one byte. FNUZ formats (CDNA3 ISA 7.2) have one zero, one NaN (0x80) and no infinity; OCP formats (RDNA4)
-// have both zeros, several NaN, of which gfx1201 gives the negative one only (ROCm/rocm-systems, emulation/rocjitsu), and
-// an infinity in bf8 only. Lane by lane, without branches, so that loops around these
+// have both zeros, several NaN, of which gfx1201 gives the negative one only (ROCm/rocm-systems, emulation/rocjitsu),
+// and an infinity in bf8 only. Lane by lane, without branches, so that loops around these
 // functions vectorise; nothing here depends on the host's rounding or denormal mode.
 namespace strata::emu::STRATA_EMU_VARIANT {
 

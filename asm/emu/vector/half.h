@@ -63,8 +63,8 @@ STRATA_EMU_INLINE float double_to_float_odd(double x) {
 }
 STRATA_EMU_INLINE uint16_t double_to_half(double x) { return float_to_half(double_to_float_odd(x)); }
 
-/// a * b + c, rounded once. The product is exact in a double, and the sum's error (of Knuth's two-sum, which wants the nearest)
-/// decides its last bit; directed roundings may go by way of a single.
+/// a * b + c, rounded once. The product is exact in a double, and the sum's error (of Knuth's two-sum, which wants the
+/// nearest) decides its last bit; directed roundings may go by way of a single.
 STRATA_EMU_INLINE uint16_t fused_to_half(float a, float b, float c, bool nearest) {
     if (!nearest) return float_to_half(__builtin_fmaf(a, b, c));
     const double product = static_cast<double>(a) * b, addend = c, sum = product + addend, other = sum - product;

@@ -1,8 +1,8 @@
 #pragma once
 #include "strata/asm/emu/vector/dot_steps.h"
 
-// The tables of RDNA's transcendental unit, and its roots and reciprocals bit for bit: polynomials of degree three in fixed
-// point (trans_rdna.def names the source).
+// The tables of RDNA's transcendental unit, and its roots and reciprocals bit for bit: polynomials of degree three in
+// fixed point (trans_rdna.def names the source).
 namespace strata::emu::STRATA_EMU_VARIANT {
 namespace trans_rdna_ops {
 
@@ -63,8 +63,8 @@ STRATA_EMU_INLINE Bits upper_product(const Bits& a, const Bits& b) {
 
 /// Roots and reciprocals: constant +- linear * t -+ bend(t) * t^2 by 32 or 64 intervals, in 24 bits. Constants are in
 /// quarters of the result's last place; `fine` is a power of two below it that the bend is rounded to. The linear part
-/// keeps 24 bits and is then cut off (where it is subtracted: up) at 2^-5 (the root: 2^-3) of the last place. Roots look at
-/// the exponent's parity too.
+/// keeps 24 bits and is then cut off (where it is subtracted: up) at 2^-5 (the root: 2^-3) of the last place. Roots
+/// look at the exponent's parity too.
 struct RootShape {
     int table, rows;
     bool rises;          ///< the linear part is added, the bend subtracted
@@ -80,8 +80,8 @@ constexpr RootShape kSqrtShape{kSqrt, 32, true, 4, 1, 2, 2, 8, 11, 12, true, 0},
     kRsqShape{kRsq, 64, false, 6, 7, 6, 3, 9, 11, 12, true, 62u << 23};
 
 #if defined(__AVX512F__)
-// Each rounding of the unit is one of a product or a sum of singles, in a direction of its own: singles hold all factors, and
-// cut off where the unit does.
+// Each rounding of the unit is one of a product or a sum of singles, in a direction of its own: singles hold all
+// factors, and cut off where the unit does.
 constexpr int kCut = _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC, kUp = _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC,
               kDown = _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC;
 
@@ -141,8 +141,8 @@ STRATA_EMU_INLINE __m512 single_of_bits(__m512i x, uint32_t mask, int unit) {
     return (__m512)_mm512_ternarylogic_epi32(x, _mm512_set1_epi32(static_cast<int>(mask)), zero, kAndOr) - (__m512)zero;
 }
 
-/// slope * t in units of 2^-5 (the root: 2^-3) of the last place: where singles have the unit's 24 bits, that is the nearest
-/// one, and where they have more, what is rounded by a quarter (an eighth) is beyond it.
+/// slope * t in units of 2^-5 (the root: 2^-3) of the last place: where singles have the unit's 24 bits, that is the
+/// nearest one, and where they have more, what is rounded by a quarter (an eighth) is beyond it.
 template <const RootShape& shape>
 STRATA_EMU_INLINE BothBits root_line(const BothFloats& slope, const BothFloats& t) {
     constexpr float kQuarter = 1.0f / (1 << shape.dropped);

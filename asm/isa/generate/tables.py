@@ -75,8 +75,8 @@ def read_table(family):
 def table_text(family, rows):
     head = [
         f"// {family}: one row an instruction form. Written by generate/generate.py from LLVM 19; do not edit.",
-        "// INST( mnemonic, format, opcode, destinations, sources, flags, modifiers, ignored modifiers, "
-        "counters, latency class, "
-        "issue, result, implicit reads, implicit writes )",
+        "// INST( mnemonic, format, opcode, destinations, sources, flags, modifiers, ignored modifiers, counters, "
+        "latency class,",
+        "// issue, result, implicit reads, implicit writes )",
     ]
     return "\n".join(head + [f"INST( {row.instruction}, {row.facts} )" for row in rows]) + "\n"

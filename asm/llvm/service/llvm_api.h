@@ -35,8 +35,8 @@ struct LlvmApi {
 /// Loads the first of `libraries` that opens and registers the AMDGPU target. Error: Device, with the Debian package.
 Result<LlvmApi> load_llvm(std::span<const char* const> libraries);
 
-/// The library of this process, loaded at the first call: from these folders (a:b), or from where the system and Debian have
-/// it. Thread-safe.
+/// The library of this process, loaded at the first call: from these folders (a:b), or from where the system and Debian
+/// have it. Thread-safe.
 const Result<LlvmApi>& llvm(std::string_view folders = {});
 
 /// Disposes an LLVM handle at the end of a scope.

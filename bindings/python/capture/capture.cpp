@@ -1,4 +1,5 @@
-// What strata/_jit.py captures functions with: what they do to tensors, and how a call is known for one that does it again.
+// What strata/_jit.py captures functions with: what they do to tensors, and how a call is known for one that does it
+// again.
 #include "strata/ops/capture.h"
 
 #include <optional>
@@ -47,7 +48,7 @@ Tensor fed_numbers(const As<"Callable[[], Sequence[float]]">& numbers, DType typ
     return t;
 }
 
-/// What a captured call was given, the guards of all else, and what it leaves behind.
+/// What a captured call was given, the guards of all else, and what it leaves.
 struct CapturedCall {
     struct Place {
         py::object holder, key;
@@ -162,7 +163,8 @@ class Captured {
     size_t actions() const { return whole().actions(); }
     size_t own_bytes() const { return whole().own_bytes(); }
 
-    /// Empty where it is not seen at once that the call is this one. `names`: of the last arguments; null: they have none.
+    /// Empty where it is not seen at once that the call is this one. `names`: of the last arguments; null: they have
+    /// none.
     py::object call_again(std::span<PyObject* const> args, PyObject* names) const {
         if (!call_ || ops::Capture::active() || functions_differentiated > 0) return {};
         TakenRoom room(*this);

@@ -99,7 +99,7 @@ int64_t Guards::met(std::vector<py::object>& tensors) const {
     return make_distinct(tensors) ? kMet : kOthersAreOne;
 }
 
-/// Of the keys of a dict and the rows of its items behind them, in one walk.
+/// Of the keys of a dict and the rows of its items after them, in one walk.
 size_t Guards::first_other_item(size_t i, std::vector<py::object>& tensors) const {
     PyObject* const holder = rows_[i].holder.ptr();
     const size_t count = rows_[i].items;

@@ -29,10 +29,11 @@ class Guards {
 
   private:
     class Content;
-    /// same: holder[key] is the value, or an equal plain one; content: the bytes of the value too; tensor: some tensor is
-    /// there; length: of the holder; keys: of the holder, in their order; absent: the holder has no such key; object: the
-    /// holder is of type `key`, and its __dict__ is the value (None: it has none); function: the holder runs the code `key`,
-    /// with (__defaults__, __kwdefaults__) as value; bases: of a class with `key` members, its __mro__ is the value;
+    /// same: holder[key] is the value, or an equal plain one; content: the bytes of the value too; tensor: some tensor
+    /// is there; length: of the holder; keys: of the holder, in their order; absent: the holder has no such key;
+    /// object: the holder is of type `key`, and its __dict__ is the value (None: it has none); function: the holder
+    /// runs the code `key`, with (__defaults__, __kwdefaults__) as value; bases: of a class with `key` members, its
+    /// __mro__ is the value;
     /// attribute: that of the holder, itself.
     enum class Kind : uint8_t { same, content, tensor, length, keys, absent, object, function, bases, attribute };
     static Kind kind_of(const std::string& name);
@@ -40,7 +41,7 @@ class Guards {
         Kind kind;
         py::object holder, key, value;
         Py_ssize_t length = 0;
-        size_t items = 0;  ///< of keys: so many rows behind it are the items of the dict, in their order
+        size_t items = 0;  ///< of keys: so many rows after it are the items of the dict, in their order
         std::shared_ptr<const Content> content = {};
 
         int traverse(visitproc visit, void* arg) const {

@@ -38,7 +38,8 @@ ops::KernelArgument of_numpy_scalar(py::handle value) {
             exact};
 }
 
-/// Whether it is a number, structure or array of ctypes. A pointer's bytes are an address of the host, which no kernel can use.
+/// Whether it is a number, structure or array of ctypes. A pointer's bytes are an address of the host, which no kernel
+/// can use.
 bool is_ctypes(py::handle value) {
     if (!py::hasattr(value, "_b_base_")) return false;
     const py::object type = py::getattr(value, "_type_", py::none());

@@ -1,12 +1,12 @@
 // exec_masks: EXEC around what runs for some lanes only.
 // Before:  gate s4: v_mov_b32 v0, v1        After:  s_mov_b32 exec_lo, s4
-//          gate s4: global_store ...                s_cbranch_execz behind
+//          gate s4: global_store ...                s_cbranch_execz after
 //          v_add_f32 v2, v2, v2                     v_mov_b32 v0, v1;  global_store ...
-//                                             behind: s_mov_b32 exec_lo, -1
+//                                             after:  s_mov_b32 exec_lo, -1
 //                                                   v_add_f32 v2, v2, v2
-// Neighbours of one gate are one stretch, and EXEC stays as it is until an instruction looks at it. Memory instructions want
-// a lane, so a branch leads around them; others without one are cheaper than the branch. What has a gate because of its readers
-// and stands by itself runs for all lanes, unless it reads what some have not.
+// Neighbours of one gate are one stretch, and EXEC stays as it is until an instruction looks at it. Memory instructions
+// want a lane, so a branch leads around them; others without one are cheaper than the branch. What has a gate because
+// of its readers and stands by itself runs for all lanes, unless it reads what some have not.
 #include "strata/asm/lint/access.h"
 #include "strata/codegen/machine/operands.h"
 #include "strata/codegen/machine/passes.h"
@@ -62,7 +62,7 @@ class Gates {
         if (!ends) restore(code.empty() ? 0 : code.back().origin);
     }
 
-    /// Instructions of one gate; returns the one behind them.
+    /// Instructions of one gate; returns the one after them.
     size_t stretch(const std::vector<Instruction>& code, size_t first) {
         const Place gate = code[first].gate;
         const lint::Registers mask{code_of(gate), function_.mask_dwords()};

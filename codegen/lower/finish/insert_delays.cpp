@@ -1,5 +1,5 @@
-// insert_delays: s_delay_alu in front of vector and scalar instructions of RDNA whose operands are not there yet, so that
-// another wave is issued meanwhile. One names two delays where both are near (LLVM's AMDGPUInsertDelayAlu).
+// insert_delays: s_delay_alu in front of vector and scalar instructions of RDNA whose operands are not there yet, so
+// that another wave is issued meanwhile. One names two delays where both are near (LLVM's AMDGPUInsertDelayAlu).
 // Before:  v_add_f32 v1, v0, v0; v_mul_f32 v2, v1, v1
 // After:   v_add_f32 v1, v0, v0; s_delay_alu instid0(VALU_DEP_1); v_mul_f32 v2, v1, v1
 #include "strata/asm/isa/facts.h"

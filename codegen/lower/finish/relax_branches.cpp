@@ -11,11 +11,11 @@ namespace strata::codegen {
 namespace {
 
 constexpr int64_t kBranchReach = 32768;
-/// What the passes behind this one may add to each instruction, in words: a wait or a delay.
+/// What the passes after this one may add to each instruction, in words: a wait or a delay.
 constexpr uint32_t kAdded = 1;
 constexpr uint32_t kLongestJump = 3 + kAdded;
 
-/// A place between instructions: behind the first `count` of a block.
+/// A place between instructions: after the first `count` of a block.
 struct Gap {
     uint32_t block;
     size_t count;
@@ -44,7 +44,7 @@ class Relays {
   private:
     struct Branch {
         Instruction* instruction;
-        int64_t from, to;  ///< words in front of the one behind it, and of its target
+        int64_t from, to;  ///< words in front of the one after it, and of its target
         bool reaches(int64_t at) const { return -kBranchReach <= at - from && at - from < kBranchReach; }
         /// On the way, by more than half of a branch's reach; what is put in there does not move it out of reach.
         bool helps(int64_t at) const {

@@ -1,5 +1,5 @@
-// wait_scalars: RDNA4 may give a scalar register's old value to an instruction where vector instructions have read it before
-// it was written (LLVM's VALUReadSGPRHazard, AMDGPUWaitSGPRHazards). s_wait_alu waits until the write is done.
+// wait_scalars: RDNA4 may give a scalar register's old value to an instruction where vector instructions have read it
+// before it was written (LLVM's VALUReadSGPRHazard, AMDGPUWaitSGPRHazards). s_wait_alu waits until the write is done.
 // Before:  v_add_f32 v0, s4, v0; s_mov_b32 s4, s5; v_add_f32 v1, s4, v1
 // After:   v_add_f32 v0, s4, v0; s_mov_b32 s4, s5; s_wait_alu depctr_sa_sdst(0); v_add_f32 v1, s4, v1
 #include <bitset>

@@ -95,7 +95,8 @@ class Fuse {
         }
     }
 
-    /// False where the fields do not take the sources: constants beside each other, more scalars than one instruction reads.
+    /// False where the fields do not take the sources: constants beside each other, more scalars than one instruction
+    /// reads.
     bool write(Instruction& second, const Row& row, const std::array<Source, 3>& sources) {
         Instruction made{.origin = second.origin};
         made.inst.row = row.as;

@@ -1,4 +1,5 @@
-// fold_bits: shifts, masks and fields of one another are one instruction each, and bits that nobody reads need not be right.
+// fold_bits: shifts, masks and fields of one another are one instruction each, and bits that nobody reads need not be
+// right.
 // Before:  v_bfe_u32 %v2, %v1, 0, 16; v_and_b32 %v3, 0xffff, %v2; v_lshlrev_b32 %v4, 16, %v3
 // After:   v_lshlrev_b32 %v4, 16, %v1
 // Of each value made by such instructions it is known which bit of another register each of its bits is; where one

@@ -68,7 +68,7 @@ class Hoist {
         }
     }
 
-    /// A writer of SCC and those right behind it that read it are one.
+    /// A writer of SCC and those right after it that read it are one.
     size_t behind_group(const std::vector<Instruction>& code, size_t i) const {
         size_t end = i + 1;
         if (!writes_scc(function_, code[i])) return end;

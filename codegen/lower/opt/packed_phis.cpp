@@ -1,5 +1,5 @@
 // packed_phis: two halves that a loop takes apart at its end and joins again at its start stay in one register, which
-// is taken apart behind the loop.
+// is taken apart after the loop.
 // Before:      ...                                    After:      v_perm_b32 %v9, %v2, %v1, 0x5040100
 //          r0: v_perm_b32 %v3, %v2, %v1, 0x5040100            r0: copy %v3, %v9
 //              v_wmma_f16 %v4, ..., %v3                           v_wmma_f16 %v4, ..., %v3
@@ -38,7 +38,8 @@ class KeepPacked {
     struct Uses {
         uint32_t writer = kNowhere, writes = 0, reads = 0;
     };
-    /// A half that is carried into the next round: the copy that writes its register, what it was made by, of which dword.
+    /// A half that is carried into the next round: the copy that writes its register, what it was made by, of which
+    /// dword.
     struct Half {
         uint32_t copy = kNowhere, made_by = kNowhere;
         Place of;

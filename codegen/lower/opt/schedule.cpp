@@ -117,7 +117,7 @@ class Scheduler {
         return implicit_reads(function_, instruction) & isa::implicit::exec;
     }
 
-    /// `end`: of what is ordered. What is loaded for those behind it, as for a loop's next round, is to be there then.
+    /// `end`: of what is ordered. What is loaded for those after it, as for a loop's next round, is to be there then.
     void build(const Block& block, uint32_t count, uint32_t end) {
         const std::vector<Dependency>& found = dependencies_.of(block, count);
         nodes_.assign(count, {});
@@ -149,8 +149,8 @@ class Scheduler {
         hold_constants(block, count);
     }
 
-    /// Constants that nothing delays would all come first. Those that gated instructions change do: EXEC is set once for
-    /// several of these.
+    /// Constants that nothing delays would all come first. Those that gated instructions change do: EXEC is set once
+    /// for several of these.
     void hold_constants(const Block& block, uint32_t count) {
         constants_.clear();
         constants_of_.assign(count, kNoLink);
@@ -192,7 +192,7 @@ class Scheduler {
             for (uint32_t unit = use.unit; unit < use.unit + use.dwords; ++unit) {
                 if (reads_[unit] == kNoLink) {
                     alive_[unit] = live_.live_at(unit, span.begin);
-                    reads_[unit] = live_.live_at(unit, end);  // by who needs it behind what is ordered here
+                    reads_[unit] = live_.live_at(unit, end);  // by who needs it after what is ordered here
                 }
                 reads_[unit] += !use.write;
             }

@@ -74,8 +74,8 @@ class Spreader {
         return function_.bank(instruction.dst[0]) == Bank::vector || instruction.inst.dst[0].type == isa::Type::lanes;
     }
 
-    /// The gate of all that read what an instruction writes: registers of one writer, or parts of tuples. None where some
-    /// have others.
+    /// The gate of all that read what an instruction writes: registers of one writer, or parts of tuples. None where
+    /// some have others.
     Place gate_of_readers(const Instruction& instruction) const {
         Place gate{};
         for (Place dst : instruction.dst) {

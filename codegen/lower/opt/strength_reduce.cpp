@@ -117,7 +117,8 @@ class WalkAddresses {
         return &one.src[row.flags & (isa::kStore | isa::kAtomic) ? 2 : 1];
     }
 
-    /// Adds what a scalar is made of to the slice: false where that is more than the counter and what the loop leaves alone.
+    /// Adds what a scalar is made of to the slice: false where that is more than the counter and what the loop leaves
+    /// alone.
     bool add_maker(const std::vector<Instruction>& code, Place place, std::vector<bool>& slice) const {
         if (place.first > 1) return false;
         const Uses& uses = uses_[place.reg];
@@ -153,7 +154,7 @@ class WalkAddresses {
 
     /// Instructions of the slice that nothing else needs.
     size_t spared(const std::vector<Instruction>& code, const std::map<uint32_t, Base>& bases) const {
-        std::vector<uint32_t> reads(function_.registers.size());  // by those that are spared, which stand behind
+        std::vector<uint32_t> reads(function_.registers.size());  // by those that are spared, which stand after them
         size_t count = 0;
         for (auto k = static_cast<uint32_t>(code.size()); k-- > 0;) {
             if (!slice_[k]) continue;

@@ -23,7 +23,7 @@ constexpr size_t kBanks = 3;
 constexpr int kFirstCode[kBanks] = {0, code::vgpr0, code::agpr0};
 constexpr size_t kFileRows[kBanks] = {code::vcc_hi + 1, 256, 256};
 
-/// A register that would best lie `delta` dwords behind where another lies.
+/// A register that would best lie `delta` dwords after where another lies.
 struct Hint {
     uint32_t other;
     int delta;
@@ -89,7 +89,7 @@ class Assigner {
         return std::min(most + kSlack, limits_.total / 2);
     }
 
-    /// Where vectors and accumulation registers are rows of one file, a0 comes behind a multiple of four.
+    /// Where vectors and accumulation registers are rows of one file, a0 comes after a multiple of four.
     void share_file() {
         if (!isa::is_cdna(function_.family)) return;
         int agprs = 0;
@@ -194,7 +194,8 @@ class Assigner {
         return segment.end <= live_.block(first).end;
     }
 
-    /// Accumulation registers first, which decide how many rows are left; then by where they begin, tuples before others.
+    /// Accumulation registers first, which decide how many rows are left; then by where they begin, tuples before
+    /// others.
     std::vector<uint32_t> registers_in_order() const {
         std::vector<std::pair<uint64_t, uint32_t>> keys;
         for (uint32_t reg = 0; reg < function_.registers.size(); ++reg) {

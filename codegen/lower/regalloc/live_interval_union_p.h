@@ -33,7 +33,7 @@ class LiveIntervalUnion {
     void remove(Segment segment) { stays_.erase(stays_.begin() + (after(segment.begin) - stays_.data())); }
 
   private:
-    /// The first stay that ends behind the position.
+    /// The first stay that ends after the position.
     const Stay* after(uint32_t position) const {
         return &*std::upper_bound(stays_.begin(), stays_.end(), position,
                                   [](uint32_t at, const Stay& stay) { return at < stay.end; });

@@ -75,7 +75,7 @@ Spiller::Slot Spiller::choose(uint32_t reg, const Instruction* made) {
         lanes_register(lanes_used_ - 1);
         return slot;
     }
-    // With all vector registers in use, rows of the file behind them.
+    // With all vector registers in use, rows of the file after them.
     const int free = std::min(limits_.agprs, limits_.total - limits_.vgprs) - accumulations_used_;
     if (row.bank == Bank::vector && row.dwords <= free) {
         accumulations_used_ += row.dwords;
@@ -93,8 +93,8 @@ Place Spiller::lanes_register(uint32_t lane) {
     return lanes_[number];
 }
 
-/// CDNA2 leaves it to the kernel to set FLAT_SCRATCH: the base comes behind the argument pointer, the wave's offset
-/// behind the workgroup ids, all of which move up (KernelSpec::scratch).
+/// CDNA2 leaves it to the kernel to set FLAT_SCRATCH: the base comes after the argument pointer, the wave's offset
+/// after the workgroup ids, all of which move up (KernelSpec::scratch).
 void Spiller::begin_scratch() {
     if (function_.family != isa::Family::cdna2) return;
     for (VirtualRegister& reg : function_.registers)

@@ -21,7 +21,8 @@ Value WideIntegers::sum(bool subtract, const Value& a, const Value& b) {
     return Source::of(out);
 }
 
-/// Low 64 bits: a.low * b.low in full, and the low halves of the cross products on top, where their factors have upper halves.
+/// Low 64 bits: a.low * b.low in full, and the low halves of the cross products on top, where their factors have upper
+/// halves.
 Value WideIntegers::product(UOp u, const Value& a, const Value& b) {
     const Value both[] = {a, b};
     const bool scalar = takes_scalars(both);

@@ -1,6 +1,8 @@
-// Addresses: what all lanes share goes into the scalar base, what differs into 32 bits a lane, constants into the instruction.
+// Addresses: what all lanes share goes into the scalar base, what differs into 32 bits a lane, constants into the
+// instruction.
 //
-//   in1[r0 * 64 + t + 3], float32      global_load_b32 v2, v1, s[4:5] offset:12     v1 = t << 2, s[4:5] = in1 + (r0 << 8)
+//   in1[r0 * 64 + t + 3], float32      global_load_b32 v2, v1, s[4:5] offset:12
+//                                      v1 = t << 2, s[4:5] = in1 + (r0 << 8)
 #include <algorithm>
 
 #include "strata/codegen/machine/operands.h"

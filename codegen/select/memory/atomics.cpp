@@ -1,9 +1,10 @@
 // Atomic additions: one instruction where the machine has it, else a loop that swaps until nobody else came between.
 //
-//   swap: new = old + value; now = compare-and-swap(memory, old -> new); again = now != old; old = now; branch to swap if any
+//   swap: new = old + value; now = compare-and-swap(memory, old -> new); again = now != old; old = now; branch to swap
+//   if any
 //
-// Lanes that are done take no part in the next swap. The first guess is zero: to load it would take as long as to swap, and
-// would race with the others. What is narrower than a dword is a field of the dword around it.
+// Lanes that are done take no part in the next swap. The first guess is zero: to load it would take as long as to swap,
+// and would race with the others. What is narrower than a dword is a field of the dword around it.
 #include "strata/codegen/select/memory/atomics.h"
 
 namespace strata::codegen {

@@ -1,5 +1,5 @@
-// Buffer instructions: lanes that a gate leaves out go beyond the bounds of the memory, where loads give 0 and stores do nothing,
-// so that neither EXEC nor a branch nor a register that is 0 before is needed.
+// Buffer instructions: lanes that a gate leaves out go beyond the bounds of the memory, where loads give 0 and stores
+// do nothing, so that neither EXEC nor a branch nor a register that is 0 before is needed.
 //
 //   in1[t + 2] if t < n, else 0     v_cndmask_b32 v2, -0.5, v1, s8      v1 = t << 2
 //                                   buffer_load_b32 v3, v2, s[4:7], 0 offen offset:8
@@ -11,8 +11,8 @@
 namespace strata::codegen {
 namespace {
 
-/// What an offset and all that is added to it may come to, and the offset of lanes that are left out: -0.5 as bits, an inline
-/// constant. It lies beyond what is in bounds, and nothing that is added to it wraps.
+/// What an offset and all that is added to it may come to, and the offset of lanes that are left out: -0.5 as bits, an
+/// inline constant. It lies beyond what is in bounds, and nothing that is added to it wraps.
 constexpr int64_t kMostBytes = int64_t{1} << 30, kMostImmediate = int64_t{1} << 23;
 constexpr uint32_t kBeyond = 0xbf000000;
 static_assert(kBeyond > kMostBytes && kBeyond + kMostBytes + kMostImmediate < int64_t{1} << 32);
@@ -20,9 +20,10 @@ static_assert(kBeyond > kMostBytes && kBeyond + kMostBytes + kMostImmediate < in
 /// What a descriptor must save, which takes three instructions or four, by accesses; in a loop one alone does.
 constexpr int kWorth = 5, kOfLoop = 5;
 
-/// Dword 3 of a descriptor of bytes, without stride, swizzle and thread ids. CDNA3 ISA, "Buffer Resource Descriptor": number
-/// format 7 and data format 4, either of which only must not be 0 (as MLIR's makeBufferRsrc). RDNA3 and RDNA4 ISA, "Buffer Resource
-/// Descriptor": format 32_FLOAT, OOB_SELECT 3 for raw buffers; bit 24 as LLVM sets it (SIInstrInfo::getDefaultRsrcDataFormat).
+/// Dword 3 of a descriptor of bytes, without stride, swizzle and thread ids. CDNA3 ISA, "Buffer Resource Descriptor":
+/// number format 7 and data format 4, either of which only must not be 0 (as MLIR's makeBufferRsrc). RDNA3 and RDNA4
+/// ISA, "Buffer Resource Descriptor": format 32_FLOAT, OOB_SELECT 3 for raw buffers; bit 24 as LLVM sets it
+/// (SIInstrInfo::getDefaultRsrcDataFormat).
 uint32_t descriptor_kind(isa::Family family) { return isa::is_cdna(family) ? 0x00027000 : 0x31016000; }
 
 /// What moves an offset whatever the lane: the number that Addresses::split finds.
@@ -58,7 +59,8 @@ bool Buffers::may_be_bounded(UOp index) {
            skip_after(index.src(1)).dtype() == dtypes::int32 && gates_.hold_often(index.src(2));
 }
 
-/// One that gives 0 where its gate does not hold. Beside a store of the same gate that is not bounded, EXEC is set in any case.
+/// One that gives 0 where its gate does not hold. Beside a store of the same gate that is not bounded, EXEC is set in
+/// any case.
 bool Buffers::may_be_bounded(UOp load, UOp around) {
     const UOp index = load.src(0);
     return may_be_bounded(index) && (load.src().size() == 1 || gives_zero(load.src(1))) &&
@@ -102,8 +104,8 @@ bool Buffers::bounds_stores(UOp memory) const {
     return found != bounded_.end() && found->second.stores >= kWorth;
 }
 
-/// Descriptors begin in front of the memory where constants of offsets are negative: what the lanes' and the instruction's
-/// offsets come to is never below 0.
+/// Descriptors begin in front of the memory where constants of offsets are negative: what the lanes' and the
+/// instruction's offsets come to is never below 0.
 void Buffers::begin_descriptors() {
     for (UOp memory : program_.params) {
         const auto found = bounded_.find(memory);
@@ -124,9 +126,9 @@ void Buffers::begin_descriptors() {
     }
 }
 
-/// Parts of an offset that are never below 0 go where the instruction adds them up. The scalar one must not be more than the number
-/// of records: RDNA takes it off that (RDNA3 ISA, "Range Checking"), CDNA leaves it out of the comparison (CDNA3 ISA 9.1.5.1). Others
-/// are added up before, modulo 2^32.
+/// Parts of an offset that are never below 0 go where the instruction adds them up. The scalar one must not be more
+/// than the number of records: RDNA takes it off that (RDNA3 ISA, "Range Checking"), CDNA leaves it out of the
+/// comparison (CDNA3 ISA 9.1.5.1). Others are added up before, modulo 2^32.
 Address Buffers::address(UOp index, const Bounded& memory) {
     const int64_t size = memory_of(index).dtype().bytes();
     const Offset& parts = addresses_.split(index.src(1));

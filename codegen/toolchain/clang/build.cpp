@@ -130,8 +130,8 @@ class Build {
                 .source = source_.text};
     }
 
-    /// From C++20 on clang refuses a function that the text and a precompiled header both define, as both read its wrapper
-    /// of the C++ library.
+    /// From C++20 on clang refuses a function that the text and a precompiled header both define, as both read its
+    /// wrapper of the C++ library.
     static bool compares_definitions(const Arguments& args) {
         return std::any_of(args.begin(), args.end(), [](std::string_view arg) {
             size_t year = arg.find("++2");

@@ -27,8 +27,8 @@ Arguments own_options(const Toolchain& tools, const HipSource& source, isa::Arch
                          "-o",
                          "-"};
     // Plain atomic instructions for float additions: buffers are ordinary device memory, never fine-grained.
-    // clang 19 joins loads of bytes and of pairs of them to words and takes other bytes from these, and takes one SDWA product
-    // for another whose operands and selections are swapped. Rendered text has its vectors already.
+    // clang 19 joins loads of bytes and of pairs of them to words and takes other bytes from these, and takes one SDWA
+    // product for another whose operands and selections are swapped. Rendered text has its vectors already.
     if (source.freestanding)
         options.insert(options.end(), {"-nogpuinc", "-nostdinc", "-nostdinc++", "-w", "-munsafe-fp-atomics", "-mllvm",
                                        "-amdgpu-load-store-vectorizer=0", "-mllvm", "-amdgpu-sdwa-peephole=0"});

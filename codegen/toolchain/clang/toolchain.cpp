@@ -16,7 +16,7 @@ namespace {
 
 constexpr const char* kPluginName = "strata_clang.so";
 
-/// The file behind `path`, its size and time: cheap, and changes when a package is upgraded.
+/// The file that `path` leads to, its size and time: cheap, and changes when a package is upgraded.
 std::string file_identity(const std::string& path) {
     std::error_code status;
     std::string file = std::filesystem::canonical(path, status).string();

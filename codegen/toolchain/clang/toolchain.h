@@ -12,7 +12,8 @@ struct SearchPaths {
     std::string hip_headers;  ///< hip/hip_runtime.h
     std::string plugin;       ///< the in-process compiler; empty: always a subprocess
 
-    /// The folders of the setting `tools`, else $PATH and where Debian puts things; and where this library was loaded from.
+    /// The folders of the setting `tools`, else $PATH and where Debian puts things; and where this library was loaded
+    /// from.
     static SearchPaths usual();
     bool operator==(const SearchPaths&) const = default;
 };

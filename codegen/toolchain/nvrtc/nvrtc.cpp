@@ -1,4 +1,5 @@
-// HIP source through NVIDIA's run-time compiler, which takes CUDA C++: what HIP calls otherwise is in prelude_nvidia.hip.
+// HIP source through NVIDIA's run-time compiler, which takes CUDA C++: what HIP calls otherwise is in
+// prelude_nvidia.hip.
 #include <algorithm>
 #include <array>
 
@@ -9,7 +10,8 @@
 namespace strata::codegen {
 namespace {
 
-/// Headers that HIP source includes and NVRTC has none of: the prelude has what is in them, NVRTC the functions of math.h.
+/// Headers that HIP source includes and NVRTC has none of: the prelude has what is in them, NVRTC the functions of
+/// math.h.
 constexpr const char* kHeaders[] = {"hip/hip_runtime.h",
                                     "hip/hip_fp16.h",
                                     "hip/hip_bfloat16.h",

@@ -24,7 +24,8 @@ class Fuzz : public testing::TestWithParam<Arch> {
     RandomWords words(uint32_t seed) const { return {info(arch()).family, seed}; }
 };
 
-/// LLVM's text of an image instruction, without what the instruction does not use: registers of addresses behind the only one.
+/// LLVM's text of an image instruction, without what the instruction does not use: registers of addresses after the
+/// only one.
 std::string image_text(const Inst& inst, std::string text) {
     replace_all(text, "  ", " ");
     if (ImageForm::unpack(inst.offset).addresses == 1)

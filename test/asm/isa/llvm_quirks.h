@@ -108,7 +108,7 @@ inline LlvmOracle::Answer without_quirks(LlvmOracle::Answer answer, Arch arch) {
 inline Words with_lower_halves(Words words, uint32_t halves, bool dpp) {
     constexpr uint32_t kSource0 = 1u << 7, kSource1 = 1u << 16, kDestination = 1u << 24;
     if (halves & 1) words[dpp ? 1 : 0] &= ~kSource0;
-    if (halves & 6) words[0] &= ~kSource1;  // bit 2: behind the literal of v_fmamk_f16
+    if (halves & 6) words[0] &= ~kSource1;  // bit 2: after the literal of v_fmamk_f16
     if (halves & 8) words[0] &= ~kDestination;
     return words;
 }

@@ -1,7 +1,8 @@
 // kernels_sm_90.cubin was made by NVRTC 13.0.88 for sm_90 from:
 //   struct S { int a; double b; };
 //   __device__ float table[7]; __constant__ int ctab[3]; __device__ int zeroed[2] = {1, 2};
-//   extern "C" __global__ void __launch_bounds__(64) k(const float* p, int n, double* q, S s, char c) { ... float t[64] of __shared__ ... }
+//   extern "C" __global__ void __launch_bounds__(64) k(const float* p, int n, double* q, S s, char c) { ... float t[64]
+//   of __shared__ ... }
 //   template <class T> __global__ void tt(T* p) { p[0] = 1; }  template __global__ void tt<float>(float*);
 #include <gtest/gtest.h>
 

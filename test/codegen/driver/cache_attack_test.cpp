@@ -43,7 +43,7 @@ class CacheAttackTest : public CompileTest {
         std::string file;
         for (auto& entry : fs::directory_iterator(in("good/v2/clang_arguments"))) file = entry.path();
         const std::string entry = read_file(file).value();
-        uint64_t sizes[2];  // behind the 8 bytes that mark an entry: of key and payload, behind 32 of checksum
+        uint64_t sizes[2];  // after the 8 bytes that mark an entry: of key and payload, after 32 of checksum
         std::memcpy(sizes, entry.data() + 8, sizeof sizes);
         const std::string key = entry.substr(56, sizes[0]);
         std::string arguments = entry.substr(56 + sizes[0], sizes[1]);

@@ -79,7 +79,8 @@ TEST_F(CompileTest, AnIncludedFileOfTheUserIsPartOfTheKey) {
     EXPECT_EQ(one.code_object(), back.code_object());
 }
 
-/// A way to read a file of the user: what the text has, which header it reads, what another content of which file changes.
+/// A way to read a file of the user: what the text has, which header it reads, what another content of which file
+/// changes.
 struct Reads {
     const char *text, *changes, *before, *after;
 };

@@ -46,7 +46,8 @@ std::string function_kernels(std::string_view type, const std::vector<std::strin
     return text;
 }
 
-/// Calls of each math function that the prelude has, those of the device library among them; `suffix` follows their names.
+/// Calls of each math function that the prelude has, those of the device library among them; `suffix` follows their
+/// names.
 std::vector<std::string> math_calls(std::string_view suffix) {
     std::vector<std::string> calls;
     for (const char* name : {"exp", "exp2", "log", "log2", "sqrt", "rsqrt", "floor", "ceil", "trunc", "rint", "fabs"})

@@ -28,7 +28,8 @@ UOp launched(const AnySize& any, int first_slot) {
     });
 }
 
-/// The kernel of a body of size n, with parameters for what differs between sizes 40 and 41, has the values of the body.
+/// The kernel of a body of size n, with parameters for what differs between sizes 40 and 41, has the values of the
+/// body.
 AnySize expect_served(const Body& body, int64_t n) {
     const auto sizes = [&](int64_t size) { return sizes_of(built(body(size)).kernel.sink).value(); };
     const UOp own = body(n);

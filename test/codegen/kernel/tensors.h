@@ -77,7 +77,8 @@ inline std::string difference(const Array& got, const Array& wanted) {
     return "";
 }
 
-/// A random tensor graph over movement, elementwise, reductions and, when asked for, scans; values stay small whole numbers.
+/// A random tensor graph over movement, elementwise, reductions and, when asked for, scans; values stay small whole
+/// numbers.
 class RandomGraph {
   public:
     explicit RandomGraph(unsigned seed, bool scans = false) : state_(seed * 2654435761u + 77), scans_(scans) {}

@@ -42,8 +42,8 @@ TEST(ThreadOrder, WhatAThreadDoesMostOftenCountsMost) {
     EXPECT_EQ(order_of({r, c}, {{along, 64}, {across, 1}}), (std::vector{1, 0}));
 }
 
-/// A tile of 64 rows and 16 steps of a product, of which 8 threads have rows and 16 columns: both factors are read by lines
-/// of four threads, whichever range they belong to.
+/// A tile of 64 rows and 16 steps of a product, of which 8 threads have rows and 16 columns: both factors are read by
+/// lines of four threads, whichever range they belong to.
 TEST(ThreadOrder, LinesOfAWholeWaveDecide) {
     GraphScope scope;
     const UOp r = row(8), c = column(16);

@@ -145,7 +145,8 @@ TEST(Linearize, ThreadsOfAWaveMeetInRegistersAndWavesAfterOneBarrier) {
         int shuffles, barriers;
         uint32_t lds;
     };
-    // Lanes of CDNA that are 16 or more apart reach each other through the ports of local memory, which then is used itself.
+    // Lanes of CDNA that are 16 or more apart reach each other through the ports of local memory, which then is used
+    // itself.
     for (const Case& c : {Case{isa::Arch::gfx1100, 32, 5, 0, 0}, Case{isa::Arch::gfx1100, 256, 5 + 3, 1, 32},
                           Case{isa::Arch::gfx1100, 1024, 5 + 5, 1, 128}, Case{isa::Arch::gfx942, 64, 6, 0, 0},
                           Case{isa::Arch::gfx942, 256, 4 + 4, 1, 64}, Case{isa::Arch::gfx942, 1024, 4 + 4, 1, 256}}) {

@@ -9,8 +9,8 @@
 #include "interpreter.h"
 #include "kernels.h"
 
-// Sums of exponentials less their maximum are summed in the loop that finds the maximum. Exponents are whole, so that every
-// order of summing gives the same bits.
+// Sums of exponentials less their maximum are summed in the loop that finds the maximum. Exponents are whole, so that
+// every order of summing gives the same bits.
 namespace strata::codegen {
 namespace {
 

@@ -7,7 +7,8 @@
 
 namespace strata::codegen {
 
-/// Values of a type with which operations are tried: its ends, what is special, and some between. `floats`: more of them.
+/// Values of a type with which operations are tried: its ends, what is special, and some between. `floats`: more of
+/// them.
 inline std::vector<ConstArg> samples(DType t, std::initializer_list<double> floats = {}) {
     std::vector<ConstArg> out;
     if (t.is_bool()) return {{0, 0}, {1, 0}};

@@ -14,7 +14,8 @@ UOp all_of(UOp a, UOp b) { return alu(Op::bit_and, {a, b}); }
 UOp at_least(UOp x, int64_t n) { return alu(Op::logical_not, {x < n}); }
 UOp zero() { return constant(dtypes::float32, 0); }
 
-/// out[g * 64 + t] = sum of in[g * 64 + t - 20 + r] for r below `width`, which is `otherwise` outside of its `size` elements.
+/// out[g * 64 + t] = sum of in[g * 64 + t - 20 + r] for r below `width`, which is `otherwise` outside of its `size`
+/// elements.
 Kernel window(int64_t size, int64_t groups, UOp otherwise, int64_t width = 2 * kBefore) {
     UOp out = param(0, groups * kThreads), in = param(1, size);
     UOp g = range(0, groups, Axis::global), t = range(1, kThreads, Axis::local), r = range(2, width, Axis::reduce);

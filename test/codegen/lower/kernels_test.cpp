@@ -1,5 +1,5 @@
-// Whole kernels, lowered and run in strict mode, against the graph that they came from. STRATA_FUZZ_SECONDS=s goes on for s
-// seconds, STRATA_FUZZ_SEED=n starts elsewhere.
+// Whole kernels, lowered and run in strict mode, against the graph that they came from. STRATA_FUZZ_SECONDS=s goes on
+// for s seconds, STRATA_FUZZ_SEED=n starts elsewhere.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

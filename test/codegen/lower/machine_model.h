@@ -9,8 +9,8 @@
 #include "strata/asm/isa/facts.h"
 #include "strata/codegen/machine/machine.h"
 
-// An interpreter of machine functions that knows nothing of arithmetic: results are hashes of what an instruction is and
-// reads. What moves values, counts and branches is exact. It runs the same function before allocation, on virtual
+// An interpreter of machine functions that knows nothing of arithmetic: results are hashes of what an instruction is
+// and reads. What moves values, counts and branches is exact. It runs the same function before allocation, on virtual
 // registers, and after it, on those that the operands name; both must store the same.
 namespace strata::codegen::test {
 

@@ -1,6 +1,7 @@
 #include "run_schedule.h"
 
-// Scans are one kernel with what is done to their rows before and after, long ones a kernel for the totals of their blocks more.
+// Scans are one kernel with what is done to their rows before and after, long ones a kernel for the totals of their
+// blocks more.
 namespace strata::codegen {
 namespace {
 

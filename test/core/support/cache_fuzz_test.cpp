@@ -1,5 +1,6 @@
-// Caches in random states: whatever lies in the folders, what is read is right or absent, nothing outside changes, nothing
-// waits. STRATA_FUZZ_SEEDS=n tries n states from STRATA_FUZZ_SEED on, STRATA_FUZZ_SECONDS=s goes on for s seconds.
+// Caches in random states: whatever lies in the folders, what is read is right or absent, nothing outside changes,
+// nothing waits. STRATA_FUZZ_SEEDS=n tries n states from STRATA_FUZZ_SEED on, STRATA_FUZZ_SECONDS=s goes on for s
+// seconds.
 #include <fcntl.h>
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
@@ -81,8 +82,8 @@ void mutate(Random& random, const std::string& path, const std::string& other, c
     }
 }
 
-/// Reads and writes every key through a cache in whatever state; 0 when all that came back was right. Files for others are
-/// looked at where nobody changes them in the meantime.
+/// Reads and writes every key through a cache in whatever state; 0 when all that came back was right. Files for others
+/// are looked at where nobody changes them in the meantime.
 int use(const std::string& folder, bool files_are_still) {
     DiskCache cache(folder, 3000);
     for (int round = 0; round < 2; ++round) {

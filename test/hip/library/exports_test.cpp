@@ -1,4 +1,5 @@
-// What a program of HIP gets from the functions of the library: codes, both ways to give arguments, the last error of a thread.
+// What a program of HIP gets from the functions of the library: codes, both ways to give arguments, the last error of a
+// thread.
 #include "strata/hip/api/exports.h"
 
 #include <dlfcn.h>
@@ -59,7 +60,8 @@ class Procedures : public Exports {
         out.code = call(name.c_str(), &out.function, version, flags, &out.status);
         return out;
     }
-    /// Every name of the tables; what is of 6.0's structures means them from that version on, by whichever number it is told.
+    /// Every name of the tables; what is of 6.0's structures means them from that version on, by whichever number it is
+    /// told.
     void expect(const std::string& name, std::string version, bool is_there) const {
         const size_t line = version.find('_');
         const int since = std::stoi(version.substr(0, line)) * 100 + std::stoi(version.substr(line + 1));

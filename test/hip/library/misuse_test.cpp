@@ -1,4 +1,5 @@
-// What programs do wrong, or nearly so, with memory, grids, events, streams and modules: the code that HIP documents, and no harm.
+// What programs do wrong, or nearly so, with memory, grids, events, streams and modules: the code that HIP documents,
+// and no harm.
 #include <sys/mman.h>
 #include <unistd.h>
 

@@ -1,6 +1,7 @@
-// Functions of the library return HIP's code for null pointers, handles that are none and sizes that cannot be, a row each of
-// refusals/*.def: REFUSES( code, call ) of what returns one, IS( value, call ) of what returns something else, LEAVES( code, call ) of
-// what returns nothing and tells by the last error. Codes are those of ROCm/clr where HIP's documentation names several.
+// Functions of the library return HIP's code for null pointers, handles that are none and sizes that cannot be, a row
+// each of refusals/*.def: REFUSES( code, call ) of what returns one, IS( value, call ) of what returns something else,
+// LEAVES( code, call ) of what returns nothing and tells by the last error. Codes are those of ROCm/clr where HIP's
+// documentation names several.
 #include "fixture.h"
 #include "strata/hip/api/structs.h"
 
@@ -9,7 +10,8 @@ namespace {
 
 void nothing(void*) {}
 
-/// What rows name: a thing of each kind, places for what a call tells, and `none`, which is no handle and no memory of a device.
+/// What rows name: a thing of each kind, places for what a call tells, and `none`, which is no handle and no memory of
+/// a device.
 class Refusals : public Library {
   protected:
     struct Wrapper {

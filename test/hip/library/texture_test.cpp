@@ -1,5 +1,5 @@
-// Textures, surfaces and references to textures: what is reported of them, the words of their objects, refusals. Kernels that read them:
-// programs/textures.hip.
+// Textures, surfaces and references to textures: what is reported of them, the words of their objects, refusals.
+// Kernels that read them: programs/textures.hip.
 #include <array>
 #include <cstring>
 
@@ -17,7 +17,8 @@ TEST_F(Textures, ObjectsOfTexturesHoldDescriptorsAndTellWhatTheyAreOf) {
     EXPECT_EQ(hipCreateTextureObject(&texture, &resource, &sampling, nullptr), hipSuccess);
     const Words is = words_of(texture);
     const auto base = reinterpret_cast<uintptr_t>(static_cast<Array*>(array)->memory);
-    // RDNA3 ISA 8.2.5 and 8.2.6: base, format 42 (8_8_8_8_UNORM), width, height; XYZW, type 9 (2D); pitch; clamp to border.
+    // RDNA3 ISA 8.2.5 and 8.2.6: base, format 42 (8_8_8_8_UNORM), width, height; XYZW, type 9 (2D); pitch; clamp to
+    // border.
     EXPECT_EQ(is[0], static_cast<uint32_t>(base >> 8));
     EXPECT_EQ(is[1], static_cast<uint32_t>(base >> 40 | 42u << 20 | (kWidth - 1) << 30));
     EXPECT_EQ(is[2], (kWidth - 1) >> 2 | (kHeight - 1) << 14);

@@ -1,4 +1,5 @@
-// Threads that use objects of their own at once, of every kind: graphs, captures, arrays, textures, pools, addresses, variables.
+// Threads that use objects of their own at once, of every kind: graphs, captures, arrays, textures, pools, addresses,
+// variables.
 #include <atomic>
 #include <functional>
 #include <thread>

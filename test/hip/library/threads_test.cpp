@@ -1,4 +1,5 @@
-// Many threads call at once: launches, copies, memory, modules, events, streams of their own and of the device; processes that fork.
+// Many threads call at once: launches, copies, memory, modules, events, streams of their own and of the device;
+// processes that fork.
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -215,7 +215,7 @@ def test_training_of_early_versions_is_refused(node):
 
 
 def test_results_without_a_name_are_left_out():
-    """Behind the others, and in front of them: an input that is left out has no name either."""
+    """After the others, and in front of them: an input that is left out has no name either."""
     w = {"w": F(1, 12, 2), "r": F(1, 12, 3), "s": np.ones(2, np.float32)}
     nodes = [
         N("LSTM", ["x", "w", "r"], ["", "h"], hidden_size=3),

@@ -1,4 +1,4 @@
-"""Products beside others, behind what makes their operands and before what is made of them: each is by matrix
+"""Products beside others, after what makes their operands and before what is made of them: each is by matrix
 instructions.
 """
 

@@ -73,9 +73,9 @@ LeftThreads& left_threads() {
 }
 
 /// One compilation, which has a thread and so a stack of its own, whatever thread asks for it. LLVM ends the process on
-/// errors that it deems fatal, and crashes. Here the thread sleeps for good instead, as LLVM keeps lists through what is on
-/// its stack, and the caller takes another route; what the compilation had allocated is lost. Of a caller who no longer
-/// waits, the thread has the job.
+/// errors that it deems fatal, and crashes. Here the thread sleeps for good instead, as LLVM keeps lists through what
+/// is on its stack, and the caller takes another route; what the compilation had allocated is lost. Of a caller who no
+/// longer waits, the thread has the job.
 struct Job {
     std::vector<std::string> args;
     std::string source;
@@ -124,8 +124,8 @@ void on_fatal_error(void*, const char* reason, bool) {
     sleep_for_good(*job_of_thread);
 }
 
-/// The signals of a crash, and what the process did on them before. After one in a compilation LLVM's locks and its heap may
-/// be as the crash left them: the process compiles nothing more in itself.
+/// The signals of a crash, and what the process did on them before. After one in a compilation LLVM's locks and its
+/// heap may be as the crash left them: the process compiles nothing more in itself.
 class Crashes {
   public:
     static void handle() {
@@ -167,8 +167,8 @@ class Crashes {
     }
 };
 
-/// The global options of LLVM, in the arguments as -mllvm, which only the clang program reads; anyone else in the process who
-/// parses LLVM options resets them.
+/// The global options of LLVM, in the arguments as -mllvm, which only the clang program reads; anyone else in the
+/// process who parses LLVM options resets them.
 void set_options(llvm::ArrayRef<const char*> args) {
     static std::mutex mutex;
     std::lock_guard lock(mutex);

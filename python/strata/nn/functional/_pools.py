@@ -76,7 +76,7 @@ class _Windows:
             raise UsageError(f"[{name}] padding {padding} is not between 0 and half of kernel_size {window}")
         if min(*self.stride, *self.window, *self.dilation) < 1:
             raise UsageError(f"[{name}] kernel_size {window}, stride {stride}, dilation {dilation}: at least 1")
-        self.places, self.behind = [], []  # behind: elements that are read beyond the axis
+        self.places, self.behind = [], []  # after: elements that are read beyond the axis
         for n, k, s, p, d in zip(sizes, self.window, self.stride, self.padding, self.dilation):
             left = n + 2 * p - d * (k - 1) - 1
             places = (-(-left // s) if ceil_mode else left // s) + 1

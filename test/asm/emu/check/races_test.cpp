@@ -81,7 +81,8 @@ TEST_P(Races, BetweenWorkgroupsAreFoundWhereNothingOrdersThem) {
             const Ran ran = run_object(GetParam(), code, source, {.block = 64, .grid = 8, .races = true, .initial = 0});
             ASSERT_TRUE(ran.stats) << program.name << ": " << ran.stats.error().message;
             const std::vector<Kind> found = kinds(ran);
-            // gfx90a's waits for loads, which are everywhere at -O0, wait for stores too: a store behind one may be atomic.
+            // gfx90a's waits for loads, which are everywhere at -O0, wait for stores too: a store after one may be
+            // atomic.
             const bool hidden = GetParam() == Arch::gfx90a && std::string_view(level) == "-O0" &&
                                 std::ranges::find(kHidden, program.name) != std::end(kHidden);
             EXPECT_EQ(std::ranges::count(found, Kind::global_race) != 0, program.races && !hidden)

@@ -115,7 +115,8 @@ TEST_P(TransfersOfRdna3, HaveTheEmulatorsValue) {
     }
 }
 
-/// Those that RDNA3 has, one to an instruction; conversions know all or nothing, and EXEC is not among run_wave's results.
+/// Those that RDNA3 has, one to an instruction; conversions know all or nothing, and EXEC is not among run_wave's
+/// results.
 std::vector<Named> comparable() {
     std::vector<Named> all = rows();
     std::erase_if(all, [](const Named& named) {

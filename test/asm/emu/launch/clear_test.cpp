@@ -5,14 +5,15 @@
 #include "../kernel.h"
 #include "strata/asm/llvm/assemble.h"
 
-// Vector registers that nobody wrote are 0, whatever waves before left where they lie; what is written first is not cleared.
+// Vector registers that nobody wrote are 0, whatever waves before left where they lie; what is written first is not
+// cleared.
 namespace strata::emu::harness {
 namespace {
 
 constexpr uint32_t kGroups = 400;
 
-/// Of one wave of 32 lanes a workgroup: what `body` leaves in v4 goes to out[group * 32 + lane], then the wave fills its registers.
-/// v1 is 4 * lane, s[4:5] the array, which holds 1 halves.
+/// Of one wave of 32 lanes a workgroup: what `body` leaves in v4 goes to out[group * 32 + lane], then the wave fills
+/// its registers. v1 is 4 * lane, s[4:5] the array, which holds 1 halves.
 std::string kernel(const std::string& body) {
     std::string text = R"(.text
 .globl k

@@ -78,7 +78,8 @@ TEST(FreeRanges, GivePagesBackBeyondWhatMayBeKept) {
     munmap(memory, kBytes);
 }
 
-/// Blocks of memory are given back in any order: the host is asked to walk each of their pages once, however many there are.
+/// Blocks of memory are given back in any order: the host is asked to walk each of their pages once, however many there
+/// are.
 TEST(FreeRanges, GiveEachPageBackOnce) {
     constexpr size_t kBytes = size_t{4} << 30;
     void* memory = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

@@ -11,7 +11,7 @@ namespace {
 
 using isa::Arch;
 
-/// RDNA3's and CDNA's name behind _atomic_, that behind ds_ (DS puts _rtn before the type), and the meaning.
+/// RDNA3's and CDNA's name after _atomic_, that after ds_ (DS puts _rtn before the type), and the meaning.
 struct Operation {
     std::string rdna, cdna, local, type;
     int operands;

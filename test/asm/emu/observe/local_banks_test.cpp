@@ -13,7 +13,8 @@ namespace {
 
 using Addresses = std::array<uint64_t, 64>;
 
-/// By the words of RDNA3's ISA, 12.1: 32 banks of a dword; each phase of lanes waits for the bank with the most different dwords.
+/// By the words of RDNA3's ISA, 12.1: 32 banks of a dword; each phase of lanes waits for the bank with the most
+/// different dwords.
 double cycles_by_words(const Addresses& addresses, uint64_t active, int lanes, uint32_t dwords) {
     const int together = dwords == 1 ? 32 : dwords == 2 ? 16 : 8;
     double cycles = 0;

@@ -112,8 +112,8 @@ class Orders : public ::testing::Test {
     }
 };
 
-// RDNA3 ISA document, 12 (Data Share): 32 banks of dwords serve a wave. A row of padding is the remedy of the "LDS Utilization
-// Optimization" of github.com/seb-v/fp32_sgemm_amd (25.6 to 33.5 TFLOP/s on a 7900 XTX).
+// RDNA3 ISA document, 12 (Data Share): 32 banks of dwords serve a wave. A row of padding is the remedy of the "LDS
+// Utilization Optimization" of github.com/seb-v/fp32_sgemm_amd (25.6 to 33.5 TFLOP/s on a 7900 XTX).
 TEST_F(Orders, PaddingOfATileThatIsReadByColumnsPays) {
     const double plain = cycles("unpadded", 192, 256, Arguments() << out),
                  padded = cycles("padded", 192, 256, Arguments() << out);
@@ -135,8 +135,8 @@ TEST_F(Orders, BankConflictsGrowWithThePowerOfTwoInTheStride) {
     }
 }
 
-// GPUOpen, "RDNA Performance Guide", memory: wide loads fetch more with each instruction. github.com/seb-v/fp32_sgemm_amd reads
-// LDS with ds_load_b128 for that.
+// GPUOpen, "RDNA Performance Guide", memory: wide loads fetch more with each instruction.
+// github.com/seb-v/fp32_sgemm_amd reads LDS with ds_load_b128 for that.
 TEST_F(Orders, WideAccessesAreFasterThanNarrowOnesForTheSameBytes) {
     EXPECT_LT(cycles("lds_wide", 192, 256, Arguments() << out), cycles("lds_narrow", 192, 256, Arguments() << out));
     EXPECT_LE(cycles("wide", 256, 256, Arguments() << out << in), cycles("narrow", 256, 256, Arguments() << out << in));
@@ -144,7 +144,8 @@ TEST_F(Orders, WideAccessesAreFasterThanNarrowOnesForTheSameBytes) {
         << "few waves have few loads under way";
 }
 
-// ROCm documentation, "HIP performance guidelines", coalesced access: a wave's loads are as many transactions as it touches lines.
+// ROCm documentation, "HIP performance guidelines", coalesced access: a wave's loads are as many transactions as it
+// touches lines.
 TEST_F(Orders, AccessGetsSlowerWithTheStrideUntilEveryLaneHasALineOfItsOwn) {
     double before = 0;
     for (uint32_t stride : {1u, 2u, 4u, 8u, 16u, 32u}) {
@@ -155,8 +156,8 @@ TEST_F(Orders, AccessGetsSlowerWithTheStrideUntilEveryLaneHasALineOfItsOwn) {
     EXPECT_GT(before, 4 * cycles("strided", 2048, 256, Arguments() << out << in << 1u));
 }
 
-// github.com/seb-v/fp32_sgemm_amd, kernel 4 against kernel 3 (5.38 to 6.03 ms on a 7900 XTX): loads of the next tile are issued
-// before this one is used.
+// github.com/seb-v/fp32_sgemm_amd, kernel 4 against kernel 3 (5.38 to 6.03 ms on a 7900 XTX): loads of the next tile
+// are issued before this one is used.
 TEST_F(Orders, LoadsAheadPayWhereLatencyIsTheBound) {
     const Arguments few = Arguments() << out << in << 64;
     const LaunchProfile in_turns = profile("in_turns", 48, 256, few);
@@ -164,8 +165,8 @@ TEST_F(Orders, LoadsAheadPayWhereLatencyIsTheBound) {
     EXPECT_LT(1.2 * cycles("ahead", 48, 256, few), cycles("in_turns", 48, 256, few));
 }
 
-// GPUOpen, "Occupancy explained through the AMD RDNA architecture": 1536 registers a SIMD in granules of 24 give 16, 12, 8 and 6
-// waves of 96, 120, 192 and 256; waves that wait for memory need others beside them.
+// GPUOpen, "Occupancy explained through the AMD RDNA architecture": 1536 registers a SIMD in granules of 24 give 16,
+// 12, 8 and 6 waves of 96, 120, 192 and 256; waves that wait for memory need others beside them.
 TEST_F(Orders, OccupancyFallsInStepsWithTheRegistersAndLatencyShows) {
     double before = 0, waves = 16;
     for (const auto& [kernel, most] :
@@ -193,8 +194,8 @@ TEST_F(Orders, OccupancyFallsInStepsWithLocalMemory) {
     EXPECT_EQ(profile("chain", 8, 256, arguments).residency.limit, Limit::grid);
 }
 
-// AMD, "RDNA 3" and "RDNA 4" ISA documents, matrix products: 512 and 1024 operations of halves a clock and CU, against 256 of
-// floats at the most.
+// AMD, "RDNA 3" and "RDNA 4" ISA documents, matrix products: 512 and 1024 operations of halves a clock and CU, against
+// 256 of floats at the most.
 TEST_F(Orders, MatrixInstructionsBeatTheSameWorkInMultiplyAdds) {
     for (isa::Arch arch : {isa::Arch::gfx1100, isa::Arch::gfx1201}) {
         Gpu other(arch);
@@ -221,8 +222,8 @@ TEST_F(Orders, AtomicsOnOneAddressAreSlowerThanSpreadOnes) {
     EXPECT_GT(one, 4 * one_a_block) << "blocks with an address each do not wait for one another";
 }
 
-// ROCm documentation, "MI300X workload optimization", wave quantization: a last workgroup more than fits at once takes as long as
-// another round of all.
+// ROCm documentation, "MI300X workload optimization", wave quantization: a last workgroup more than fits at once takes
+// as long as another round of all.
 TEST_F(Orders, OneWorkgroupMoreThanFitsTakesAnotherRound) {
     const Arguments arguments = Arguments() << out << in;
     const auto fits = static_cast<uint32_t>(profile("chain", 4096, 256, arguments).residency.groups_at_once);
@@ -235,8 +236,8 @@ TEST_F(Orders, OneWorkgroupMoreThanFitsTakesAnotherRound) {
     EXPECT_NEAR(latency(2 * fits), latency(fits + 1), 0.05 * latency(2 * fits));
 }
 
-// chipsandcheese.com, "Microbenchmarking AMD's RDNA 3 Graphics Architecture": beyond the 6 MiB of L2 the 96 MiB of Infinity Cache
-// give several times DRAM's bandwidth.
+// chipsandcheese.com, "Microbenchmarking AMD's RDNA 3 Graphics Architecture": beyond the 6 MiB of L2 the 96 MiB of
+// Infinity Cache give several times DRAM's bandwidth.
 TEST_F(Orders, WhatFitsTheInfinityCacheIsReadFasterTheSecondTime) {
     const auto again = [&](uint64_t mib) {
         const DeviceAddress memory = gpu.allocate(mib << 20).value();
@@ -252,7 +253,8 @@ TEST_F(Orders, WhatFitsTheInfinityCacheIsReadFasterTheSecondTime) {
     EXPECT_GT(again(768), 0.85);
 }
 
-// github.com/te42kyfo/gpu-benches, gpu-stream/mi210.txt: two blocks of 64, 256 and 1024 a CU read 182, 608 and 1345 GB/s.
+// github.com/te42kyfo/gpu-benches, gpu-stream/mi210.txt: two blocks of 64, 256 and 1024 a CU read 182, 608 and 1345
+// GB/s.
 TEST(OrdersOfCdna, AStreamNeedsWavesToReachTheBandwidth) {
     Gpu card(isa::Arch::gfx90a, "mi210");
     constexpr uint32_t kDoubles = 1 << 23;

@@ -13,7 +13,7 @@ using ControlCheck = void (*)(ScalarRun&, const isa::Row&);
 namespace control {
 
 /// Runs [s_branch to the middle][s_endpgm: backward target] ... [inst][s_endpgm: not taken] ... [s_endpgm: forward].
-/// Returns where it ended relative to the branch: -1 backward, 0 behind it, 1 forward.
+/// Returns where it ended relative to the branch: -1 backward, 0 after it, 1 forward.
 inline int taken(ScalarRun& run, isa::Inst inst, ScalarState& state, bool forward) {
     constexpr uint32_t kMiddle = 6, kForward = 9;
     inst.offset = forward ? kForward - kMiddle - 1 : 1 - static_cast<int>(kMiddle) - 1;

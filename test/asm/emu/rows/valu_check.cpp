@@ -104,7 +104,8 @@ uint64_t Check::source_bits(const Half& half, int i, int lane) const {
     return bits;
 }
 
-/// Interpolation reads P10 or P20 of the quad, and in the first pass adds P0, whatever EXEC is ("VINTERP Instructions").
+/// Interpolation reads P10 or P20 of the quad, and in the first pass adds P0, whatever EXEC is ("VINTERP
+/// Instructions").
 int Check::read_lane(const isa::Row& row, int i, int lane) {
     const int first = lane - lane % 4;
     if (row.mnemonic.starts_with("v_interp_p10_")) return i == 0 ? first + 1 : i == 2 ? first : lane;

@@ -6,8 +6,8 @@
 
 #include "reference.h"
 
-// Sums of products of gfx1100 and gfx1201 in whole numbers: every term is cut off on the grid of the largest, floats only
-// round the end. silicon_test.cpp holds it to what the chips gave.
+// Sums of products of gfx1100 and gfx1201 in whole numbers: every term is cut off on the grid of the largest, floats
+// only round the end. silicon_test.cpp holds it to what the chips gave.
 namespace strata::emu::reference {
 
 struct NumberFormat {

@@ -3,7 +3,8 @@
 #include "../one_wave.h"
 #include "reference.h"
 
-// Multiply-adds of singles whose result is a half: where the single nearest to the sum is a tie of halves, but the sum is not.
+// Multiply-adds of singles whose result is a half: where the single nearest to the sum is a tie of halves, but the sum
+// is not.
 namespace strata::emu::harness {
 namespace {
 

@@ -48,8 +48,8 @@ inline uint32_t half_bits(Wide x, bool to_zero = false) {
     return sign | static_cast<uint32_t>(exponent + 14) << 10 |
            (static_cast<uint32_t>(std::ldexp(r, 11 - exponent)) & 0x3ff);
 }
-/// a * b + c of singles, as a number that rounds to a half as the exact one does: what it cannot hold is kept in its lowest
-/// place ("round to odd"), whatever the host's direction is.
+/// a * b + c of singles, as a number that rounds to a half as the exact one does: what it cannot hold is kept in its
+/// lowest place ("round to odd"), whatever the host's direction is.
 inline Wide fused(Wide a, Wide b, Wide c) {
     const int direction = std::fegetround();
     std::fesetround(FE_TONEAREST);
