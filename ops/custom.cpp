@@ -221,12 +221,12 @@ std::vector<Tensor> custom_kernel(const std::vector<KernelArgument>& arguments, 
     for (const Tensor* t : tensors) sources.push_back(t->uop());
     UOp node = make(Op::custom, dtypes::none, sources, runtime::register_custom(std::move(call)));
     std::vector<Tensor> results;
-    for (size_t i = 0; i < tensors.size(); ++i)
-        results.emplace_back(make(Op::pick, tensors[i]->dtype(), {node}, IndexArg{static_cast<int>(i)}), device);
-    if (outputs.empty()) return results;
-    std::vector<Tensor> chosen;
-    for (size_t i : wanted) chosen.push_back(results[i]);
-    return chosen;
+    for (size_t i = 0; i < (outputs.empty() ? tensors.size() : wanted.size()); ++i) {
+        const size_t source = outputs.empty() ? i : wanted[i];
+        const IndexArg place{static_cast<int>(source)};
+        results.emplace_back(make(Op::pick, tensors[source]->dtype(), {node}, place), device);
+    }
+    return results;
 }
 
 std::vector<Tensor> custom_kernel(const Tensor& out, const std::vector<Tensor>& inputs, UserKernel kernel) {

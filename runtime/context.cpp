@@ -18,6 +18,7 @@ std::atomic<bool (*)()> told_behind{nullptr};
 
 void forget(UOp node) {
     if (node.is(Op::buffer)) context().buffers.forget(node);
+    if (node.is(Op::custom)) context().custom.forget(node);
     context().results.forget(node);
     if (auto* told = also_told.load()) told(node);
 }

@@ -81,8 +81,10 @@ class CustomKernels {
     CustomArg add(std::shared_ptr<const CustomLaunch> launch);
     std::shared_ptr<const CustomLaunch> find(uint64_t id);
     void forget(uint64_t id);
-    /// The buffers of a custom node that has run: it does not run again on their device for another of its results.
-    void remember(uint64_t id, std::span<const UOp> views);
+    /// Views of what others hold of a custom node that has run, by source, or empty: it does not run again for them on their
+    /// device. The node is not kept alive.
+    void remember(UOp node, std::vector<Root> held);
+    void forget(UOp node);
     /// The view for one result of a custom node that has run on the device, else empty.
     UOp view(UOp pick, const Device& device);
     /// Held by the thread that runs a custom node: another one that wants its results waits for them.
@@ -92,9 +94,9 @@ class CustomKernels {
     struct Entry {
         std::shared_ptr<const CustomLaunch> launch;
         std::shared_ptr<Mutex> turn = std::make_shared<Mutex>();
-        std::vector<std::vector<Root>> views = {};  ///< of its buffers, for each device that it has run on
     };
     Mutex mutex_;
+    std::unordered_multimap<UOp, std::vector<Root>, UOpHash> held_;  ///< by node: one entry for each time that it ran
     std::unordered_map<uint64_t, Entry> all_;
     uint64_t next_id_ = 1;
 };

@@ -1,5 +1,7 @@
 #include "strata/runtime/custom.h"
 
+#include <algorithm>
+
 #include "strata/codegen/driver/compile.h"
 #include "strata/codegen/driver/compile_kernel.h"
 #include "strata/codegen/signature/parameters.h"
@@ -87,21 +89,26 @@ void CustomKernels::forget(uint64_t id) {
     all_.erase(found);
 }
 
-void CustomKernels::remember(uint64_t id, std::span<const UOp> views) {
+void CustomKernels::remember(UOp node, std::vector<Root> held) {
+    if (std::ranges::none_of(held, [](const Root& view) { return bool(view.get()); })) return;
     std::lock_guard lock(mutex_);
-    auto found = all_.find(id);
-    if (found == all_.end()) return;
-    std::vector<Root>& kept = found->second.views.emplace_back();
-    for (UOp view : views) kept.emplace_back(view);
+    held_.emplace(node, std::move(held));
+}
+
+void CustomKernels::forget(UOp node) {
+    std::vector<std::vector<Root>> last;  // freed outside the lock
+    std::lock_guard lock(mutex_);
+    const auto [first, end] = held_.equal_range(node);
+    for (auto at = first; at != end; ++at) last.push_back(std::move(at->second));
+    held_.erase(first, end);
 }
 
 UOp CustomKernels::view(UOp pick, const Device& device) {
     std::lock_guard lock(mutex_);
-    auto found = all_.find(pick.src(0).as<CustomArg>().id);
-    if (found == all_.end()) return UOp();
-    for (const std::vector<Root>& views : found->second.views)
-        if (UOp view = views[static_cast<size_t>(pick.as<IndexArg>().index)].get();
-            device_under(view) == device.index())
+    const auto [first, end] = held_.equal_range(pick.src(0));
+    for (auto at = first; at != end; ++at)
+        if (UOp view = at->second[static_cast<size_t>(pick.as<IndexArg>().index)].get();
+            view && device_under(view) == device.index())
             return view;
     return UOp();
 }

@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "strata/runtime/buffer.h"
+#include "strata/runtime/replay.h"
+#include "strata/runtime/run_program_p.h"
 
 namespace strata::runtime {
 namespace {
@@ -72,12 +74,12 @@ void KernelCall::take_slots(std::span<const Argument> arguments, UOp sink) {
     }
 }
 
-void KernelCall::check_types(std::span<const UOp> buffers) const {
+void KernelCall::check_types(std::span<const std::shared_ptr<Buffer>> memory) const {
     const executable::Code& code = program_->code;
-    for (size_t i = 0; i < buffers.size() && arguments_; ++i) {
+    for (size_t i = 0; i < memory.size() && arguments_; ++i) {
         if (parameters_[i] >= code.parameters.size()) continue;
         const executable::Parameter& p = code.parameters[parameters_[i]];
-        const DType type = buffers[i].dtype();
+        const DType type = memory[i]->dtype();
         if (points_to(p, type)) continue;
         user_error(
             ErrorKind::DType,
@@ -87,11 +89,23 @@ void KernelCall::check_types(std::span<const UOp> buffers) const {
     }
 }
 
-Launched KernelCall::launch(std::span<const UOp> buffers) {
-    check_types(buffers);
-    const std::vector<providers::DevicePtr> memory = addresses(buffers);
-    for (size_t i = 0; i < buffers.size(); ++i) find_buffer(buffers[i])->order(writes_[i].value_or(true));
-    return launch_at(memory);
+bool KernelCall::tells_writes() const {
+    return std::ranges::all_of(writes_, [](const std::optional<bool>& told) { return told.has_value(); });
+}
+
+Launched KernelCall::launch(std::span<const std::shared_ptr<Buffer>> memory) {
+    check_types(memory);
+    std::vector<providers::DevicePtr> addresses;
+    for (const std::shared_ptr<Buffer>& buffer : memory) addresses.push_back(buffer->address());
+    for (size_t i = 0; i < memory.size(); ++i) memory[i]->order(writes_[i].value_or(true));
+    return launch_at(addresses);
+}
+
+void run_call(KernelCall& call, std::span<const std::shared_ptr<Buffer>> memory) {
+    if (Recorder* recorder = Recorder::active()) recorder->called(call, memory);
+    uint64_t bytes = 0;
+    for (const std::shared_ptr<Buffer>& buffer : memory) bytes += buffer->bytes();
+    run_program(*call.program(), call.shape(), bytes, [&] { return call.launch(memory); });
 }
 
 Launched KernelCall::launch_at(std::span<const providers::DevicePtr> memory) {

@@ -9,6 +9,8 @@
 
 namespace strata::runtime {
 
+class Buffer;
+
 /// A call of a user's kernel: compiled, and its arguments checked against its parameters.
 class KernelCall {
   public:
@@ -21,16 +23,17 @@ class KernelCall {
     /// Whether the kernel writes a tensor, as far as anybody says: the stores of a graph, pointers to const. None: an
     /// assembler's parameters do not tell.
     std::optional<bool> writes(size_t tensor) const { return writes_[tensor]; }
+    bool tells_writes() const;  ///< of all tensors
 
-    /// Runs over these buffers, one a tensor.
-    Launched launch(std::span<const UOp> buffers);
+    /// Runs over this memory, one a tensor.
+    Launched launch(std::span<const std::shared_ptr<Buffer>> memory);
     Launched launch_at(std::span<const providers::DevicePtr> memory);
     /// But for its tensors.
     bool same_arguments(const KernelCall& other) const;
 
   private:
     /// DType error where a tensor is of another type than its pointer.
-    void check_types(std::span<const UOp> buffers) const;
+    void check_types(std::span<const std::shared_ptr<Buffer>> memory) const;
     void take_slots(std::span<const Argument> arguments, UOp sink);
 
     std::shared_ptr<Program> program_;
@@ -40,6 +43,9 @@ class KernelCall {
     std::vector<size_t> parameters_;
     std::vector<std::optional<bool>> writes_;
 };
+
+/// Launches, records and counts a user's kernel.
+void run_call(KernelCall& call, std::span<const std::shared_ptr<Buffer>> memory);
 
 std::vector<providers::DevicePtr> addresses(std::span<const UOp> buffers);
 

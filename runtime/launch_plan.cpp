@@ -7,6 +7,7 @@
 
 #include "strata/core/support/settings.h"
 #include "strata/runtime/context_p.h"
+#include "strata/runtime/kernel_call.h"
 #include "strata/runtime/replay.h"
 #include "strata/runtime/run_program_p.h"
 
@@ -33,24 +34,29 @@ LaunchPlan::LaunchPlan(std::span<const PlannedStep> steps, std::span<const UOp> 
                 programs.push_back(step.program);
             }
             made.kernel = at->second;
+        } else if (step.call >= 0) {
+            made.kernel = kCall, made.call = static_cast<uint32_t>(step.call);
         }
         for (UOp buffer : step.buffers) {
             made.memory.push_back(position(buffer));
             made.bytes += static_cast<uint64_t>(buffer.as<BufferArg>().size * buffer.dtype().bytes());
         }
+        for (UOp held : step.held) made.held.push_back(held ? view_of(held, position(buffer_under(held))) : View());
     }
-    for (UOp root : roots) {
-        View& view = roots_.emplace_back();
-        for (; info(root.op()).is(kMovement); root = root.src(0)) view.movements.push_back({root.op(), root.arg()});
-        STRATA_CHECK(root.is(Op::buffer), "a result is no view of memory: {}", to_string(root));
-        std::ranges::reverse(view.movements);
-        view.memory = position(root);
-        if (view.memory >= inputs_) memory_[view.memory - inputs_].result = true;
-    }
+    for (UOp root : roots) roots_.push_back(view_of(root, position(buffer_under(root))));
     const std::vector<size_t> last_use = last_uses();
     find_heirs(steps, last_use);
     place_scratch(last_use);
     if (settings().verify) verify(steps);
+}
+
+LaunchPlan::View LaunchPlan::view_of(UOp u, uint32_t memory) {
+    View view{.memory = memory};
+    for (; info(u.op()).is(kMovement); u = u.src(0)) view.movements.push_back({u.op(), u.arg()});
+    STRATA_CHECK(u.is(Op::buffer), "a result is no view of memory: {}", to_string(u));
+    std::ranges::reverse(view.movements);
+    if (memory >= inputs_) memory_[memory - inputs_].result = true;
+    return view;
 }
 
 std::vector<size_t> LaunchPlan::last_uses() const {
@@ -208,12 +214,20 @@ std::optional<LaunchPlan::Loaded> LaunchPlan::programs(const Device& device) con
     return loaded;
 }
 
+void PlannedCall::run(std::span<const std::shared_ptr<Buffer>> memory, std::vector<Root> held) const {
+    run_call(*kernel, memory);
+    if (!kernel->tells_writes()) context().results.forget_all();
+    context().custom.remember(node, std::move(held));
+}
+
 /// One run of a plan: what its memory is.
 class PlanRun {
   public:
-    PlanRun(const LaunchPlan& plan, Device& device, const LaunchPlan::Loaded& programs, std::span<const UOp> inputs)
+    PlanRun(const LaunchPlan& plan, Device& device, const LaunchPlan::Loaded& programs, std::span<const UOp> inputs,
+            std::span<const PlannedCall> calls)
         : plan_(plan),
           programs_(programs),
+          calls_(calls),
           device_(device),
           shares_(settings().check == "off" && !settings().check_races),
           nodes_(inputs.begin(), inputs.end()),
@@ -234,6 +248,8 @@ class PlanRun {
     void run(const LaunchPlan::Step& step, std::span<const uint64_t> numbers) {
         if (step.kernel == LaunchPlan::kCopy) {
             copy_memory(memory(step.memory[1]), memory(step.memory[0]));
+        } else if (step.kernel == LaunchPlan::kCall) {
+            call(step);
         } else {
             std::vector<uint64_t> slots;
             slots.reserve(step.memory.size() + step.numbers.size());
@@ -251,6 +267,13 @@ class PlanRun {
         for (uint32_t place : step.freed) scratch_[place].reset();
     }
 
+    void call(const LaunchPlan::Step& step) {
+        std::vector<Root> held;
+        for (const LaunchPlan::View& kept : step.held)
+            held.push_back(kept.memory == LaunchPlan::kNoPlace ? Root() : view(kept));
+        calls_[step.call].run(buffers(step), std::move(held));
+    }
+
     Root view(const LaunchPlan::View& view) const {
         UOp u = nodes_[view.memory];
         for (const LaunchPlan::Movement& m : view.movements) u = make(m.op, u.dtype(), {u}, m.arg);
@@ -258,9 +281,14 @@ class PlanRun {
     }
 
   private:
-    void record(Recorder& recorder, const LaunchPlan::Step& step, std::span<const uint64_t> slots) {
+    std::vector<std::shared_ptr<Buffer>> buffers(const LaunchPlan::Step& step) {
         std::vector<std::shared_ptr<Buffer>> used;
         for (uint32_t at : step.memory) used.push_back(memory(at).shared_from_this());
+        return used;
+    }
+
+    void record(Recorder& recorder, const LaunchPlan::Step& step, std::span<const uint64_t> slots) {
+        const std::vector<std::shared_ptr<Buffer>> used = buffers(step);
         recorder.launched(programs_[step.kernel], used, slots.subspan(used.size()));
     }
 
@@ -279,6 +307,7 @@ class PlanRun {
 
     const LaunchPlan& plan_;
     const LaunchPlan::Loaded& programs_;
+    std::span<const PlannedCall> calls_;
     Device& device_;
     bool shares_;
     std::vector<UOp> nodes_;  ///< by position; none of scratch memory
@@ -287,8 +316,8 @@ class PlanRun {
 };
 
 std::vector<Root> LaunchPlan::run(Device& device, const Loaded& programs, std::span<const UOp> inputs,
-                                  std::span<const uint64_t> numbers) const {
-    PlanRun run(*this, device, programs, inputs);
+                                  std::span<const uint64_t> numbers, std::span<const PlannedCall> calls) const {
+    PlanRun run(*this, device, programs, inputs, calls);
     for (const Step& step : steps_) run.run(step, numbers);
     std::vector<Root> views;
     for (const View& root : roots_) views.push_back(run.view(root));

@@ -12,6 +12,8 @@
 
 namespace strata::runtime {
 
+class KernelCall;
+
 /// A number that a step gives its kernel.
 struct LaunchNumber {
     int place = -1;     ///< among the numbers of the structure; -1: always these bits
@@ -25,6 +27,17 @@ struct PlannedStep {
     std::shared_ptr<Program> program = {};           ///< none: the second buffer is copied to the first
     UOp program_key = {};                            ///< under which Programs has it
     std::vector<executable::InPlace> in_place = {};  ///< by slots
+    int call = -1;                                   ///< a user's kernel is called: which of the structure's
+    std::vector<UOp> held = {};  ///< of a call, by slot: the view of a result that others hold, or empty
+};
+
+/// A user's kernel that a run of a plan calls, and the node that stands for it.
+struct PlannedCall {
+    KernelCall* kernel;
+    UOp node;
+    uint64_t id() const { return node.as<CustomArg>().id; }
+    /// Runs it over memory, one a source. `held`: views of what others hold of it, by source, or empty.
+    void run(std::span<const std::shared_ptr<Buffer>> memory, std::vector<Root> held) const;
 };
 
 /// How graphs of one structure are computed: what runs over which memory. Memory is known by its position: first what the
@@ -41,9 +54,9 @@ class LaunchPlan {
     /// The programs, which are not to go soon from now on; none: some went already.
     std::optional<Loaded> programs(const Device& device) const;
 
-    /// Runs over this memory with these numbers, in a GraphScope; gives the views of the roots.
+    /// Runs over this memory with these numbers and users' kernels, in a GraphScope; gives the views of the roots.
     std::vector<Root> run(Device& device, const Loaded& programs, std::span<const UOp> inputs,
-                          std::span<const uint64_t> numbers) const;
+                          std::span<const uint64_t> numbers, std::span<const PlannedCall> calls = {}) const;
 
     /// Of what the steps fill, in the order in which they first name it.
     struct Life {
@@ -59,21 +72,34 @@ class LaunchPlan {
 
     /// For a file: with the machine code of the programs.
     std::string to_bytes(const Loaded& programs) const;
-    /// The plan that was written, for a structure of so many inputs and numbers, with its programs loaded. None: it is none.
-    static std::shared_ptr<const LaunchPlan> of_bytes(std::string_view bytes, Device& device, size_t inputs,
-                                                      size_t numbers, Loaded& programs);
+    /// What a plan is made for.
+    struct Extent {
+        size_t inputs = 0, numbers = 0;
+        std::vector<size_t> calls = {};  ///< tensors of each
+    };
+    /// The plan that was written, for a structure of this extent, with its programs loaded. None: it is none.
+    static std::shared_ptr<const LaunchPlan> of_bytes(std::string_view bytes, Device& device, Extent extent,
+                                                      Loaded& programs);
 
   private:
     friend class PlanRun;
-    static constexpr uint32_t kNoPlace = ~0u, kCopy = ~0u;
+    static constexpr uint32_t kNoPlace = ~0u, kCopy = ~0u, kCall = ~0u - 1;
 
     struct Memory {
         DType dtype;
         int64_t size;
-        bool result = false;        ///< some root is in it
+        bool result = false;        ///< some root is in it, or what others hold of a call
         uint32_t place = kNoPlace;  ///< what is of no root: in the scratch memory of this number
         uint32_t heir = kNoPlace;   ///< what is filled over it, by position behind the inputs
         size_t bytes() const { return static_cast<size_t>(size) * static_cast<size_t>(dtype.bytes()); }
+    };
+    struct Movement {
+        Op op;
+        Arg arg;
+    };
+    struct View {
+        uint32_t memory = kNoPlace;
+        std::vector<Movement> movements = {};  ///< the lowest first
     };
     /// Programs keeps them, as long as its budget lets it.
     struct Kernel {
@@ -81,22 +107,17 @@ class LaunchPlan {
         std::weak_ptr<Program> program;
     };
     struct Step {
-        uint32_t kernel;               ///< or kCopy
+        uint32_t kernel;               ///< or kCopy, kCall
         std::vector<uint32_t> memory;  ///< by slot
         std::vector<LaunchNumber> numbers;
         uint64_t bytes = 0;           ///< of all of it
         std::vector<uint32_t> freed;  ///< scratch memory that no step behind this one uses
-    };
-    struct Movement {
-        Op op;
-        Arg arg;
-    };
-    struct View {
-        uint32_t memory;
-        std::vector<Movement> movements;  ///< the lowest first
+        uint32_t call = 0;            ///< of the structure's calls
+        std::vector<View> held = {};  ///< of a call, by slot; of what nobody holds in no memory (kNoPlace)
     };
 
     explicit LaunchPlan(size_t inputs) : inputs_(inputs) {}
+    View view_of(UOp u, uint32_t memory);
     /// What each step may fill over what no step behind it reads.
     void find_heirs(std::span<const PlannedStep> steps, std::span<const size_t> last_use);
     void place_scratch(std::span<const size_t> last_use);

@@ -101,6 +101,15 @@ Arg read_movement(Reader& r, Op op) {
     return arg;
 }
 
+template <class Movements>
+void read_movements(Reader& r, Movements& movements) {
+    r.list([&] {
+        const Op op = static_cast<Op>(r.below(kOpCount));
+        r.check(info(op).is(kMovement));
+        movements.push_back({op, read_movement(r, op)});
+    });
+}
+
 void write(Writer& w, const executable::Code& code) {
     const isa::Bytes& image = code.code_object();
     w.text({reinterpret_cast<const char*>(image.data()), image.size()});
@@ -163,22 +172,24 @@ std::string LaunchPlan::to_bytes(const Loaded& programs) const {
         w.number(m.heir);
     });
     w.number(places_);
+    const auto write_view = [&](const View& view) {
+        w.number(view.memory);
+        w.list(view.movements, [&](const Movement& m) { w.number(static_cast<uint64_t>(m.op)), write(w, m.arg); });
+    };
     w.list(steps_, [&](const Step& step) {
-        w.number(step.kernel), w.number(step.bytes);
+        w.number(step.kernel), w.number(step.call), w.number(step.bytes);
+        w.list(step.held, write_view);
         w.list(step.memory, [&](uint32_t at) { w.number(at); });
         w.list(step.freed, [&](uint32_t place) { w.number(place); });
         w.list(step.numbers,
                [&](const LaunchNumber& n) { w.number(static_cast<uint64_t>(n.place + 1)), w.number(n.bits); });
     });
-    w.list(roots_, [&](const View& view) {
-        w.number(view.memory);
-        w.list(view.movements, [&](const Movement& m) { w.number(static_cast<uint64_t>(m.op)), write(w, m.arg); });
-    });
+    w.list(roots_, write_view);
     return std::move(w.bytes);
 }
 
-std::shared_ptr<const LaunchPlan> LaunchPlan::of_bytes(std::string_view bytes, Device& device, size_t inputs,
-                                                       size_t numbers, Loaded& programs) {
+std::shared_ptr<const LaunchPlan> LaunchPlan::of_bytes(std::string_view bytes, Device& device, Extent extent,
+                                                       Loaded& programs) {
     Reader r(bytes);
     std::vector<executable::Code> codes;
     r.list([&] {
@@ -186,38 +197,46 @@ std::shared_ptr<const LaunchPlan> LaunchPlan::of_bytes(std::string_view bytes, D
         r.check(code.has_value());
         if (code) codes.push_back(*std::move(code));
     });
-    std::shared_ptr<LaunchPlan> plan(new LaunchPlan(inputs));
+    std::shared_ptr<LaunchPlan> plan(new LaunchPlan(extent.inputs));
     r.list([&] {
         Memory m{.dtype = r.type(), .size = static_cast<int64_t>(r.number())};
         m.result = r.below(2), m.place = r.word(), m.heir = r.word();
         plan->memory_.push_back(m);
     });
-    const size_t positions = inputs + plan->memory_.size();
+    const size_t positions = extent.inputs + plan->memory_.size();
     plan->places_ = r.word();
     for (size_t i = 0; i < plan->memory_.size(); ++i) {
         const Memory& m = plan->memory_[i];
         r.check(m.size >= 0 && (m.place == kNoPlace || m.place < plan->places_));
         r.check(m.heir == kNoPlace || (m.heir > i && m.heir < plan->memory_.size()));
     }
+    const auto is_kept = [&](uint32_t at) { return at < extent.inputs || plan->memory_[at - extent.inputs].result; };
+    const auto read_view = [&] {
+        View view{r.word(), {}};
+        read_movements(r, view.movements);
+        r.check(view.memory == kNoPlace || (view.memory < positions && is_kept(view.memory)));
+        return view;
+    };
     r.list([&] {
-        Step step{.kernel = r.word(), .memory = {}, .numbers = {}, .bytes = r.number(), .freed = {}};
+        Step step{.kernel = r.word(), .memory = {}, .numbers = {}, .freed = {}, .call = r.word()};
+        step.bytes = r.number();
+        r.list([&] { step.held.push_back(read_view()); });
         r.list([&] { step.memory.push_back(static_cast<uint32_t>(r.below(positions))); });
         r.list([&] { step.freed.push_back(static_cast<uint32_t>(r.below(plan->places_))); });
         r.list([&] {
-            const int place = static_cast<int>(r.below(numbers + 1)) - 1;
+            const int place = static_cast<int>(r.below(extent.numbers + 1)) - 1;
             step.numbers.push_back({place, r.number()});
         });
-        r.check(step.kernel == kCopy ? step.memory.size() == 2 : step.kernel < codes.size());
+        if (step.kernel == kCall)
+            r.check(step.call < extent.calls.size() && step.memory.size() == extent.calls[step.call] &&
+                    step.held.size() == step.memory.size());
+        else
+            r.check(step.kernel == kCopy ? step.memory.size() == 2 : step.kernel < codes.size());
         plan->steps_.push_back(std::move(step));
     });
     r.list([&] {
-        View view{static_cast<uint32_t>(r.below(positions)), {}};
-        r.list([&] {
-            const Op op = static_cast<Op>(r.below(kOpCount));
-            r.check(info(op).is(kMovement));
-            view.movements.push_back({op, read_movement(r, op)});
-        });
-        plan->roots_.push_back(std::move(view));
+        plan->roots_.push_back(read_view());
+        r.check(plan->roots_.back().memory != kNoPlace);
     });
     if (!r.done()) return nullptr;
     for (uint32_t i = 0; i < plan->memory_.size(); ++i)

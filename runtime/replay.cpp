@@ -37,12 +37,12 @@ void Recorder::launched(std::shared_ptr<Program> program, std::span<const std::s
     action.numbers.assign(numbers.begin(), numbers.end());
 }
 
-void Recorder::called(const KernelCall& call, std::span<const UOp> buffers) {
+void Recorder::called(const KernelCall& call, std::span<const std::shared_ptr<Buffer>> used) {
     Action action;
     action.program = call.program();
     action.call = call;
-    for (size_t i = 0; i < buffers.size(); ++i) {
-        const std::shared_ptr<Buffer> buffer = find_buffer(buffers[i]);
+    for (size_t i = 0; i < used.size(); ++i) {
+        const std::shared_ptr<Buffer>& buffer = used[i];
         action.memory.push_back(place(buffer));
         if (!call.writes(i).value_or(i == 0)) continue;
         if (!made(*buffer))

@@ -36,7 +36,7 @@ class Recorder {
     void launched(std::shared_ptr<Program> program, std::span<const std::shared_ptr<Buffer>> memory,
                   std::span<const uint64_t> numbers);
     /// Unsupported error where it writes memory that was there before.
-    void called(const KernelCall& call, std::span<const UOp> buffers);
+    void called(const KernelCall& call, std::span<const std::shared_ptr<Buffer>> memory);
     void copied(Buffer& from, Buffer& to);
     void uploaded(Buffer& buffer, const void* data, size_t bytes, Feed feed);
     bool made(const Buffer& buffer) const { return buffer.id() >= first_; }  ///< since it began

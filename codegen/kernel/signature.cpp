@@ -1,5 +1,7 @@
 #include "strata/codegen/kernel/signature.h"
 
+#include <unordered_map>
+
 #include "strata/codegen/kernel/scalar_parameters.h"
 #include "strata/core/uop/encode.h"
 
@@ -14,15 +16,12 @@ class Walk {
     Walk(const InMemory* in_memory, bool abstracts_numbers)
         : in_memory_(in_memory), abstracts_numbers_(abstracts_numbers) {}
 
-    /// Whether the form says all: not of a user's kernel.
-    bool add(UOp root) {
+    void add(UOp root) {
         stack_.push_back({root, {}, 0});
-        while (!stack_.empty())
-            if (!step()) return false;
+        while (!stack_.empty()) step();
         const uint32_t at = positions_.at(root);
         roots_.push_back(at);
         if (constant_below_[at] >= 0) fix(constant_below_[at]);
-        return true;
     }
 
     Signature finish() && {
@@ -49,18 +48,17 @@ class Walk {
         bool fixed;
     };
 
-    bool step() {
+    void step() {
         Frame& top = stack_.back();
         if (!top.shown) {
-            if (positions_.contains(top.asked)) return stack_.pop_back(), true;
+            if (positions_.contains(top.asked)) return stack_.pop_back();
             UOp view = in_memory_ && !is_leaf(top.asked) ? (*in_memory_)(top.asked) : UOp();
             top.shown = view ? view : top.asked;
-            if (top.shown.is(Op::custom)) return false;
         }
         if (top.next < top.shown.src().size()) {
             UOp source = top.shown.src()[top.next++];
             if (!positions_.contains(source)) stack_.push_back({source, {}, 0});
-            return true;
+            return;
         }
         const Frame done = top;
         stack_.pop_back();
@@ -68,7 +66,6 @@ class Walk {
         const uint32_t at = known != positions_.end() ? known->second : position_of_new(done.shown);
         positions_[done.shown] = at;
         positions_[done.asked] = at;
-        return true;
     }
 
     uint32_t position_of_new(UOp u) {
@@ -88,11 +85,18 @@ class Walk {
         } else {
             write(static_cast<uint32_t>(u.src().size()));
             for (UOp s : u.src()) write(positions_.at(s));
-            append_bytes(form, u.arg());
+            u.is(Op::custom) ? write(number_of_call(u)) : append_bytes(form, u.arg());
             constant = follow_constants(u);
         }
         constant_below_.push_back(constant);
         return at;
+    }
+
+    /// Of the first call of the same kernel with the same arguments but tensors.
+    uint32_t number_of_call(UOp call) {
+        const auto number = static_cast<uint32_t>(out_.calls.size());
+        out_.calls.push_back(call);
+        return calls_.try_emplace(call.as<CustomArg>().id, number).first->second;
     }
 
     /// The constant that a view shows; what is known of constants elsewhere has to stay known.
@@ -118,22 +122,23 @@ class Walk {
     std::vector<int> constant_below_;  ///< by position: the number of the constant that it is or shows; -1: none
     std::vector<Number> numbers_;
     std::vector<uint32_t> roots_;
+    std::unordered_map<uint64_t, uint32_t> calls_;  ///< by id: the first one's number
 };
 
 }  // namespace
 
-std::optional<Signature> signature_of(std::span<const UOp> roots, const InMemory& in_memory) {
+Signature signature_of(std::span<const UOp> roots, const InMemory& in_memory) {
     Walk walk(&in_memory, true);
-    for (UOp root : roots)
-        if (!walk.add(root)) return std::nullopt;
+    for (UOp root : roots) walk.add(root);
     return std::move(walk).finish();
 }
 
 Signature signature_of_bodies(std::span<const UOp> bodies) {
     Walk walk(nullptr, false);
-    for (UOp body : bodies)
-        STRATA_CHECK(walk.add(body), "a user's kernel is no kernel of tensors: {}", to_string(body));
-    return std::move(walk).finish();
+    for (UOp body : bodies) walk.add(body);
+    Signature made = std::move(walk).finish();
+    STRATA_CHECK(made.calls.empty(), "a user's kernel is no kernel of tensors: {}", to_string(made.calls[0]));
+    return made;
 }
 
 }  // namespace strata::codegen

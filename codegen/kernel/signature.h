@@ -1,6 +1,5 @@
 #pragma once
 #include <functional>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -15,13 +14,13 @@ struct Signature {
     std::string form;
     std::vector<UOp> buffers;  ///< each once, in the order that the graph reads them
     std::vector<UOp> numbers;  ///< constants that can as well be parameters of kernels; the form holds the others
+    std::vector<UOp> calls;    ///< of users' kernels, which are no part of the form, sources before users
 };
 
 /// A view of memory that holds a node's value already, or empty; of nodes other than buffers and constants.
 using InMemory = std::function<UOp(UOp)>;
 
-/// None: there is a user's kernel to run, which is no part of a structure.
-std::optional<Signature> signature_of(std::span<const UOp> roots, const InMemory& in_memory);
+Signature signature_of(std::span<const UOp> roots, const InMemory& in_memory);
 /// The same of what a kernel computes: nothing is in memory but buffers, and the form holds every number.
 Signature signature_of_bodies(std::span<const UOp> bodies);
 

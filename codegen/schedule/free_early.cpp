@@ -10,7 +10,6 @@
 #include <set>
 
 #include "strata/codegen/schedule/plan_p.h"
-#include "strata/core/uop/uop_set.h"
 
 namespace strata::codegen {
 namespace {
@@ -20,29 +19,17 @@ constexpr size_t kMostReaders = 32;  // of a buffer that a group is looked for o
 class Ordering {
   public:
     Ordering(std::span<const ScheduleItem> items, std::span<const UOp> roots)
-        : reads_(items.size()), fills_(items.size()), waits_(items.size()), placed_(items.size()), groups_() {
-        UOpMap<size_t> memory;
-        UOpSet results;
-        for (UOp root : roots) results.insert(buffer_under(root));
-        outputs_.resize(items.size());
+        : fills_(items.size()), waits_(items.size()), placed_(items.size()) {
+        StepValues all = values_of(items, roots);
+        values_ = std::move(all.values), reads_ = std::move(all.reads), outputs_ = std::move(all.makes);
+        for (const Value& value : values_) {
+            pending_.push_back(value.readers.size());
+            fills_[value.made_by] += value.bytes;
+        }
         for (size_t i = 0; i < items.size(); ++i) {
-            for (UOp u : in_order(items[i].bodies())) {
-                const auto made = memory.find(u);
-                if (made == memory.end() || values_[made->second].made_by == i) continue;
-                reads_[i].push_back(made->second);
-                values_[made->second].readers.push_back(i);
-                ++waits_[i];
-            }
-            for (UOp output : items[i].outputs()) {
-                const auto [at, first] = memory.try_emplace(output, values_.size());
-                if (!first) continue;
-                outputs_[i].push_back(at->second);
-                values_.push_back({bytes_in(output), i, results.contains(output), {}});
-                fills_[i] += bytes_in(output);
-            }
+            waits_[i] = reads_[i].size();
             if (waits_[i] == 0) ready_.insert(i);
         }
-        for (Value& value : values_) value.pending = value.readers.size();
         net_.resize(values_.size());
     }
 
@@ -63,13 +50,7 @@ class Ordering {
     }
 
   private:
-    struct Value {
-        int64_t bytes;
-        size_t made_by;
-        bool result;
-        std::vector<size_t> readers;
-        size_t pending = 0;  ///< of them
-    };
+    using Value = StepValues::Value;
 
     std::vector<size_t> pending_readers(size_t value) const {
         std::vector<size_t> out;
@@ -78,12 +59,10 @@ class Ordering {
         return out;
     }
 
-    static int64_t bytes_in(UOp buffer) { return buffer.as<BufferArg>().size * buffer.dtype().bytes(); }
-
     /// Bytes that the readers of a value fill, less those that they are the last to read; none: not all can run.
     std::optional<int64_t> net_of(size_t value) const {
         const Value& of = values_[value];
-        if (of.result || of.pending == 0 || of.pending > kMostReaders || !placed_[of.made_by]) return {};
+        if (of.result || pending_[value] == 0 || pending_[value] > kMostReaders || !placed_[of.made_by]) return {};
         const std::vector<size_t> group = pending_readers(value);
         if (std::ranges::any_of(group, [&](size_t step) { return waits_[step] > 0; })) return {};
         int64_t net = 0;
@@ -93,7 +72,7 @@ class Ordering {
             for (size_t other : reads_[step]) ++read[other];
         }
         for (const auto& [other, readers] : read)
-            if (!values_[other].result && values_[other].pending == readers) net -= values_[other].bytes;
+            if (!values_[other].result && pending_[other] == readers) net -= values_[other].bytes;
         return net;
     }
 
@@ -108,7 +87,7 @@ class Ordering {
         placed_[step] = true;
         order_.push_back(step);
         std::set<size_t> changed(reads_[step].begin(), reads_[step].end());
-        for (size_t value : reads_[step]) --values_[value].pending;
+        for (size_t value : reads_[step]) --pending_[value];
         for (size_t output : outputs_[step]) {
             changed.insert(output);
             for (size_t reader : values_[output].readers) {
@@ -121,6 +100,7 @@ class Ordering {
     }
 
     std::vector<Value> values_;
+    std::vector<size_t> pending_;                       ///< by value: readers that are not placed
     std::vector<std::vector<size_t>> reads_, outputs_;  ///< of a step: values
     std::vector<int64_t> fills_;                        ///< bytes of its outputs
     std::vector<size_t> waits_;                         ///< values that it reads and that are not there yet

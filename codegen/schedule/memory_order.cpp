@@ -8,7 +8,6 @@
 #include <algorithm>
 
 #include "strata/codegen/schedule/plan_p.h"
-#include "strata/core/uop/uop_set.h"
 
 namespace strata::codegen {
 namespace {
@@ -16,16 +15,12 @@ namespace {
 int64_t bytes_of(UOp buffer) { return buffer.as<BufferArg>().size * buffer.dtype().bytes(); }
 
 struct Graph {
-    explicit Graph(std::span<const ScheduleItem> items) : reads(items.size()), height(items.size()) {
-        UOpMap<size_t> made_at;
-        for (size_t i = 0; i < items.size(); ++i) {
-            for (UOp u : in_order(items[i].bodies())) {
-                const auto made = made_at.find(u);
-                if (made == made_at.end() || made->second == i) continue;
-                if (std::ranges::find(reads[i], made->second) == reads[i].end()) reads[i].push_back(made->second);
-            }
+    explicit Graph(const StepValues& all) : reads(all.reads.size()), height(all.reads.size()) {
+        for (size_t i = 0; i < reads.size(); ++i) {
+            for (size_t value : all.reads[i])
+                if (const size_t made = all.values[value].made_by; std::ranges::find(reads[i], made) == reads[i].end())
+                    reads[i].push_back(made);
             for (size_t made : reads[i]) height[i] = std::max(height[i], height[made] + 1);
-            for (UOp output : items[i].outputs()) made_at[output] = i;
         }
     }
     std::vector<std::vector<size_t>> reads;  ///< by step: steps before it
@@ -34,18 +29,44 @@ struct Graph {
 
 }  // namespace
 
+StepValues values_of(std::span<const ScheduleItem> items, std::span<const UOp> roots) {
+    StepValues all{.values = {}, .reads{items.size()}, .makes{items.size()}};
+    UOpMap<size_t> now;  // by buffer: the value in it
+    for (size_t i = 0; i < items.size(); ++i) {
+        for (UOp u : in_order(items[i].bodies())) {
+            const auto read = now.find(u);
+            if (read == now.end() || all.values[read->second].made_by == i) continue;
+            all.reads[i].push_back(read->second);
+            all.values[read->second].readers.push_back(i);
+        }
+        for (UOp output : items[i].outputs()) {
+            const auto [at, first] = now.try_emplace(output, all.values.size());
+            if (!first && all.values[at->second].made_by == i) continue;
+            at->second = all.values.size();
+            all.makes[i].push_back(at->second);
+            all.values.push_back({.bytes = bytes_of(output), .made_by = i});
+        }
+    }
+    for (UOp root : roots)
+        if (const auto value = now.find(buffer_under(root)); value != now.end())
+            all.values[value->second].result = true;
+    return all;
+}
+
 std::vector<ScheduleItem> order_for_memory(std::vector<ScheduleItem> items, std::span<const UOp> roots) {
-    Graph graph(items);
-    UOpSet wanted;
-    for (UOp root : roots) wanted.insert(buffer_under(root));
+    const StepValues all = values_of(items, roots);
+    Graph graph(all);
     const auto longest = [&](size_t i) { return std::pair(items.size() - graph.height[i], i); };
     const auto shortest = [&](size_t i) { return std::pair(graph.height[i], i); };
     std::vector<size_t> starts, order;
     for (size_t i = 0; i < items.size(); ++i) {
         std::ranges::sort(graph.reads[i], {}, longest);
-        if (std::ranges::any_of(items[i].outputs(), [&](UOp u) { return wanted.contains(u); })) starts.push_back(i);
+        if (std::ranges::any_of(all.makes[i], [&](size_t value) { return all.values[value].result; }))
+            starts.push_back(i);
     }
     std::ranges::sort(starts, {}, shortest);
+    for (size_t i = 0; i < items.size(); ++i)
+        if (items[i].body.is(Op::custom)) starts.push_back(i);
     std::vector<size_t> next(items.size());
     std::vector<bool> placed(items.size());
     for (size_t start : starts) {
@@ -69,8 +90,10 @@ std::vector<ScheduleItem> order_for_memory(std::vector<ScheduleItem> items, std:
 
 int64_t most_kept(std::span<const ScheduleItem> items, std::span<const UOp> roots) {
     UOpMap<size_t> last_use;
+    std::vector<int64_t> filled(items.size());
     for (size_t i = 0; i < items.size(); ++i) {
-        for (UOp output : items[i].outputs()) last_use[output] = i;
+        for (UOp output : items[i].outputs())
+            if (last_use.try_emplace(output, i).second) filled[i] += bytes_of(output);
         for (UOp u : in_order(items[i].bodies()))
             if (const auto made = last_use.find(u); made != last_use.end()) made->second = i;
     }
@@ -80,7 +103,7 @@ int64_t most_kept(std::span<const ScheduleItem> items, std::span<const UOp> root
     for (const auto& [buffer, last] : last_use) freed[last] += bytes_of(buffer);
     int64_t kept = 0, most = 0;
     for (size_t i = 0; i < items.size(); ++i) {
-        for (UOp output : items[i].outputs()) kept += bytes_of(output);
+        kept += filled[i];
         most = std::max(most, kept);
         kept -= freed[i];
     }

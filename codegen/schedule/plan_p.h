@@ -56,10 +56,23 @@ std::vector<ScheduleItem> fuse_siblings(std::vector<ScheduleItem> items, std::sp
 /// Has the last blocks of steps compute what follows where that is little.
 std::vector<ScheduleItem> fuse_last_block(std::vector<ScheduleItem> items, Fusion fusion);
 
-/// The same steps so that each comes as late as its first reader lets it; without custom ones, which may write to what others
-/// read. Steps that no root needs are left out.
+/// Values in the memory that steps fill. A buffer that a user's kernel writes has another value from then on.
+struct StepValues {
+    struct Value {
+        int64_t bytes;
+        size_t made_by;
+        bool result = false;  ///< a root shows its memory
+        std::vector<size_t> readers = {};
+    };
+    std::vector<Value> values;
+    std::vector<std::vector<size_t>> reads, makes;  ///< by step: values
+};
+StepValues values_of(std::span<const ScheduleItem> items, std::span<const UOp> roots);
+
+/// The same steps so that each comes as late as its first reader lets it. Steps that no root needs are left out, but for users'
+/// kernels.
 std::vector<ScheduleItem> order_for_memory(std::vector<ScheduleItem> items, std::span<const UOp> roots);
-/// The same steps, of which none is a custom one: those that free more than they fill run as soon as they can, others as given.
+/// The same steps: those that free more than they fill run as soon as they can, others as given.
 std::vector<ScheduleItem> free_early(std::vector<ScheduleItem> items, std::span<const UOp> roots);
 /// Bytes of what steps fill and others still read, or roots, where they are most.
 int64_t most_kept(std::span<const ScheduleItem> items, std::span<const UOp> roots);

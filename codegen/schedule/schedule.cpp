@@ -88,8 +88,7 @@ class Scheduler {
     }
 
     bool may_reorder(std::span<const ScheduleItem> items) const {
-        const auto is_custom = [](const ScheduleItem& item) { return item.body.is(Op::custom); };
-        return std::ranges::none_of(items, is_custom) && most_kept(items, schedule_.roots) >= kMuchMemory;
+        return most_kept(items, schedule_.roots) >= kMuchMemory;
     }
 
     /// The same kernels in the order that keeps least memory, of those tried; as they are where memory is no matter.
@@ -118,10 +117,11 @@ class Scheduler {
     void lower(UOp u, const Plan& plan) {
         std::vector<UOp> sources;
         for (UOp s : u.src()) sources.push_back(lowered_.at(s));
-        if (u.is(Op::custom)) protect(u, sources, plan);
+        std::vector<UOp> written;
+        if (u.is(Op::custom)) written = protect(u, sources, plan);
         UOp body = u.with_src(sources);
         if (u.is(Op::custom)) {
-            schedule_.items.push_back({buffer_under(sources[0]), body});
+            schedule_.items.push_back({.output = buffer_under(sources[0]), .body = body, .writes = std::move(written)});
         } else if (u.is(Op::pick)) {
             body = sources[0].src(static_cast<size_t>(u.as<IndexArg>().index));
         } else if (plan.stored.contains(u) && !is_stored_view(body)) {
@@ -132,23 +132,34 @@ class Scheduler {
         lowered_[u] = body;
     }
 
-    /// Copies what a user's kernel writes and others see, so that it writes to memory of its own.
-    void protect(UOp custom, std::vector<UOp>& sources, const Plan& plan) {
+    /// Copies what a user's kernel writes and others see, so that it writes to memory of its own. Gives the buffers that it
+    /// writes, the one of source 0 among them.
+    std::vector<UOp> protect(UOp custom, std::vector<UOp>& sources, const Plan& plan) {
         const std::vector<bool> written = storage_.written(custom);
-        UOpMap<UOp> copies;
+        const std::vector<size_t> tensors = storage_.tensors(custom);
+        std::vector<UOp> copies(sources.size());  // by tensor
         for (size_t i = 0; i < sources.size(); ++i) {
-            if (!written[i] || is_alone(custom.src(i), sources[i], plan)) continue;
-            auto [at, first] = copies.try_emplace(sources[i]);
-            if (first) at->second = store(sources[i], Reason::custom);
-            sources[i] = at->second;
+            if (!written[i]) continue;
+            const bool unset = storage_.is_unset(sources[i]);
+            if (!unset && is_alone(custom.src(i), sources[i], plan)) continue;
+            UOp& copy = copies[tensors[i]];
+            if (!copy) copy = unset ? new_view(sources[i]) : store(sources[i], Reason::custom);
+            sources[i] = copy;
         }
+        std::vector<UOp> buffers;
+        for (size_t i = 0; i < sources.size(); ++i)
+            if (const UOp to = buffer_under(sources[i]);
+                (written[i] || i == 0) && std::ranges::find(buffers, to) == buffers.end())
+                buffers.push_back(to);
+        return buffers;
     }
 
     /// Whether a source of one custom node is the only use of the memory that it was lowered to.
     bool is_alone(UOp source, UOp lowered, const Plan& plan) {
-        if (!made_.contains(buffer_under(lowered))) return storage_.is_alone(lowered);
+        if (!made_.contains(buffer_under(lowered))) return is_stored_view(source) && storage_.is_alone(lowered);
         while (uses_.at(source) == 1) {
             if (plan.stored.contains(source)) return true;
+            if (source.is(Op::pick)) return storage_.is_dropped(source);
             if (!source.is(Op::reshape)) return false;
             source = source.src(0);
         }
@@ -157,10 +168,15 @@ class Scheduler {
 
     UOp store(UOp body, Reason why) {
         UOp value = body.is(Op::contiguous) ? body.src(0) : body;
-        UOp buffer = storage_.new_buffer(body.dtype(), body.numel());
+        UOp view = new_view(body);
+        if (body.numel() > 0) schedule_.items.push_back({view.src(0), value, why});
+        return view;
+    }
+
+    UOp new_view(UOp like) {
+        UOp buffer = storage_.new_buffer(like.dtype(), like.numel());
         made_.insert(buffer);
-        if (body.numel() > 0) schedule_.items.push_back({buffer, value, why});
-        return make(Op::reshape, body.dtype(), {buffer}, ShapeArg{body.shape()});
+        return make(Op::reshape, like.dtype(), {buffer}, ShapeArg{like.shape()});
     }
 
     Storage& storage_;
@@ -194,12 +210,19 @@ std::vector<UOp> in_order(std::span<const UOp> roots) {
     return order;
 }
 
+std::vector<size_t> first_places(std::span<const UOp> nodes) {
+    std::vector<size_t> out;
+    for (UOp u : nodes) out.push_back(static_cast<size_t>(std::ranges::find(nodes, u) - nodes.begin()));
+    return out;
+}
+
 bool is_stored_view(UOp u) {
     while (u.is(Op::reshape) || u.is(Op::contiguous)) u = u.src(0);
     return u.is(Op::buffer);
 }
 
 std::vector<UOp> ScheduleItem::outputs() const {
+    if (!writes.empty()) return writes;
     std::vector<UOp> all{output};
     for (const ScheduleItem& other : beside) all.push_back(other.output);
     for (const ScheduleItem& last : finish) std::ranges::copy(last.outputs(), std::back_inserter(all));

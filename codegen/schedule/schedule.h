@@ -25,6 +25,7 @@ struct ScheduleItem {
         {};  ///< of as many elements and the same loops: what the kernel computes besides
     /// One step at most: what the last block of the kernel computes behind all others, of what they stored among others.
     std::vector<ScheduleItem> finish = {};
+    std::vector<UOp> writes = {};  ///< of a custom node: the buffers that its kernel writes, each once
 
     ScheduleItem without_finish() const { return {output, body, why, beside}; }
 
@@ -37,6 +38,9 @@ struct Schedule {
     std::vector<UOp> roots;  ///< for each requested root: a view (movement ops) of a buffer that holds its value
 };
 
+/// By place, where a node stands first.
+std::vector<size_t> first_places(std::span<const UOp> nodes);
+
 /// What the schedule asks of its user: memory for a value, and nodes that are in memory already.
 class Storage {
   public:
@@ -46,12 +50,19 @@ class Storage {
     virtual UOp find(UOp node) = 0;
     /// Of each source of a custom node, whether its kernel writes it.
     virtual std::vector<bool> written(UOp custom) { return std::vector<bool>(custom.src().size()); }
+    /// Of each source of a custom node, the first that is the same tensor: what is written to one of several that share memory is
+    /// not seen by the others.
+    virtual std::vector<size_t> tensors(UOp custom) { return first_places(custom.src()); }
     /// Whether the kernels are to serve other sizes too: then what blocks are there is no part of them.
     virtual bool serves_other_sizes() { return false; }
     /// Whether the target has kernels of chains of products (product_chains.h).
     virtual bool has_product_chains() { return true; }
     /// Whether a custom node may write to this view, its source: what is there is seen by nobody else.
     virtual bool is_alone(UOp /*view*/) { return false; }
+    /// The same of memory that nothing was put in: a new buffer takes its place.
+    virtual bool is_unset(UOp /*view*/) { return false; }
+    /// Whether the kernel of a custom node wrote what this shows of it, which only the graphs read.
+    virtual bool is_dropped(UOp /*pick*/) { return false; }
 };
 
 /// Sources before users, each node of all graphs once.

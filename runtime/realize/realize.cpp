@@ -17,6 +17,7 @@
 #include "strata/runtime/context_p.h"
 #include "strata/runtime/kernel_call.h"
 #include "strata/runtime/launch_plan.h"
+#include "strata/runtime/realize/calls_p.h"
 #include "strata/runtime/realize/numbers_p.h"
 #include "strata/runtime/realize/turns_p.h"
 #include "strata/runtime/replay.h"
@@ -40,32 +41,30 @@ UOp in_memory(UOp node, Device& device) {
 /// Memory for a schedule that runs step by step.
 class DeviceStorage : public codegen::Storage {
   public:
-    /// `known`: views of what is in memory and of numbers that are parameters, all there are; none: whatever is in memory.
-    DeviceStorage(Device& device, const UOpMap<UOp>* known) : device_(device), known_(known) {}
+    /// `known`: views of what is in memory and of numbers that are parameters, all there are.
+    DeviceStorage(Device& device, const UOpMap<UOp>& known, const Calls& calls)
+        : device_(device), known_(known), calls_(calls) {}
     UOp new_buffer(DType dtype, int64_t size) override {
         UOp buffer = runtime::new_buffer(device_, dtype, size);
         made_.emplace_back(buffer);
         return buffer;
     }
     UOp find(UOp node) override {
-        if (!known_) return node.is(Op::constant) ? UOp() : in_memory(node, device_);
-        const auto found = known_->find(node);
-        return found == known_->end() ? UOp() : found->second;
+        const auto found = known_.find(node);
+        return found == known_.end() ? UOp() : found->second;
     }
-    /// What nobody says, as of assembly, is its output alone.
-    std::vector<bool> written(UOp custom) override {
-        const KernelCall call(device_, *find_custom(custom.as<CustomArg>().id), custom.src().size());
-        std::vector<bool> out;
-        for (size_t i = 0; i < custom.src().size(); ++i) out.push_back(call.writes(i).value_or(i == 0));
-        return out;
-    }
-    bool is_alone(UOp view) override { return runtime::is_alone(view, 0, 1); }
+    std::vector<bool> written(UOp custom) override { return calls_.written(custom); }
+    std::vector<size_t> tensors(UOp custom) override { return calls_.tensors(custom); }
+    bool is_alone(UOp view) override { return calls_.is_alone(view); }
+    bool is_dropped(UOp pick) override { return calls_.is_dropped(pick); }
+    bool is_unset(UOp view) override { return calls_.is_unset(view); }
     bool serves_other_sizes() override { return any_sizes(); }
     bool has_product_chains() override { return device_.arch().is_amd(); }
 
   private:
     Device& device_;
-    const UOpMap<UOp>* known_;
+    const UOpMap<UOp>& known_;
+    const Calls& calls_;
     std::vector<Root> made_;
 };
 
@@ -87,11 +86,9 @@ Device& device_of(std::span<const UOp> roots, Device* fallback) {
     return fallback ? *fallback : device();
 }
 
-/// One step of a schedule: what a plan holds, or a user's kernel.
+/// One step of a schedule as a plan holds it.
 struct Step : PlannedStep {
-    double ms = 0;                        ///< of its kernel, where it was searched
-    UOp custom = {};                      ///< the node
-    std::optional<KernelCall> call = {};  ///< of it
+    double ms = 0;  ///< of its kernel, where it was searched
 };
 
 /// Parameters of a launch by slot: the buffers' addresses, then the step's numbers.
@@ -113,28 +110,22 @@ void verify(const codegen::Scheduled& kernel, const codegen::Target& target, std
     codegen::verify_in_place(kernel, target, pairs, slots).value();
 }
 
-uint64_t bytes_of(std::span<const UOp> buffers) {
+void run(Step& step, const Calls& calls) {
+    std::vector<std::shared_ptr<Buffer>> memory;
     uint64_t bytes = 0;
-    for (UOp b : buffers) bytes += find_buffer(b)->bytes();
-    return bytes;
-}
-
-void run(Step& step) {
-    if (step.call) {
-        launch(*step.call, step.buffers);
-        context().custom.remember(step.custom.as<CustomArg>().id, step.custom.src());
+    for (UOp buffer : step.buffers) memory.push_back(find_buffer(buffer)), bytes += memory.back()->bytes();
+    if (step.call >= 0) {
+        calls.planned()[static_cast<size_t>(step.call)].run(memory, {step.held.begin(), step.held.end()});
     } else if (step.program) {
         const executable::Code& code = step.program->code;
         if (Recorder* recorder = Recorder::active()) {
-            std::vector<std::shared_ptr<Buffer>> memory;
-            for (UOp buffer : step.buffers) memory.push_back(find_buffer(buffer));
             const std::vector<uint64_t> slots = slots_of(step);
             recorder->launched(step.program, memory, std::span(slots).subspan(memory.size()));
         }
-        run_program(*step.program, {code.grid, code.block}, bytes_of(step.buffers),
+        run_program(*step.program, {code.grid, code.block}, bytes,
                     [&] { return step.program->launch(slots_of(step), wait_for(step.program->device())); });
     } else {
-        copy_memory(*find_buffer(step.buffers[1]), *find_buffer(step.buffers[0]));
+        copy_memory(*memory[1], *memory[0]);
     }
 }
 
@@ -161,7 +152,8 @@ std::vector<UOp> kernels_of(const codegen::Schedule& made) {
 class Preparer {
   public:
     /// `numbers`: those of the structure, by place.
-    Preparer(Device& device, std::span<const uint64_t> numbers) : device_(device), numbers_(numbers) {}
+    Preparer(Device& device, std::span<const uint64_t> numbers, const Calls& calls)
+        : device_(device), numbers_(numbers), calls_(calls) {}
 
     std::vector<Step> prepare(std::span<const codegen::ScheduleItem> items) {
         const auto start = Clock::now();
@@ -169,7 +161,7 @@ class Preparer {
         std::vector<size_t> kernel_of(items.size(), kNone);
         for (size_t i = 0; i < items.size(); ++i) {
             if (items[i].body.is(Op::custom))
-                steps[i] = custom_step(items[i].body);
+                steps[i] = {calls_.step(items[i].body)};
             else if (UOp copied = items[i].beside.empty() ? whole_buffer(items[i].body) : UOp())
                 steps[i].buffers = {items[i].output, copied};
             else
@@ -219,15 +211,9 @@ class Preparer {
         return use.kernel;
     }
 
-    Step custom_step(UOp body) {
-        std::vector<UOp> buffers;
-        for (UOp s : body.src()) buffers.push_back(buffer_under(s));
-        KernelCall call(device_, *find_custom(body.as<CustomArg>().id), buffers.size());
-        return {{.buffers = std::move(buffers)}, 0, body, std::move(call)};
-    }
-
     Device& device_;
     std::span<const uint64_t> numbers_;
+    const Calls& calls_;
     codegen::SharedKernels kernels_;
     // By kernel:
     std::vector<std::vector<LaunchNumber>> changing_;
@@ -253,23 +239,23 @@ std::string settings_key(const Device& device) {
 /// Graphs on one device, and what is known of their structure.
 class Realization {
   public:
-    Realization(std::span<const UOp> roots, Device& device) : roots_(roots), device_(device) {}
+    Realization(std::span<const UOp> roots, Device& device)
+        : roots_(roots), device_(device), structure_(codegen::signature_of(roots_, [&](UOp u) {
+              UOp view = in_memory(u, device_);
+              if (view) known_.emplace(u, view);
+              return view;
+          })) {}
+
+    /// Users' kernels that are to run.
+    std::span<const UOp> calls() const { return structure_.calls; }
 
     std::vector<Root> run() {
-        start_ = Clock::now();
-        structure_ = codegen::signature_of(roots_, [&](UOp u) {
-            UOp view = in_memory(u, device_);
-            if (view) known_.emplace(u, view);
-            return view;
-        });
-        if (!structure_) {
-            const Turns turns(roots_, [&](UOp u) { return bool(in_memory(u, device_)); });
-            return run_step_by_step({});
-        }
-        for (UOp number : structure_->numbers) numbers_.push_back(codegen::parameter_bits(number));
-        if (settings().beam) graph_ = content_hash("graph\n" + structure_->form);
-        structure_->form.insert(0, settings_key(device_));
-        LaunchPlans::Known known = context().plans.find(structure_->form, numbers_);
+        calls_.emplace(device_, structure_.calls, roots_, known_);
+        structure_.form += calls_->form();
+        for (UOp number : structure_.numbers) numbers_.push_back(codegen::parameter_bits(number));
+        if (settings().beam) graph_ = content_hash("graph\n" + structure_.form);
+        structure_.form.insert(0, settings_key(device_));
+        LaunchPlans::Known known = context().plans.find(structure_.form, numbers_);
         std::optional<LaunchPlan::Loaded> programs;
         if (known.plan) programs = known.plan->programs(device_);
         if (!programs) known.plan = find_on_disk(known.parameters, programs.emplace());
@@ -280,7 +266,7 @@ class Realization {
         } else {
             known.plan = make_plan(known.parameters, *programs);
         }
-        return known.plan->run(device_, *programs, structure_->buffers, numbers_);
+        return known.plan->run(device_, *programs, structure_.buffers, numbers_, calls_->planned());
     }
 
   private:
@@ -290,12 +276,11 @@ class Realization {
 
     /// What the structure was made of, and no more: other threads go on.
     DeviceStorage storage(const std::vector<bool>& changing) {
-        if (!structure_) return DeviceStorage(device_, nullptr);
         for (size_t i = 0; i < changing.size(); ++i)
             if (changing[i])
-                known_.emplace(structure_->numbers[i],
-                               codegen::number_tensor(static_cast<int>(i), structure_->numbers[i].dtype()));
-        return DeviceStorage(device_, &known_);
+                known_.emplace(structure_.numbers[i],
+                               codegen::number_tensor(static_cast<int>(i), structure_.numbers[i].dtype()));
+        return DeviceStorage(device_, known_, *calls_);
     }
 
     codegen::Schedule schedule(DeviceStorage& storage, codegen::Fusion fusion = usual_fusion()) const {
@@ -307,14 +292,14 @@ class Realization {
     Plan make_plan(const std::vector<bool>& changing, LaunchPlan::Loaded& programs) {
         DeviceStorage memory = storage(changing);
         const codegen::Schedule made = schedule(memory);
-        const std::vector<Step> steps = Preparer(device_, numbers_).prepare(made.items);
+        const std::vector<Step> steps = Preparer(device_, numbers_, *calls_).prepare(made.items);
         return keep({steps.begin(), steps.end()}, made.roots, changing, programs);
     }
 
     Plan keep(const std::vector<PlannedStep>& steps, std::span<const UOp> roots, const std::vector<bool>& changing,
               LaunchPlan::Loaded& programs) {
-        const Plan plan = std::make_shared<LaunchPlan>(steps, structure_->buffers, roots, programs);
-        context().plans.add(structure_->form, numbers_, changing, plan, false);
+        const Plan plan = std::make_shared<LaunchPlan>(steps, structure_.buffers, roots, programs);
+        context().plans.add(structure_.form, numbers_, changing, plan, false);
         if (plan->steps() >= kOnDisk && !build_id().empty() && !is_recorded())
             DiskCache::of_settings().put(CacheKind::plans, disk_key(changing), plan->to_bytes(programs));
         return plan;
@@ -326,8 +311,9 @@ class Realization {
         if (!disk.enabled() || build_id().empty() || !has_text) return nullptr;
         const auto bytes = disk.get(CacheKind::plans, disk_key(changing));
         if (!bytes) return nullptr;
-        const Plan plan = LaunchPlan::of_bytes(*bytes, device_, structure_->buffers.size(), numbers_.size(), programs);
-        if (plan) context().plans.add(structure_->form, numbers_, changing, plan, true);
+        const LaunchPlan::Extent extent{structure_.buffers.size(), numbers_.size(), calls_->sources()};
+        const Plan plan = LaunchPlan::of_bytes(*bytes, device_, extent, programs);
+        if (plan) context().plans.add(structure_.form, numbers_, changing, plan, true);
         return plan;
     }
 
@@ -335,7 +321,7 @@ class Realization {
     std::string disk_key(const std::vector<bool>& changing) const {
         std::string key = fmt::format("{} {} {} {}\n{}\n{}\n", content_hash(build_id()), device_.name(),
                                       model_of(device_), codegen::compiler_identity(target_of(device_)),
-                                      settings().beam ? winners_state() : "", structure_->form);
+                                      settings().beam ? winners_state() : "", structure_.form);
         for (size_t i = 0; i < numbers_.size(); ++i)
             key += changing[i] ? std::string("any ") : fmt::format("{:x} ", numbers_[i]);
         return key;
@@ -350,7 +336,7 @@ class Realization {
     Tried tried(const codegen::Schedule& made, codegen::Fusion fusion) {
         Tried out{fusion};
         HeldNotes notes;
-        Preparer preparer(device_, numbers_);
+        Preparer preparer(device_, numbers_, *calls_);
         for (const codegen::ScheduleItem& item : made.items)
             for (Step& step : preparer.prepare(std::span(&item, 1))) try_out(step), out.ms += step.ms;
         out.searches = notes.take();
@@ -360,7 +346,7 @@ class Realization {
     /// Where the ways to fuse differ, the one whose kernels take the least time once they are searched; kept as a winner.
     codegen::Fusion searched_fusion(const std::vector<bool>& changing) {
         using codegen::Fusion;
-        const bool searches = structure_ && settings().beam && usual_fusion() == Fusion::cost;
+        const bool searches = calls().empty() && settings().beam && usual_fusion() == Fusion::cost;
         if (!searches || !DiskCache::of_settings().enabled()) return usual_fusion();
         const SearchKey key = search_key(device_, graph_);
         if (const auto winner = find_winner(key); winner && winner->beam >= settings().beam)
@@ -395,23 +381,21 @@ class Realization {
         return best->fusion;
     }
 
-    /// What is in memory for a search, and for users' kernels: all steps before have run.
+    /// What is in memory for a search: all steps before have run.
     std::vector<Root> run_step_by_step(const std::vector<bool>& changing) {
         const codegen::Fusion fusion = searched_fusion(changing);
         DeviceStorage memory = storage(changing);
         const codegen::Schedule made = schedule(memory, fusion);
-        Preparer preparer(device_, numbers_);
+        Preparer preparer(device_, numbers_, *calls_);
         std::vector<PlannedStep> steps;
-        const size_t batch = settings().beam ? 1 : made.items.size();
-        for (size_t from = 0; from < made.items.size(); from += batch) {
-            const auto items = std::span(made.items).subspan(from, std::min(batch, made.items.size() - from));
-            for (Step& step : preparer.prepare(items)) {
-                runtime::run(step);
+        for (const codegen::ScheduleItem& item : made.items) {
+            for (Step& step : preparer.prepare(std::span(&item, 1))) {
+                runtime::run(step, *calls_);
                 steps.push_back(std::move(static_cast<PlannedStep&>(step)));
             }
         }
         LaunchPlan::Loaded programs;
-        if (structure_) keep(steps, made.roots, changing, programs);
+        keep(steps, made.roots, changing, programs);
         std::vector<Root> views;
         for (UOp root : made.roots) views.emplace_back(root);
         return views;
@@ -419,29 +403,46 @@ class Realization {
 
     std::span<const UOp> roots_;
     Device& device_;
-    Clock::time_point start_;
-    std::optional<codegen::Signature> structure_;  ///< none: there are users' kernels
-    UOpMap<UOp> known_;                            ///< views of what is in memory already
-    std::string graph_;                            ///< hash of the structure, for searches
-    std::vector<uint64_t> numbers_;                ///< of the structure
+    Clock::time_point start_ = Clock::now();
+    UOpMap<UOp> known_;  ///< views of what is in memory already
+    codegen::Signature structure_;
+    std::optional<Calls> calls_;
+    std::string graph_;              ///< hash of the structure, for searches
+    std::vector<uint64_t> numbers_;  ///< of the structure
 };
+
+/// Notes where the values of graphs are.
+std::vector<Root> remembered(std::span<const UOp> roots, std::vector<Root> views) {
+    for (size_t i = 0; i < roots.size(); ++i) {
+        if (views[i].get() == roots[i]) continue;
+        context().results.remember(roots[i], views[i].get());
+        if (!first_buffer(roots.subspan(i, 1))) find_buffer(buffer_under(views[i].get()))->hold_constant();
+    }
+    return views;
+}
 
 }  // namespace
 
 std::vector<Root> realize(std::span<const UOp> roots, Device* fallback) {
-    GraphScope scope;
-    std::vector<Root> out = Realization(roots, device_of(roots, fallback)).run();
-    for (size_t i = 0; i < roots.size(); ++i) {
-        if (out[i].get() == roots[i]) continue;
-        context().results.remember(roots[i], out[i].get());
-        if (!first_buffer(roots.subspan(i, 1))) find_buffer(buffer_under(out[i].get()))->hold_constant();
+    std::vector<Root> kept;
+    std::vector<UOp> calls;
+    {
+        GraphScope scope;
+        Realization one(roots, device_of(roots, fallback));
+        if (one.calls().empty()) return remembered(roots, one.run());
+        kept = std::vector<Root>(roots.begin(), roots.end());
+        calls.assign(one.calls().begin(), one.calls().end());
     }
-    return out;
+    const Turns turns(calls);
+    collect();  // what nobody has is not held
+    GraphScope scope;
+    return remembered(roots, Realization(roots, device_of(roots, fallback)).run());
 }
 
 void launch(KernelCall& call, std::span<const UOp> buffers) {
-    if (Recorder* recorder = Recorder::active()) recorder->called(call, buffers);
-    run_program(*call.program(), call.shape(), bytes_of(buffers), [&] { return call.launch(buffers); });
+    std::vector<std::shared_ptr<Buffer>> memory;
+    for (UOp buffer : buffers) memory.push_back(find_buffer(buffer));
+    run_call(call, memory);
     context().results.forget_all();  // it may have changed memory that results were computed from
 }
 

@@ -108,7 +108,9 @@ TEST_F(Runtime, APlanIsReadAsItWasWrittenAndNothingElseIsRead) {
     Copies copies(5);
     const std::string bytes = copies.plan().to_bytes({});
     LaunchPlan::Loaded programs;
-    const auto read = [&](std::string_view from) { return LaunchPlan::of_bytes(from, device(), 1, 0, programs); };
+    const auto read = [&](std::string_view from) {
+        return LaunchPlan::of_bytes(from, device(), {.inputs = 1}, programs);
+    };
     ASSERT_TRUE(read(bytes));
     copies.check(*read(bytes), on_device(counting(kSize, 3)));
     for (size_t length = 0; length < bytes.size(); ++length) EXPECT_FALSE(read(bytes.substr(0, length))) << length;

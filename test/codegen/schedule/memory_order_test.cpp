@@ -1,3 +1,5 @@
+#include <random>
+
 #include "run_schedule.h"
 #include "strata/codegen/schedule/plan_p.h"
 
@@ -85,6 +87,45 @@ TEST(OrderSteps, WhatFreesMoreThanItFillsRunsAsSoonAsItCan) {
     EXPECT_LE(most_kept(schedule.items, schedule.roots), (kLayers + 3) * one + results)
         << "the inputs of all layers, and two";
     expect_same_values(roots, schedule);
+}
+
+/// For each step, by its body: how often what it reads was written before.
+UOpMap<std::vector<int>> versions_read(const std::vector<ScheduleItem>& items) {
+    UOpMap<int> writes;
+    UOpMap<std::vector<int>> read;
+    for (const ScheduleItem& item : items) {
+        for (UOp u : in_order(item.bodies()))
+            if (u.is(Op::buffer)) read[item.body].push_back(writes[u]);
+        for (UOp output : item.outputs()) ++writes[output];
+    }
+    return read;
+}
+
+TEST(OrderSteps, AUsersKernelReadsWhatWasThereAndItsReadersWhatItWrote) {
+    GraphScope scope;
+    std::mt19937 random(7);
+    HostStorage storage;
+    storage.writes = [](UOp custom) { return std::vector<bool>(custom.src().size(), true); };
+    for (uint64_t turn = 0; turn < 40; ++turn) {
+        std::vector<UOp> all{filled({32}), filled({32})};
+        const auto any = [&] { return all[random() % all.size()]; };
+        for (uint64_t i = 0; i < 16; ++i) {
+            const UOp a = any(), b = any();
+            if (random() % 2) {
+                all.push_back(stored(flip(a, {0}) + b));
+                continue;
+            }
+            const UOp call = make(Op::custom, dtypes::none, {a, stored(flip(b, {0}))}, CustomArg{100 * turn + i});
+            for (int source : {0, 1}) all.push_back(make(Op::pick, dtypes::float32, {call}, IndexArg{source}));
+        }
+        const Schedule schedule = scheduled({any(), any(), all.back()}, storage);
+        for (auto* order : {order_for_memory, free_early}) {
+            const std::vector<ScheduleItem> ordered = order(schedule.items, schedule.roots);
+            const auto before = versions_read(schedule.items), after = versions_read(ordered);
+            for (const auto& [body, versions] : after) EXPECT_EQ(versions, before.at(body)) << tree(body);
+            EXPECT_LE(ordered.size(), schedule.items.size());
+        }
+    }
 }
 
 }  // namespace

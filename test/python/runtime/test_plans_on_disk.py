@@ -14,11 +14,16 @@ PROGRAM = """
 import json, sys
 import numpy as np
 import strata
-from strata import Tensor
+from strata import Tensor, uop
+
+def one_more(out, x):
+    i = uop.range(30, 0, "global")
+    return uop.sink(out[i].store(x[i].load() + 1.0).end(i))
 
 def step(data, number, classes=5):
     x = Tensor(np.asarray(data, np.float32)).realize()
-    y = ((x * number).softmax(-1).contiguous().cumsum(-1) + 1).contiguous()
+    y = (x * number).softmax(-1).contiguous().cumsum(-1)
+    (y,) = Tensor.empty(6, 5).custom_kernel(y, kernel=one_more, outputs=[0])
     return y.sum(axis=0).argmax(-1), y.mT[::-1] - y.mean()
 
 def wanted(data, number):
