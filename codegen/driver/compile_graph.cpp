@@ -20,7 +20,7 @@ using executable::Executable, executable::kNone, executable::Role;
 class GraphStorage final : public Storage {
   public:
     GraphStorage(const GraphOptions& options, const Target& target)
-        : options_(options), has_product_chains_(target.arch.is_amd()) {}
+        : options_(options), has_product_chains_(!target.matrix.empty()) {}
     UOp new_buffer(DType dtype, int64_t size) override {
         const UOp buffer = options_.new_buffer ? options_.new_buffer(dtype, size) : names_.new_buffer(dtype, size);
         made_.emplace(buffer, true);

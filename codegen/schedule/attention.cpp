@@ -94,7 +94,7 @@ class Uses {
         UOpSet inside{attention.product};
         attention.inside = {attention.product};
         used_.clear();
-        for (size_t i = place_.at(attention.product) + 1; i <= place_.at(attention.result); ++i) {
+        for (const size_t i : places_between(attention)) {
             UOp u = order_[i];
             bool from_inside = false;
             for (UOp s : u.src())
@@ -116,23 +116,41 @@ class Uses {
     }
 
   private:
+    /// What the result is made of after the product, in order: other users of the product may stand among it.
+    std::vector<size_t> places_between(const Attention& attention) const {
+        const size_t first = place_.at(attention.product);
+        std::vector<size_t> found{place_.at(attention.result)};
+        UOpSet seen;
+        for (size_t i = 0; i < found.size(); ++i)
+            for (UOp s : order_[found[i]].src())
+                if (const size_t at = place_.at(s); at > first && seen.insert(s).second) found.push_back(at);
+        std::ranges::sort(found);
+        return found;
+    }
+
     std::span<const UOp> order_;
     UOpMap<size_t> place_, uses_, used_;
 };
 
-/// The same with nodes of its own: bits of a factor that are taken as they are make another product of it.
-UOp copy_of(const Attention& attention) {
-    const UOp terms = attention.product.src(0), factor = terms.src(1);
-    const UOp same = bitcast(bitcast(factor, dtypes::int32), factor.dtype());
-    UOpMap<UOp> made{{terms, terms.with_src(std::vector{terms.src(0), same})}};
+/// The same with nodes of its own, over what `made` says instead of others: bits of a factor that are taken as they are make another
+/// product of it.
+UOp copy_of(const Attention& attention, const UOpMap<UOp>& made) {
+    UOpMap<UOp> copies;
+    const auto copied = [&](UOp s) {
+        if (const auto found = copies.find(s); found != copies.end()) return found->second;
+        const auto found = made.find(s);
+        return found == made.end() ? s : found->second;
+    };
+    const UOp terms = attention.product.src(0), left = copied(terms.src(0)), factor = copied(terms.src(1));
+    copies[terms] = terms.with_src(std::vector{left, bitcast(bitcast(factor, dtypes::int32), factor.dtype())});
     std::vector<UOp> inside = attention.inside;
     inside.push_back(attention.result);
     for (UOp u : inside) {
         std::vector<UOp> sources;
-        for (UOp s : u.src()) sources.push_back(made.contains(s) ? made.at(s) : s);
-        made[u] = u.with_src(sources);
+        for (UOp s : u.src()) sources.push_back(copied(s));
+        copies[u] = u.with_src(sources);
     }
-    return made.at(attention.result);
+    return copies.at(attention.result);
 }
 
 }  // namespace
@@ -168,12 +186,20 @@ std::vector<UOp> separate_attention(std::span<const UOp> roots) {
         inside.insert(attention->inside.begin(), attention->inside.end());  // a sum below its quotient is no other one
         if (uses.is_shared(*attention) && has_matrix_products(*attention)) shared.push_back(*std::move(attention));
     }
-    UOpMap<UOp> made;
+    UOpMap<const Attention*> results;
     for (const Attention& attention : shared)
-        if (!inside.contains(attention.result)) made.emplace(attention.result, copy_of(attention));
+        if (!inside.contains(attention.result)) results[attention.result] = &attention;
     std::vector<UOp> out(roots.begin(), roots.end());
-    if (made.empty()) return out;
-    for (UOp& root : out) root = substitute(root, made);
+    if (results.empty()) return out;
+    // In order, so that one attention after another has the copy of the first below it.
+    UOpMap<UOp> made;
+    for (UOp u : order) {
+        std::vector<UOp> sources;
+        for (UOp s : u.src()) sources.push_back(made.at(s));
+        const auto found = results.find(u);
+        made[u] = found != results.end() ? copy_of(*found->second, made) : u.with_src(sources);
+    }
+    for (UOp& root : out) root = made.at(root);
     return out;
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "strata/codegen/schedule/attention.h"
+#include "strata/codegen/schedule/product_chains.h"
 
 namespace strata::codegen {
 namespace {
@@ -60,12 +61,8 @@ bool has_matrix_products(const Attention& attention) {
     const int64_t depth = attention.depth();
     if (depth % kSideOfMatrices != 0 || depth > kWidestOfMatrices || attention.columns() != depth) return false;
     const UOp scores = attention.product.src(0), sums = attention.sum.src(0);
-    const auto is_narrow = [](UOp factor) {
-        while (info(factor.op()).is(kMovement) || factor.is(Op::cast)) factor = factor.src(0);
-        return factor.dtype().is_float() && factor.dtype().bits() == 16;
-    };
-    return is_narrow(scores.src(0)) && is_narrow(scores.src(1)) &&
-           std::ranges::any_of(sums.src(), [&](UOp factor) { return is_narrow(factor); });
+    return narrow_in(scores.src(0)) && narrow_in(scores.src(1)) &&
+           std::ranges::any_of(sums.src(), [](UOp factor) { return bool(narrow_in(factor)); });
 }
 
 bool has_few_rows(const Attention& attention) { return rows_of(attention) < kTile; }

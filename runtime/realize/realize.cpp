@@ -59,7 +59,7 @@ class DeviceStorage : public codegen::Storage {
     bool is_dropped(UOp pick) override { return calls_.is_dropped(pick); }
     bool is_unset(UOp view) override { return calls_.is_unset(view); }
     bool serves_other_sizes() override { return any_sizes(); }
-    bool has_product_chains() override { return device_.arch().is_amd(); }
+    bool has_product_chains() override { return !codegen::target_of(device_.arch()).matrix.empty(); }
 
   private:
     Device& device_;

@@ -128,6 +128,40 @@ def test_neither_scores_nor_weights_are_in_memory(causal, arch, dtype):
     assert 23 * of_one < heads * n * n * 2
 
 
+HEADS, LENGTH, WIDTH = 4, 512, 32
+
+
+def layers(x, weights, causal):
+    """Attention over projections of x (length, heads * width), one layer after another, each beside a product."""
+    heads = lambda y: y.reshape(LENGTH, HEADS, WIDTH).permute(1, 0, 2)  # noqa: E731
+    for to_query, to_key, to_value, out in weights:
+        q, k, v = (heads(x @ w) for w in (to_query, to_key, to_value))
+        y = nn.scaled_dot_product_attention(q, k, v, causal=causal)
+        x = x + y.permute(1, 0, 2).reshape(LENGTH, HEADS * WIDTH) @ out
+    return x
+
+
+def kernels_and_peak(layer_count, causal, with_result):
+    size = HEADS * WIDTH
+    x = Tensor.empty(LENGTH, size, dtype="bfloat16").realize()
+    weights = [[Tensor.empty(size, size, dtype="bfloat16").realize() for _ in range(4)] for _ in range(layer_count)]
+    strata.reset_stats()
+    y = layers(x, weights, causal)
+    slopes = strata.gradients(y.cast("float32").square().sum(), [x, *(w for of_one in weights for w in of_one)])
+    strata.realize(*([y] if with_result else []), *slopes)
+    return strata.stats().kernels, strata.stats().peak_bytes
+
+
+@pytest.mark.parametrize("with_result", [False, True])
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("arch", ["gfx1100", "gfx942"])
+def test_attention_in_company_stores_no_scores_and_computes_no_layer_twice(arch, causal, with_result):
+    with strata.config(device=f"emu:{arch}", target="asm", emu_sampled=True):
+        counts, peaks = zip(*(kernels_and_peak(n, causal, with_result) for n in (1, 2, 3)))
+    assert counts[2] - counts[1] == counts[1] - counts[0], "another layer takes as many kernels as the one before"
+    assert peaks[0] < HEADS * LENGTH * LENGTH * 2, "scores of 16 bits alone take more"
+
+
 def test_a_second_gradient_is_that_of_the_composition(rng):
     q, k, v = (Tensor(rng.standard_normal((2, 6, 4))) for _ in range(3))
     composed = lambda q, k, v: ((q @ k.mT) * 0.5).softmax(-1) @ v  # noqa: E731
