@@ -17,7 +17,6 @@ inline constexpr size_t kHeld = 8;    ///< elements of 16 x 16 results that a la
 struct AttentionTile {
     int64_t matrices, waves, keys;  ///< matrices above each other, of each wave
     int64_t most_columns;           ///< beyond which they take registers that are not there
-    bool shares_queries;            ///< queries are in local memory
     int64_t rows() const { return matrices * kSide * waves; }
     int64_t threads() const { return waves * 32; }
 };
@@ -132,11 +131,13 @@ class AttentionTiles : public AttentionLoop {
     UOp column_of(int64_t first, size_t element) const { return lane_ * 2 + (first + place_of(element).column); }
 };
 
-/// Such kernels by waves' own products, and by those of groups of waves: nothing where the tile does not fit.
-std::optional<UOp> attention_by_waves(UOp sink, const AttentionParts& parts, const AttentionTile& tile,
-                                      const Target& target);
+/// Such kernels by products of NVIDIA's waves (attention_rows.cpp), and of its groups of waves: nothing where the tile does not fit.
+std::optional<UOp> attention_by_rows(UOp sink, const AttentionParts& parts, const AttentionTile& tile,
+                                     const Target& target);
 std::optional<UOp> attention_by_warpgroups(UOp sink, const AttentionParts& parts, const AttentionTile& tile,
                                            const Target& target);
+std::optional<UOp> attention_by_warpgroup_rows(UOp sink, const AttentionParts& parts, const AttentionTile& tile,
+                                               const Target& target);
 /// The same by AMD's matrix instructions (attention_columns.cpp).
 std::optional<UOp> attention_by_columns(UOp sink, const AttentionParts& parts, const AttentionTile& tile,
                                         const Target& target);

@@ -29,7 +29,7 @@ struct Layout {
     Weights lines, along;         ///< of A and B the side of the result, then k; of the accumulator m, then n
 };
 
-enum class Operand : uint8_t { a, b };
+enum class OperandName : uint8_t { a, b };
 
 /// AMD's: a lane of a row is one line of an operand, one column of the result.
 Layout in_lines(std::vector<int64_t> digits, std::vector<int64_t> weights, int64_t row) {
@@ -37,12 +37,12 @@ Layout in_lines(std::vector<int64_t> digits, std::vector<int64_t> weights, int64
     return {std::move(digits), {none, 0, 1}, {std::move(weights), row, 0}};
 }
 
-Layout operand_layout(const MatrixShape& shape, Operand which) {
+Layout operand_layout(const MatrixShape& shape, OperandName which) {
     const int64_t elements = shape.operand_elements();
     if (!shape.family) {
         const Weights lines{{8, 0, 0}, 1, 0}, along{{0, elements, 1}, 0, elements / 4};
         const auto swapped = [](Weights w) { return std::swap(w.element[0], w.element[1]), w; };
-        if (which == Operand::a) return {{2, 2, elements / 4}, swapped(lines), swapped(along)};
+        if (which == OperandName::a) return {{2, 2, elements / 4}, swapped(lines), swapped(along)};
         return {{shape.n / 8, 2, elements / 4}, lines, along};
     }
     if (shape.family == isa::Family::rdna3 && shape.operand.bits() == 16) return in_lines({2, 8}, {8, 1}, 0);
@@ -151,8 +151,8 @@ class Rewriting {
         const UOp outer_m = outer(p.m, shape_.m), outer_n = outer(p.n, shape_.n), outer_k = outer(k_, shape_.k);
         row_of_lanes_ = new_range(rows_of_lanes_, Axis::lane);
         lane_ = new_range(lanes_of_row_, Axis::lane);
-        const UOp left = fragment(Operand::a, p.left, p.m, outer_m, outer_k),
-                  right = fragment(Operand::b, p.right, p.n, outer_n, outer_k);
+        const UOp left = fragment(OperandName::a, p.left, p.m, outer_m, outer_k),
+                  right = fragment(OperandName::b, p.right, p.n, outer_n, outer_k);
         const std::vector<UOp> zeros(static_cast<size_t>(shape_.accumulator_elements()),
                                      constant(shape_.accumulator, 0));
         std::vector<UOp> sources{uop::wmma(std::string(shape_.mnemonic), left, right, uop::vec(zeros))};
@@ -213,10 +213,10 @@ class Rewriting {
     }
 
     /// What a lane holds of an operand.
-    UOp fragment(Operand which, UOp value, UOp side, UOp outer_side, UOp outer_k) {
+    UOp fragment(OperandName which, UOp value, UOp side, UOp outer_side, UOp outer_k) {
         const Layout layout = operand_layout(shape_, which);
         const std::vector<UOp> element = digits(layout, Axis::vector);
-        const int64_t lines = which == Operand::a ? shape_.m : shape_.n;
+        const int64_t lines = which == OperandName::a ? shape_.m : shape_.n;
         const UOpMap<UOp> places{{side, place(outer_side, lines, sum_of(terms(element, layout.lines)))},
                                  {k_, place(outer_k, shape_.k, sum_of(terms(element, layout.along)))}};
         return uop::contract(substitute(value, places), element);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "strata/codegen/target/ldmatrix.h"
+#include "strata/codegen/target/warpgroup_products.h"
 #include "strata/core/uop/scopes.h"
 
 namespace strata::codegen {
@@ -14,6 +15,12 @@ bool is_statement(UOp u) {
     return u.dtype().scalar == Scalar::none || u.is(Op::range) || u.is(Op::special) || u.is(Op::param) ||
            u.is(Op::define_var);
 }
+/// Whether the source of that number is where a tile in local memory starts.
+bool reads_tile(UOp u, size_t source) {
+    if (is_ldmatrix(u)) return true;
+    const auto product = warpgroup_product(u);
+    return product && (source == 1 || (source == 0 && !product->holds_a()));
+}
 bool is_register(UOp memory) {
     const ParamArg& arg = memory.as<ParamArg>();
     return arg.space == Space::reg && arg.size == 1;
@@ -22,7 +29,12 @@ bool is_register(UOp memory) {
 class Planner {
   public:
     explicit Planner(std::span<const UOp> ops)
-        : ops_(ops), block_(ops.size()), uses_(ops.size()), consumer_(ops.size()) {
+        : ops_(ops),
+          block_(ops.size()),
+          uses_(ops.size()),
+          consumer_(ops.size()),
+          last_consumer_(ops.size()),
+          tile_reads_(ops.size()) {
         for (size_t i = 0; i < ops.size(); ++i) place_[ops[i]] = i;
         find_blocks();
     }
@@ -58,6 +70,8 @@ class Planner {
         if (found == place_.end()) return;
         size_t s = found->second;
         uses_[s] += u.is(Op::index) ? uses_[i] : 1;
+        if (reads_tile(u, k) && block_[i] == block_[s]) ++tile_reads_[s];
+        if (uses_[s] == 1) last_consumer_[s] = i;
         consumer_[s] = i;
         plan.addresses[s] = plan.addresses[s] || (u.is(Op::index) ? k > 0 : plan.addresses[i]);
     }
@@ -68,6 +82,9 @@ class Planner {
         if (u.is_const() || u.is(Op::index)) return Form::inlined;
         if (u.is(Op::shuffle_xor) || u.is(Op::wmma)) return Form::named;  // never under a gate: all lanes take part
         if (u.is(Op::load) && is_register(memory_of(u)) && !changes_after(memory_of(u), i)) return Form::inlined;
+        // A tile that matrix instructions read is an address.
+        if (u.is(Op::load) && uses_[i] > 1 && tile_reads_[i] == uses_[i])
+            return changes_between(memory_of(u), i, last_consumer_[i]) ? Form::named : Form::inlined;
         if (uses_[i] != 1) return Form::named;
         size_t target = plan.statement[consumer_[i]];
         if (block_[target] != block_[i]) return Form::named;
@@ -88,7 +105,7 @@ class Planner {
     }
 
     std::span<const UOp> ops_;
-    std::vector<size_t> block_, uses_, consumer_, barriers_;
+    std::vector<size_t> block_, uses_, consumer_, last_consumer_, tile_reads_, barriers_;
     UOpMap<size_t> place_;
     UOpMap<std::vector<size_t>> stores_;
 };
