@@ -28,7 +28,7 @@ bool is_slower_fused(const Attention& attention, Fusion fusion);
 /// Whether so few rows read the same keys that these are better divided among blocks, where there are many.
 bool has_few_rows(const Attention& attention);
 
-/// Whether matrix instructions compute the products of a fused kernel (codegen/optimize/attention_parts.cpp).
+/// Whether matrix instructions compute the products of a fused kernel (codegen/optimize/attention/parts.cpp).
 bool has_matrix_products(const Attention& attention);
 
 /// The maximum of rows that is subtracted before an exponential: as it is, or another number where it is not finite; or empty.

@@ -24,7 +24,7 @@ constexpr int64_t kMostScores = 1 << 28;
 constexpr int64_t kWidest = 512;            // columns that the threads of a row have in registers
 constexpr int64_t kSideOfMatrices = 16;     // of matrix instructions
 constexpr int64_t kWidestOfMatrices = 128;  // columns that their tiles have in registers
-// As codegen/optimize/attention.cpp has them: the threads of a row are the more the fewer rows there are, and rows
+// As codegen/optimize/attention/schedule.cpp has them: the threads of a row are the more the fewer rows there are, and rows
 // share a block.
 constexpr int64_t kThreads = 1 << 15, kBlock = 128, kBeside = 8;
 

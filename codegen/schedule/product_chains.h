@@ -12,7 +12,7 @@ namespace strata::codegen {
 ///   s = sum over d of q(i, d) * k(j, d), of one or two such products      w = exp(...) of s, times what else is made of it
 ///   sum over j of w(i, j) * v(j, c)     or     log of the total over j of exp(s(i, j) - top(i)), top the maximum over j
 ///
-/// One kernel computes it over tiles (codegen/optimize/attention_matrix.cpp), without s and w in memory.
+/// One kernel computes it over tiles (codegen/optimize/attention/matrix.cpp), without s and w in memory.
 struct ProductChain {
     UOp sum;                  ///< of weighted values, or the total
     UOp result;               ///< the sum, or the logarithm of the total

@@ -1,5 +1,5 @@
-// The parts of attention over tiles (attention_matrix.cpp) that are the same whichever of NVIDIA's instructions make its products.
-#include "strata/codegen/optimize/attention_tiles_p.h"
+// The parts of attention over tiles (matrix.cpp) that are the same whichever of NVIDIA's instructions make its products.
+#include "strata/codegen/optimize/attention/tiles_p.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "strata/codegen/optimize/attention_parts_p.h"
+#include "strata/codegen/optimize/attention/parts_p.h"
 
 #include <algorithm>
 #include <cmath>

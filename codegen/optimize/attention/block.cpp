@@ -1,4 +1,4 @@
-#include "strata/codegen/optimize/attention_block_p.h"
+#include "strata/codegen/optimize/attention/block_p.h"
 
 #include <algorithm>
 #include <limits>

@@ -2,7 +2,7 @@
 #include <span>
 #include <vector>
 
-#include "strata/codegen/optimize/attention_block_p.h"
+#include "strata/codegen/optimize/attention/block_p.h"
 
 namespace strata::codegen {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "strata/codegen/kernel/kernel.h"
-#include "strata/codegen/optimize/attention_parts_p.h"
+#include "strata/codegen/optimize/attention/parts_p.h"
 
 namespace strata::codegen {
 
@@ -26,7 +26,7 @@ struct LaneGrid {
     int64_t rows, lanes;
 };
 
-/// The loop of attention over tiles of keys (attention_matrix.cpp): its ranges, what threads hold from step to step, exponents.
+/// The loop of attention over tiles of keys (matrix.cpp): its ranges, what threads hold from step to step, exponents.
 class AttentionLoop {
   public:
     /// `before`: tiles that are done before the loop over the others.
@@ -131,14 +131,14 @@ class AttentionTiles : public AttentionLoop {
     UOp column_of(int64_t first, size_t element) const { return lane_ * 2 + (first + place_of(element).column); }
 };
 
-/// Such kernels by products of NVIDIA's waves (attention_rows.cpp), and of its groups of waves: nothing where the tile does not fit.
+/// Such kernels by products of NVIDIA's waves (rows.cpp), and of its groups of waves: nothing where the tile does not fit.
 std::optional<UOp> attention_by_rows(UOp sink, const AttentionParts& parts, const AttentionTile& tile,
                                      const Target& target);
 std::optional<UOp> attention_by_warpgroups(UOp sink, const AttentionParts& parts, const AttentionTile& tile,
                                            const Target& target);
 std::optional<UOp> attention_by_warpgroup_rows(UOp sink, const AttentionParts& parts, const AttentionTile& tile,
                                                const Target& target);
-/// The same by AMD's matrix instructions (attention_columns.cpp).
+/// The same by AMD's matrix instructions (columns.cpp).
 std::optional<UOp> attention_by_columns(UOp sink, const AttentionParts& parts, const AttentionTile& tile,
                                         const Target& target);
 

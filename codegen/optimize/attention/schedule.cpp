@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "strata/codegen/optimize/action.h"
+#include "strata/codegen/optimize/attention/parts_p.h"
 #include "strata/codegen/optimize/attention_p.h"
-#include "strata/codegen/optimize/attention_parts_p.h"
 #include "strata/core/uop/uop.h"
 
 namespace strata::codegen {

@@ -1,4 +1,4 @@
-#include "strata/codegen/optimize/attention_fragments_p.h"
+#include "strata/codegen/optimize/attention/fragments_p.h"
 
 #include "strata/core/symbolic/symbolic.h"
 #include "strata/core/uop/kernel.h"

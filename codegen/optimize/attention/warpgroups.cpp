@@ -1,4 +1,4 @@
-// Attention (attention_matrix.cpp) by products of groups of four waves, which read queries, keys and values from local
+// Attention (matrix.cpp) by products of groups of four waves, which read queries, keys and values from local
 // memory (codegen/target/warpgroup_products.h). Their sums lie in lanes as their operand does that lanes hold, so that
 // weights stay in registers.
 //
@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "strata/codegen/optimize/attention_tiles_p.h"
+#include "strata/codegen/optimize/attention/tiles_p.h"
 #include "strata/codegen/target/warpgroup_products.h"
 #include "strata/core/uop/kernel.h"
 

@@ -1,4 +1,4 @@
-// Attention and chains of products (attention_matrix.cpp) by NVIDIA's matrix instructions that a wave computes alone.
+// Attention and chains of products (matrix.cpp) by NVIDIA's matrix instructions that a wave computes alone.
 //
 // Before  as attention_by_matrices; of chains the sum over j of f(s(i, j), t(i, j)) * v(j, e)
 // After   in a loop over tiles of keys and values, which local memory holds as they are:
@@ -9,7 +9,7 @@
 // stay in registers.
 #include <algorithm>
 
-#include "strata/codegen/optimize/attention_fragments_p.h"
+#include "strata/codegen/optimize/attention/fragments_p.h"
 #include "strata/codegen/target/ldmatrix.h"
 #include "strata/core/symbolic/symbolic.h"
 #include "strata/core/uop/kernel.h"

@@ -1,4 +1,4 @@
-// Attention and chains of products (attention_matrix.cpp) by AMD's matrix instructions, on transposed tiles: a lane holds one row of
+// Attention and chains of products (matrix.cpp) by AMD's matrix instructions, on transposed tiles: a lane holds one row of
 // results.
 //
 // Before  as attention_by_matrices; of chains the sum over j of f(s(i, j), t(i, j)) * v(j, e)
@@ -9,7 +9,7 @@
 // A column of the accumulator is a lane, so that a maximum takes an exchange between the rows of lanes only. It is a column of the second
 // operand too: weights stay in registers. Keys of that operand are in the order in which the accumulator has them, but on
 // RDNA3, whose rows of lanes hold the same: they exchange what they have.
-#include "strata/codegen/optimize/attention_fragments_p.h"
+#include "strata/codegen/optimize/attention/fragments_p.h"
 #include "strata/core/symbolic/symbolic.h"
 #include "strata/core/uop/kernel.h"
 

@@ -1,4 +1,4 @@
-// Attention of any lengths and chains of products (attention_matrix.cpp) by products of groups of four waves, which read the operands of
+// Attention of any lengths and chains of products (matrix.cpp) by products of groups of four waves, which read the operands of
 // rows, keys and values from local memory (codegen/target/warpgroup_products.h).
 //
 // Before  as attention_by_rows
@@ -8,7 +8,7 @@
 // one makes weights.
 #include <algorithm>
 
-#include "strata/codegen/optimize/attention_block_p.h"
+#include "strata/codegen/optimize/attention/block_p.h"
 #include "strata/codegen/target/warpgroup_products.h"
 #include "strata/core/symbolic/symbolic.h"
 #include "strata/core/uop/kernel.h"

@@ -1,10 +1,10 @@
-// The loop of attention over tiles of keys (attention_matrix.cpp), whichever instructions make its products.
+// The loop of attention over tiles of keys (matrix.cpp), whichever instructions make its products.
 #include <algorithm>
 #include <limits>
 
 #include "strata/codegen/kernel/masked_steps.h"
 #include "strata/codegen/optimize/actions_p.h"
-#include "strata/codegen/optimize/attention_tiles_p.h"
+#include "strata/codegen/optimize/attention/tiles_p.h"
 #include "strata/core/symbolic/symbolic.h"
 #include "strata/core/uop/kernel.h"
 

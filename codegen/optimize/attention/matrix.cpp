@@ -11,8 +11,8 @@
 #include <optional>
 
 #include "strata/codegen/optimize/actions_p.h"
+#include "strata/codegen/optimize/attention/tiles_p.h"
 #include "strata/codegen/optimize/attention_p.h"
-#include "strata/codegen/optimize/attention_tiles_p.h"
 #include "strata/core/symbolic/symbolic.h"
 #include "strata/core/uop/kernel.h"
 

@@ -3,12 +3,12 @@
 #include <utility>
 #include <vector>
 
-#include "strata/codegen/optimize/attention_tiles_p.h"
+#include "strata/codegen/optimize/attention/tiles_p.h"
 #include "strata/core/uop/kernel.h"
 
 namespace strata::codegen {
 
-/// Attention and chains of products (attention_matrix.cpp) of any lengths: local memory holds a tile of keys and values, lanes hold rows of
+/// Attention and chains of products (matrix.cpp) of any lengths: local memory holds a tile of keys and values, lanes hold rows of
 /// results. A derived class makes the products, and says how its matrix instructions lay results over lanes.
 class AttentionBlock : public AttentionLoop {
   public:
