@@ -30,7 +30,8 @@ struct Graph {
 }  // namespace
 
 StepValues values_of(std::span<const ScheduleItem> items, std::span<const UOp> roots) {
-    StepValues all{.values = {}, .reads{items.size()}, .makes{items.size()}};
+    using Places = std::vector<std::vector<size_t>>;
+    StepValues all{.values = {}, .reads = Places(items.size()), .makes = Places(items.size())};
     UOpMap<size_t> now;  // by buffer: the value in it
     for (size_t i = 0; i < items.size(); ++i) {
         for (UOp u : in_order(items[i].bodies())) {
