@@ -6,15 +6,13 @@
 #include "strata/ops/build_p.h"
 #include "strata/ops/complex_p.h"
 #include "strata/ops/indexing_p.h"
+#include "strata/ops/order/order_items_p.h"
 
 namespace strata {
 
 using namespace ops;
 
 namespace {
-
-constexpr int64_t kCounted = 64;                     ///< elements of a run that is ordered by counting
-constexpr int64_t kCountedPairs = int64_t{1} << 22;  ///< comparisons up to which there are no runs
 
 /// Integers that are ordered as the values are: NaN above all, -0 as 0.
 Tensor keys_of(const Tensor& x) {
@@ -30,60 +28,6 @@ Tensor keys_of(const Tensor& x) {
 /// 0, 1, ... along an axis of `shape`, in a type that holds its number of elements.
 Tensor counting(const Shape& shape, int axis) {
     return iota_along(shape, axis).cast(product(shape) <= int_max(dtypes::int32) ? dtypes::int32 : dtypes::int64);
-}
-
-/// Positions (rows, n) of the elements of each row in order: how many come before each, and who has that number.
-Tensor order_by_counting(const Tensor& keys) {
-    const int64_t rows = keys.size(0), n = keys.size(1);
-    const Shape pairs{rows, n, n};
-    Tensor mine = keys.reshape({rows, n, 1}), other = keys.reshape({rows, 1, n});
-    Tensor at = iota(n).reshape({1, n, 1}), there = iota(n).reshape({1, 1, n});
-    Tensor first = bitwise_or(lt(other, mine), bitwise_and(eq(other, mine), lt(there, at)));
-    Tensor rank = reduce(expand_to(first, pairs).cast(dtypes::int32), Op::add, {2}).contiguous();
-    Tensor found = where(eq(rank.reshape({rows, 1, n}), at), there, 0);
-    return reduce(expand_to(found, pairs), Op::add, {2}).reshape({rows, n}).contiguous();
-}
-
-/// Where, in two ordered runs of `run` elements one after the other, the elements of both together lie: for each place
-/// of the result, a search for how many of those before it are of the first run. Flat positions, in keys' shape.
-Tensor merged(const Tensor& keys, int64_t run) {
-    Tensor flat = keys.flatten();
-    const int64_t all = flat.numel();
-    Tensor place = counting({all / (2 * run), 2 * run}, 1), start = counting({all / (2 * run), 2 * run}, 0) * (2 * run);
-    Tensor low = (place - run).maximum(0), high = place.minimum(run);
-    auto key = [&](const Tensor& at) { return take_axis(flat, expand_to(start + at, {all / (2 * run), 2 * run}), 0); };
-    for (int step = std::bit_width(static_cast<uint64_t>(run)); step > 0; --step) {
-        Tensor open = lt(low, high), middle = bitwise_right_shift(low + high, 1);
-        Tensor of_first = where(open, middle, 0), of_second = where(open, place - 1 - middle, 0) + run;
-        Tensor mine = le(key(of_first), key(of_second));
-        low = where(bitwise_and(open, mine), middle + 1, low);
-        high = where(bitwise_and(open, mine.logical_not()), middle, high);
-    }
-    Tensor second = place - low;
-    Tensor some = lt(low, run), others = lt(second, run);
-    Tensor mine = le(key(where(some, low, 0)), key(where(others, second, 0) + run));
-    Tensor from_first = bitwise_and(some, bitwise_or(others.logical_not(), mine));
-    return (start + where(from_first, low, second + run)).reshape({all}).contiguous();
-}
-
-/// Positions (rows, n) of the elements of each row in order, equal ones as they were.
-Tensor order_of(Tensor keys) {
-    const int64_t rows = keys.size(0), n = keys.size(1);
-    if (n <= kCounted || times("sort", rows * n, n) <= kCountedPairs) return order_by_counting(keys);
-    const int64_t padded = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(n))), runs = padded / kCounted;
-    const bool widest = keys.dtype() == dtypes::uint64;
-    Number last = widest ? Number(std::numeric_limits<uint64_t>::max()) : Number(int_max(keys.dtype()));
-    keys = keys.pad({{0, 0}, {0, padded - n}}, last).contiguous();
-    Tensor in_run = order_by_counting(keys.reshape({rows * runs, kCounted}));
-    Tensor order = (counting({rows * runs, kCounted}, 0) * kCounted + in_run).reshape({rows * padded});
-    Tensor flat = keys.reshape({rows * padded});
-    for (int64_t run = kCounted;; run *= 2) {
-        Tensor ordered = take_axis(flat, order, 0).contiguous();
-        if (run == padded) break;
-        order = take_axis(order.contiguous(), merged(ordered, run), 0);
-    }
-    Tensor row = counting({rows, padded}, 0) * padded;
-    return (order.reshape({rows, padded}) - row).shrink({{0, rows}, {0, n}}).contiguous();
 }
 
 /// A tensor as rows along an axis, and back.
@@ -104,11 +48,6 @@ struct Rows {
     }
 };
 
-Tensor ordered_rows(const Tensor& rows, bool descending) {
-    Tensor keys = keys_of(rows);
-    return order_of(descending ? keys.bitwise_invert() : keys);
-}
-
 /// The values at positions (rows, k) of each row.
 Tensor at_positions(const Tensor& rows, const Tensor& positions) {
     Tensor start = counting(rows.shape(), 0) * rows.size(1);
@@ -122,7 +61,7 @@ Tensor Tensor::argsort(int axis, bool descending, bool) const {
     if (ndim() == 0) return like(*this, 0, {}, dtypes::int64);
     Rows rows("argsort", *this, axis);
     if (numel() == 0) return like(*this, 0, shape(), dtypes::int64);
-    return rows.back(ordered_rows(rows.of(*this), descending).cast(dtypes::int64), rows.length());
+    return rows.back(order_of_rows(rows.of(*this), descending, rows.length(), dtypes::int64), rows.length());
 }
 
 Tensor Tensor::sort(int axis, bool descending, bool) const {
@@ -131,7 +70,7 @@ Tensor Tensor::sort(int axis, bool descending, bool) const {
     Rows rows("sort", *this, axis);
     if (numel() == 0 || is_uniform()) return *this;
     Tensor lines = rows.of(*this);
-    return rows.back(at_positions(lines, ordered_rows(lines, descending)), rows.length());
+    return rows.back(at_positions(lines, order_of_rows(lines, descending, rows.length())), rows.length());
 }
 
 std::pair<Tensor, Tensor> Tensor::topk(int64_t k, int axis, bool largest) const {
@@ -144,7 +83,7 @@ std::pair<Tensor, Tensor> Tensor::topk(int64_t k, int axis, bool largest) const 
         Tensor none = rows.back(lines.shrink({{0, lines.size(0)}, {0, k}}), k);
         return {none, like(none, 0, none.shape(), dtypes::int64)};
     }
-    Tensor best = ordered_rows(lines, largest).shrink({{0, lines.size(0)}, {0, k}});
+    Tensor best = order_of_rows(lines, largest, k);
     return {rows.back(at_positions(lines, best), k), rows.back(best.cast(dtypes::int64), k)};
 }
 
