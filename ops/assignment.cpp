@@ -6,6 +6,7 @@
 #include "strata/ops/gradient_rules.h"
 #include "strata/ops/index_error.h"
 #include "strata/ops/indexing_p.h"
+#include "strata/ops/store_at_p.h"
 
 namespace strata {
 
@@ -62,6 +63,11 @@ Tensor last_writer(const Tensor& positions, int64_t n) {
 /// old (n,) with values (m,) at positions (m,); of several for one place the last.
 Tensor written(const Tensor& old, const Tensor& positions, const Tensor& values) {
     if (positions.numel() == 0) return without_derivative(old, {values});
+    if (is_stored_in_place(old, positions.numel())) {
+        const Tensor at = positions.contiguous();
+        return stored_at(old.reshape({old.numel(), 1}), at, values.reshape({at.numel(), 1}), is_last_there(at))
+            .flatten();
+    }
     Tensor writer = last_writer(positions.contiguous(), old.numel());
     Tensor chosen = values.is_uniform() ? Tensor::uniform(values.value(), old.shape(), values.placement())
                                         : take_axis(values, writer.maximum(0), 0);
@@ -87,6 +93,41 @@ Tensor fitted(const Tensor& value, const Shape& to) {
         user_error(ErrorKind::Shape, "x[...] = value: the value has shape {}, the place {}", to_string(value.shape()),
                    to_string(to));
     return expand_to(value.reshape(from), to);
+}
+
+/// Of the positions of x[indices], flattened, whether none of those behind each is the same; none: there is one. One array of
+/// indices alone decides for whole rows.
+Tensor is_last_of_rows(const std::vector<Index>& indices, const Tensor& positions) {
+    const auto is_array = [](const Index& i) { return i.kind == Index::Kind::tensor; };
+    const auto one = std::ranges::find_if(indices, is_array);
+    const bool alone = std::ranges::count_if(indices, is_array) == 1 && !one->indices.dtype().is_bool() &&
+                       std::ranges::count(indices, Index::Kind::integer, &Index::kind) == 0;
+    if (!alone) return is_last_there(positions.flatten());
+    const auto first = static_cast<size_t>(
+        std::count_if(indices.begin(), one, [](const Index& i) { return i.kind != Index::Kind::ellipsis; }));
+    const size_t behind = first + one->indices.shape().size();
+    Pairs heads;
+    Shape along(positions.shape().size(), 1);
+    for (size_t i = 0; i < along.size(); ++i) {
+        if (i >= first && i < behind) along[i] = positions.shape()[i];
+        heads.emplace_back(0, along[i]);
+    }
+    const Tensor last = is_last_there(positions.shrink(heads).flatten());
+    return last ? expand_to(last.reshape(along), positions.shape()).flatten() : last;
+}
+
+/// x with values at x[indices], whose positions these are.
+Tensor stored_in_place(const Tensor& x, const std::vector<Index>& indices, const Tensor& positions,
+                       const Tensor& values) {
+    const Index& first = indices[0];
+    const bool rows = indices.size() == 1 && first.kind == Index::Kind::tensor && !first.indices.dtype().is_bool();
+    const int64_t width = rows ? x.numel() / x.size(0) : 1, m = positions.numel() / width;
+    const Tensor at = (rows ? checked_indices(first.indices, x.size(0), 0) : positions).reshape({m}).contiguous();
+    const bool basic = std::ranges::none_of(indices, [](const Index& i) { return i.kind == Index::Kind::tensor; });
+    const Tensor kept = basic  ? Tensor()
+                        : rows ? is_last_there(at)
+                               : is_last_of_rows(spelled_out(indices, x.shape()), positions);
+    return stored_at(x.reshape({x.numel() / width, width}), at, values.reshape({m, width}), kept).reshape(x.shape());
 }
 
 bool is_basic(const Index& i) { return i.kind != Index::Kind::tensor; }
@@ -195,12 +236,14 @@ Tensor Tensor::with(const std::vector<Index>& indices, const Operand& given) con
     }
     Tensor value = as_value(*this, given);
     common_device("x[...] = value", *this, value);
-    if (std::all_of(indices.begin(), indices.end(), is_basic)) {
+    const bool basic = std::all_of(indices.begin(), indices.end(), is_basic);
+    if (basic && !is_stored_in_place(*this, index(indices).numel())) {
         Tensor mask = placed_at(indices, like(*this, true, {}, dtypes::boolean), shape());
         return mask ? ops::where(mask, placed_at(indices, value, shape()), *this) : *this;
     }
     const Index& only = indices[0];
-    if (indices.size() == 1 && only.indices.dtype().is_bool() && value.numel() == 1 && only.indices.ndim() > 0) {
+    if (!basic && indices.size() == 1 && only.indices.dtype().is_bool() && value.numel() == 1 &&
+        only.indices.ndim() > 0) {
         Shape mask = only.indices.shape(), start = shape();
         start.resize(std::min(mask.size(), start.size()));
         if (start != mask)
@@ -214,6 +257,7 @@ Tensor Tensor::with(const std::vector<Index>& indices, const Operand& given) con
     Tensor positions =
         numel() ? flat.reshape(shape()).index(indices) : like(*this, 0, shape(), dtypes::int32).index(indices);
     Tensor values = fitted(value, positions.shape());
+    if (is_stored_in_place(*this, positions.numel())) return stored_in_place(*this, indices, positions, values);
     return written(flatten(), positions.flatten(), values.flatten()).reshape(shape());
 }
 
@@ -251,6 +295,8 @@ Tensor Tensor::scatter_add(int axis, const Tensor& indices, const Tensor& values
     if (s.few("scatter_add")) {
         Tensor arrived = ops::where(ops::eq(s.indices, s.place), values_there, 0);
         added = s.m() == 1 ? arrived : reduce(expand_to(arrived, {rows, n, s.m()}), Op::add, {2});
+    } else if (!dtype().is_float()) {
+        added = integer_sums_at(s.positions(), s.values, rows * n);
     } else {
         added = sums_at(s.positions(), values_there.reshape({1, indices.numel(), 1}), rows * n);
     }

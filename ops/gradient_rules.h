@@ -10,9 +10,28 @@
 
 namespace strata::ops {
 
+/// What a value with a rule was made of. A rule keeps it alive, but for what the value's own graph does: who overwrites that memory
+/// asks whether anything else has it.
+class RuleInput {
+  public:
+    explicit RuleInput(UOp held) : node_(held), held_(held) {}
+    static RuleInput of_graph(UOp node) {
+        RuleInput out;
+        out.node_ = node;
+        return out;
+    }
+    UOp get() const { return node_; }
+    bool is_of_graph() const { return !held_.get(); }
+
+  private:
+    RuleInput() = default;
+    UOp node_;
+    Root held_;
+};
+
 /// How a gradient goes past a value that says it itself: not by the operations that it was made with.
 struct GradientRule {
-    std::vector<Root> inputs = {};  ///< what it was made of
+    std::vector<RuleInput> inputs = {};
     /// What arrives at each input of what arrived at the value; empty: nothing.
     std::function<std::vector<Tensor>(const Tensor& g)> backward = {};
     /// Instead: the value made once more, of tensors in the inputs' places, which are given too. Gradients go by its

@@ -17,8 +17,8 @@ namespace {
 
 std::optional<Tensor> if_there(Tensor t) { return t ? std::optional(std::move(t)) : std::nullopt; }
 
-std::vector<Root> nodes_of(const std::vector<Tensor>& tensors) {
-    std::vector<Root> nodes;
+std::vector<ops::RuleInput> nodes_of(const std::vector<Tensor>& tensors) {
+    std::vector<ops::RuleInput> nodes;
     for (const Tensor& t : tensors) nodes.emplace_back(t.uop());
     return nodes;
 }

@@ -14,6 +14,8 @@
 namespace strata::ops {
 namespace {
 
+bool may_have_rule(UOp node) { return node.is(Op::bitcast) || node.is(Op::pick); }
+
 /// The rules of nodes that live. Rules hold what people wrote, which is let go after a collection, not within it.
 class Rules {
   public:
@@ -41,7 +43,7 @@ class Rules {
         return !gone.empty();
     }
     void forget(UOp node) {
-        if (!node.is(Op::bitcast)) return;
+        if (!may_have_rule(node)) return;
         std::lock_guard lock(mutex_);
         const auto found = all_.find(node);
         if (found == all_.end()) return;
@@ -60,9 +62,17 @@ Rules& rules() {
     return *all;
 }
 
+/// Whether the graph of a value that a kernel leaves has it among what the kernel was given.
+bool is_given(UOp value, UOp input) {
+    while (value.is(Op::bitcast)) value = value.src(0);
+    if (!value.is(Op::pick)) return false;
+    const std::span<const UOp> given = value.src(0).src();
+    return std::ranges::find(given, input) != given.end();
+}
+
 bool is_same(const GradientRule& a, const GradientRule& b) {
     return !a.kind.empty() && a.kind == b.kind && a.device == b.device &&
-           std::ranges::equal(a.inputs, b.inputs, {}, &Root::get, &Root::get);
+           std::ranges::equal(a.inputs, b.inputs, {}, &RuleInput::get, &RuleInput::get);
 }
 
 }  // namespace
@@ -74,7 +84,8 @@ Tensor with_rule(const Tensor& value, GradientRule rule) {
     STRATA_CHECK(told, "rules do not hear of nodes");
     GraphScope scope;
     rule.device = value.placement();
-    Tensor marked = detach(detach(detach(value.is_uniform() ? held(value) : value)));
+    const bool alone = value.value().is(Op::pick);  // a node that no other value has
+    Tensor marked = alone ? value : detach(detach(detach(value.is_uniform() ? held(value) : value)));
     bool has_it = false;
     while (const auto there = rules().find(marked.uop())) {
         if ((has_it = is_same(*there, rule))) break;
@@ -90,7 +101,10 @@ Tensor with_backward(const Tensor& value, std::string_view kind, std::initialize
                      std::function<std::vector<Tensor>(const Tensor&)> backward) {
     if (WithoutPast::now()) return value;
     GradientRule rule{.backward = std::move(backward), .kind = kind};
-    for (const Tensor& x : inputs) rule.inputs.emplace_back(x.uop());
+    for (const Tensor& x : inputs) {
+        const UOp node = x.uop();
+        rule.inputs.push_back(is_given(value.value(), node) ? RuleInput::of_graph(node) : RuleInput(node));
+    }
     return with_rule(value, std::move(rule));
 }
 
@@ -112,7 +126,7 @@ Tensor without_derivative(const Tensor& value, std::vector<Tensor> inputs) {
     return with_rule(value, std::move(rule));
 }
 
-std::shared_ptr<const GradientRule> rule_of(UOp node) { return node.is(Op::bitcast) ? rules().find(node) : nullptr; }
+std::shared_ptr<const GradientRule> rule_of(UOp node) { return may_have_rule(node) ? rules().find(node) : nullptr; }
 
 std::vector<UOp> in_order_of_gradients(UOp root) {
     if (rules().none()) return toposort(root);
@@ -131,7 +145,7 @@ std::vector<UOp> in_order_of_gradients(UOp root) {
         for (UOp s : u.src()) stack.emplace_back(s, false);
         const auto rule = rule_of(u);
         if (!rule) continue;
-        for (const Root& input : rule->inputs) stack.emplace_back(input.get(), false);
+        for (const RuleInput& input : rule->inputs) stack.emplace_back(input.get(), false);
         if (rule->first.get()) stack.emplace_back(rule->first.get(), false);
     }
     return order;
@@ -141,14 +155,17 @@ UOp substitute_with_rules(UOp root, const UOpMap<UOp>& replacements,
                           const std::function<Tensor(const Tensor&)>& remade) {
     if (rules().none()) return substitute(root, replacements);
     UOpMap<UOp> made;
-    const auto now_of = [&](const Root& before) { return before.get() ? Root(made.at(before.get())) : Root(); };
     return rebuild(in_order_of_gradients(root), made, [&](UOp u, std::span<const UOp> sources) {
         if (const auto found = replacements.find(u); found != replacements.end()) return found->second;
         const UOp now = u.with_src(sources);
         const auto rule = rule_of(u);
         if (!rule || rule_of(now)) return now;
-        GradientRule next{.first = now_of(rule->first), .kind = rule->kind};
-        for (const Root& input : rule->inputs) next.inputs.push_back(now_of(input));
+        GradientRule next{.kind = rule->kind};
+        if (rule->first.get()) next.first = Root(made.at(rule->first.get()));
+        for (const RuleInput& input : rule->inputs) {
+            const UOp there = made.at(input.get());
+            next.inputs.push_back(input.is_of_graph() ? RuleInput::of_graph(there) : RuleInput(there));
+        }
         if (rule->backward)
             next.backward = [rule, remade](const Tensor& g) {
                 std::vector<Tensor> arrived = rule->backward(g);

@@ -101,7 +101,7 @@ using Nodes = UOpSet;
 bool gets_there(UOp u, const Nodes& known) {
     const auto is_known = [&](UOp s) { return known.contains(s); };
     if (const auto rule = rule_of(u))
-        return is_known(rule->first.get()) || std::ranges::any_of(rule->inputs, is_known, &Root::get);
+        return is_known(rule->first.get()) || std::ranges::any_of(rule->inputs, is_known, &RuleInput::get);
     return std::ranges::any_of(u.src(), is_known) || (u.is(Op::pick) && std::ranges::any_of(u.src(0).src(), is_known));
 }
 

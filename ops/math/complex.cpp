@@ -141,7 +141,7 @@ const Row& row_of(const Row (&rows)[n], std::string_view name, DType type) {
 /// of one makes one of (p dx - q dy) + (q dx + p dy) i (Cauchy, Riemann). Real ones have no dy.
 Tensor with_slopes(const Tensor& y, const std::vector<Tensor>& z, const std::function<std::vector<Tensor>()>& slopes) {
     if (WithoutPast::now()) return y;
-    std::vector<Root> inputs;
+    std::vector<RuleInput> inputs;
     for (const Tensor& t : z) {
         inputs.emplace_back(t.real().uop());
         if (t.is_complex()) inputs.emplace_back(t.imag().uop());

@@ -75,6 +75,20 @@ def training_steps():
     return [x, *net.parameters(), *(slot for state in step.state for slot in state.values())]
 
 
+def training_with_kernels_of_its_own():
+    """Those of sorts, of selections, and of what an embedding's gradient is made of."""
+    table = nn.Embedding(300, 32)
+    step, at = optim.AdamW(table.parameters(), 1e-3), Tensor(np.arange(48) % 7).realize()
+    for _ in range(3):
+        rows = table(at)
+        loss = rows.sort(0)[:5].square().mean() + rows.topk(3)[0].sum()
+        loss.backward()
+        step()
+        loss.realize()
+    del loss, rows
+    return [at, *table.parameters(), *(slot for state in step.state for slot in state.values())]
+
+
 def one_that_fails():
     x = held(KIB)
     with pytest.raises(strata.ShapeError):
@@ -91,6 +105,7 @@ PROGRAMS = [
     random_numbers,
     gradients_of_a_product,
     training_steps,
+    training_with_kernels_of_its_own,
     one_that_fails,
 ]
 
