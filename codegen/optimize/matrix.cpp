@@ -72,9 +72,6 @@ struct Product {
     UOp m, n;  ///< output ranges: of left alone, of right alone
 };
 
-/// A cast that a matrix instruction may leave out.
-bool is_widening(UOp u) { return u.is(Op::cast) && keeps_values(u.src(0).dtype(), u.dtype()); }
-
 UOp below_casts(UOp value, DType type) {
     while (value.dtype() != type && is_widening(value)) value = value.src(0);
     return value.dtype() == type ? value : UOp();

@@ -84,9 +84,6 @@ bool keeps_results(UOp u);                  ///< a reshape that adds or drops ax
 bool widens_results(UOp u, UOp reduction);  ///< an expansion of its results to what it reduces, along the last axes
 /// Values of one element a row from which such an expansion follows; `products` by matrix instructions have no rows.
 UOpSet leading_to_rows(std::span<const UOp> order, const UOpSet& products);
-
-/// A cast to a type that holds all values of the one before.
-inline bool is_widening(UOp u) { return u.is(Op::cast) && keeps_values(u.src(0).dtype(), u.dtype()); }
 bool is_stored_view(UOp u);  ///< a whole buffer, at most reshaped
 
 }  // namespace strata::codegen

@@ -24,6 +24,8 @@ bool keeps_values(DType from, DType to) {
     return from.is_unsigned() || !to.is_unsigned() ? value_bits(from) <= value_bits(to) : false;
 }
 
+bool is_widening(UOp u) { return u.is(Op::cast) && keeps_values(u.src(0).dtype(), u.dtype()); }
+
 namespace {
 
 bool in_range(UOp u, DType to) {

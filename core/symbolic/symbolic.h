@@ -19,6 +19,7 @@ UOp simplify(UOp root);
 const RuleSet& symbolic_rules();
 
 bool keeps_values(DType from, DType to);        ///< every value of `from` is a value of `to`
+bool is_widening(UOp u);                        ///< a cast to a type that holds all values of the one before
 bool proves_less(UOp x, int64_t limit);         ///< x < limit always
 bool proves_at_least(UOp x, int64_t limit);     ///< x >= limit always
 bool proves_divisible(UOp x, int64_t divisor);  ///< x % divisor == 0 always
