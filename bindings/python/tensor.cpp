@@ -85,12 +85,9 @@ void bind_names_of_pytorch(Class& c) {
     c.def("dim", &Tensor::ndim, "Number of axes: ndim.");
     c.def("clone", [](const Tensor& t) { return t; }, "A tensor of its own with the same value; costs nothing.");
     c.def(
-        "cpu",
-        [](const Tensor& t) {
-            return dlpack_device(t) == kHostOfDLPack ? t : computing([&] { return t.to("emu:gfx1100"); });
-        },
-        "The same values in memory of the host: this tensor on an emulated device, a copy on emu:gfx1100 of one on a "
-        "card.");
+        "cpu", [](const Tensor& t) { return computing([&] { return Tensor(t).realize(); }); },
+        "This tensor, computed, on the device that it is on: numpy(), item() and tolist() read values from any "
+        "device.");
     for (auto [name, type] : {std::pair("half", dtypes::float16),
                               {"bfloat16", dtypes::bfloat16},
                               {"float", dtypes::float32},

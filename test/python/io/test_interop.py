@@ -145,3 +145,6 @@ def test_types_by_pytorchs_methods():
         got = getattr(x, method)()
         assert got.dtype == name and got.cast("float64").tolist() == x.cast(name).cast("float64").tolist()
     assert x.cpu().tolist() == x.tolist() and x.cpu().device == x.device
+    y = x + 1  # which stays on the device, and is computed once
+    kernels = strata.stats().kernels
+    assert y.cpu().numpy().tolist() == y.cpu().tolist() == (x + 1).tolist() and strata.stats().kernels <= kernels + 2
