@@ -98,7 +98,7 @@ class Defined {
     std::string unread(const Instruction& one, const Set& set) const {
         for (const Place& place : one.src)
             if (place && !has(place, set)) return fmt::format("%{}", place.reg);
-        if (one.gate && !has(one.gate, set)) return fmt::format("the gate %{}", one.gate.reg);
+        if (one.predicate && !has(one.predicate, set)) return fmt::format("the predicate %{}", one.predicate.reg);
         if (one.keeps && one.dst[0] && !has(one.dst[0], set))
             return fmt::format("%{}, which it keeps,", one.dst[0].reg);
         uint8_t reads = implicit_reads(function_, one) & kTracked;
@@ -155,7 +155,7 @@ Result<void> check_operands(const MachineFunction& function, const Instruction& 
             return wrong("{}: %{} {}", to_string(function, one), place.reg, why);
         return {};
     };
-    if (one.gate) STRATA_TRY_VOID(check(one.gate, isa::Type::lanes, isa::kSgpr));
+    if (one.predicate) STRATA_TRY_VOID(check(one.predicate, isa::Type::lanes, isa::kSgpr));
     if (one.pseudo == Pseudo::copy) {
         if (!one.dst[0]) return wrong("a copy goes nowhere");
         const int dwords = one.src[0] ? one.src[0].dwords : 1;

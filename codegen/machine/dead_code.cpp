@@ -18,8 +18,8 @@ void remove_dead_code(MachineFunction& function) {
     };
     auto each_read = [&](const Instruction& instruction, auto&& visit) {
         for (Place s : instruction.src) each_dword(s, visit);
-        if (!instruction.gate) return;
-        each_dword(instruction.gate, visit);
+        if (!instruction.predicate) return;
+        each_dword(instruction.predicate, visit);
         each_dword(function.all_lanes, visit);
     };
     auto is_read = [&](Place place) {

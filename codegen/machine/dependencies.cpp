@@ -105,7 +105,7 @@ void Dependencies::registers(const Instruction& instruction, uint32_t i) {
     };
     const auto reads = [&](Place place) { each_unit(place, [&](State& unit) { read(unit, i); }); };
     each_read(function_, instruction, reads);
-    if (instruction.gate && function_.all_lanes) reads(function_.all_lanes);  // exec_masks restores EXEC from it
+    if (instruction.predicate && function_.all_lanes) reads(function_.all_lanes);  // exec_masks restores EXEC from it
     each_write(instruction, [&](Place place) { each_unit(place, [&](State& unit) { write(unit, i); }); });
 }
 

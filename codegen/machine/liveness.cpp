@@ -117,10 +117,10 @@ class Analysis {
                 for (uint32_t unit = uses_[i].unit; unit < uses_[i].end; ++unit) visit(unit);
     }
 
-    /// The mask of all lanes is needed wherever a gate may have to be undone: up to the end.
+    /// The mask of all lanes is needed wherever a predicate may have to be undone: up to the end.
     bool reads_all_lanes(const Instruction& instruction) const {
         return function_.all_lanes && instruction.pseudo == Pseudo::none &&
-               (instruction.gate || instruction.inst.row->mnemonic == "s_endpgm");
+               (instruction.predicate || instruction.inst.row->mnemonic == "s_endpgm");
     }
 
     void find_crossing() {

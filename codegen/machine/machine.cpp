@@ -105,7 +105,7 @@ std::string to_string(const MachineFunction& function, const Instruction& instru
     if (inst.offset && !is_branch(instruction)) text += fmt::format(" offset:{}", inst.offset);
     if (inst.dpp.kind == isa::DppKind::dpp16) text += fmt::format(" dpp:{:#x}", inst.dpp.ctrl);
     if (instruction.keeps) text += " keeps";
-    if (instruction.gate) text += " gate " + name(function, instruction.gate);
+    if (instruction.predicate) text += " predicate " + name(function, instruction.predicate);
     return text;
 }
 

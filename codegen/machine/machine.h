@@ -51,10 +51,11 @@ struct Instruction {
     isa::Inst inst;
     std::array<Place, 2> dst{};
     std::array<Place, 4> src{};
-    Place gate{};  ///< lane mask: runs for these lanes alone; what dst holds in others matters only where keeps says so
-    bool as_readers = false;  ///< the gate is that of all who read the result: it may run for other lanes too
-    bool keeps =
-        false;  ///< some of dst[0], or lanes without the gate, stay as they were or are added to: dst[0] is read too
+    /// Lane mask: runs for these lanes alone; what dst holds in others matters only where keeps says so.
+    Place predicate{};
+    bool as_readers = false;  ///< the predicate is that of all who read the result: it may run for other lanes too
+    /// Some of dst[0], or lanes without the predicate, stay as they were or are added to: dst[0] is read too.
+    bool keeps = false;
     bool unchanging = false;  ///< loads from memory that nobody writes while the kernel runs
     bool checks = false;      ///< ends the kernel where an index is wrong: no access may come before
     uint32_t target = 0;      ///< of a branch: index of a block

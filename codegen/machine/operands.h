@@ -34,7 +34,7 @@ template <class Visit>
 void each_read(const MachineFunction& function, const Instruction& instruction, Visit visit) {
     for (Place place : instruction.src)
         if (place) visit(place);
-    if (instruction.gate) visit(instruction.gate);
+    if (instruction.predicate) visit(instruction.predicate);
     if (reads_destination(function, instruction)) visit(instruction.dst[0]);
 }
 
@@ -48,7 +48,7 @@ void each_write(const Instruction& instruction, Visit visit) {
 inline bool is_copy(const Instruction& instruction) { return instruction.pseudo == Pseudo::copy; }
 /// A copy between registers, of all lanes.
 inline bool is_register_copy(const Instruction& instruction) {
-    return is_copy(instruction) && instruction.src[0] && !instruction.gate && !instruction.keeps;
+    return is_copy(instruction) && instruction.src[0] && !instruction.predicate && !instruction.keeps;
 }
 
 /// What an instruction does besides filling its destinations.

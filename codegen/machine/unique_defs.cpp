@@ -47,7 +47,7 @@ void UniqueDefs::moved(Place place, uint32_t block) {
 bool is_pure(const MachineFunction& function, const Instruction& instruction) {
     const isa::Inst& inst = instruction.inst;
     const bool compares = instruction.pseudo == Pseudo::none && inst.row->format == isa::Format::SOPC;
-    if (instruction.gate || reads_destination(function, instruction) || (!instruction.dst[0] && !compares))
+    if (instruction.predicate || reads_destination(function, instruction) || (!instruction.dst[0] && !compares))
         return false;
     auto is_number = [](const isa::Operand& operand) {
         return !operand.present() || operand.is_literal() || isa::is_inline_integer(operand.code) ||

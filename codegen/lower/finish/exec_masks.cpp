@@ -1,12 +1,12 @@
 // exec_masks: EXEC around what runs for some lanes only.
-// Before:  gate s4: v_mov_b32 v0, v1        After:  s_mov_b32 exec_lo, s4
-//          gate s4: global_store ...                s_cbranch_execz after
+// Before:  predicate s4: v_mov_b32 v0, v1   After:  s_mov_b32 exec_lo, s4
+//          predicate s4: global_store ...           s_cbranch_execz after
 //          v_add_f32 v2, v2, v2                     v_mov_b32 v0, v1;  global_store ...
-//                                             after:  s_mov_b32 exec_lo, -1
+//                                            after: s_mov_b32 exec_lo, -1
 //                                                   v_add_f32 v2, v2, v2
-// Neighbours of one gate are one stretch, and EXEC stays as it is until an instruction looks at it. Memory instructions
-// want a lane, so a branch leads around them; others without one are cheaper than the branch. What has a gate because
-// of its readers and stands by itself runs for all lanes, unless it reads what some have not.
+// Neighbours of one predicate are one stretch, and EXEC stays as it is until an instruction looks at it. Memory
+// instructions want a lane, so a branch leads around them; others without one are cheaper than the branch. What has a
+// predicate because of its readers and stands by itself runs for all lanes, unless it reads what some have not.
 #include "strata/asm/lint/access.h"
 #include "strata/codegen/machine/operands.h"
 #include "strata/codegen/machine/passes.h"
@@ -17,9 +17,9 @@ namespace {
 
 constexpr uint32_t kRenamed = uint32_t{1} << 31;  ///< a branch's target that counts the new blocks
 
-class Gates {
+class Predicates {
   public:
-    explicit Gates(MachineFunction& function) : function_(function) {}
+    explicit Predicates(MachineFunction& function) : function_(function) {}
 
     void run() {
         std::vector<Block> old = std::move(function_.blocks);
@@ -27,7 +27,7 @@ class Gates {
         for (Block& block : old) {
             first_.push_back(next_block());
             open(block.label, block.depth);
-            gate(block.code);
+            predicate(block.code);
         }
         for (Block& block : function_.blocks)
             for (Instruction& instruction : block.code) {
@@ -41,7 +41,7 @@ class Gates {
     uint32_t next_block() const { return static_cast<uint32_t>(function_.blocks.size()); }
     void open(std::string label, uint32_t depth) { function_.blocks.push_back({std::move(label), depth, {}}); }
     void put(Instruction instruction) {
-        instruction.gate = {};
+        instruction.predicate = {};
         function_.blocks.back().code.push_back(std::move(instruction));
     }
     uint16_t code_of(Place place) const {
@@ -51,10 +51,10 @@ class Gates {
         return lint::access_of(function_.target.arch, instruction.inst, function_.wave_size());
     }
 
-    void gate(const std::vector<Instruction>& code) {
+    void predicate(const std::vector<Instruction>& code) {
         lanes_ = {};
         for (size_t i = 0; i < code.size();)
-            if (code[i].gate)
+            if (code[i].predicate)
                 i = stretch(code, i);
             else
                 plain(code[i], access_of(code[i])), ++i;
@@ -62,14 +62,14 @@ class Gates {
         if (!ends) restore(code.empty() ? 0 : code.back().origin);
     }
 
-    /// Instructions of one gate; returns the one after them.
+    /// Instructions of one predicate; returns the one after them.
     size_t stretch(const std::vector<Instruction>& code, size_t first) {
-        const Place gate = code[first].gate;
-        const lint::Registers mask{code_of(gate), function_.mask_dwords()};
+        const Place predicate = code[first].predicate;
+        const lint::Registers mask{code_of(predicate), function_.mask_dwords()};
         size_t end = first;
-        bool memory = false, rewritten = false, free = lanes_ != gate;
+        bool memory = false, rewritten = false, free = lanes_ != predicate;
         accesses_.clear();
-        for (; end < code.size() && code[end].gate == gate && !rewritten; ++end) {
+        for (; end < code.size() && code[end].predicate == predicate && !rewritten; ++end) {
             memory |= (code[end].inst.row->flags & isa::kMemory) != 0;
             const lint::Access& access = accesses_.emplace_back(access_of(code[end]));
             free &= code[end].as_readers && !memory && !reads_partial(access);
@@ -80,8 +80,8 @@ class Gates {
             return end;
         }
         for (const lint::Access& access : accesses_) note_writes(access, true);
-        if (lanes_ != gate) put(move_mask(function_, isa::code::exec_lo, mask.first, code[first].origin));
-        lanes_ = gate;
+        if (lanes_ != predicate) put(move_mask(function_, isa::code::exec_lo, mask.first, code[first].origin));
+        lanes_ = predicate;
         const uint32_t depth = function_.blocks.back().depth;
         if (memory) {
             put(branch(function_, "s_cbranch_execz", (next_block() + 1) | kRenamed, code[first].origin));
@@ -89,7 +89,8 @@ class Gates {
         }
         for (size_t i = first; i < end; ++i) put(code[i]);
         if (memory) open("", depth);
-        if (rewritten) lanes_ = {.reg = gate.reg, .first = gate.first, .dwords = 0};  // EXEC is no register's value
+        if (rewritten)
+            lanes_ = {.reg = predicate.reg, .first = predicate.first, .dwords = 0};  // EXEC is no register's value
         return end;
     }
 
@@ -106,12 +107,12 @@ class Gates {
         put(instruction);
     }
 
-    void note_writes(const lint::Access& access, bool gated) {
+    void note_writes(const lint::Access& access, bool predicated) {
         for (const lint::Write& write : access.all_writes())
             for (uint32_t i = 0; i < write.registers.count && is_vector(write.registers); ++i) {
                 const size_t row = write.registers.first - size_t{lint::kVectors} + i;
                 if (row >= partial_.size()) partial_.resize(row + 1);
-                if (gated || !write.partly) partial_[row] = gated;
+                if (predicated || !write.partly) partial_[row] = predicated;
             }
     }
     bool reads_partial(const lint::Access& access) const {
@@ -131,7 +132,7 @@ class Gates {
     }
 
     MachineFunction& function_;
-    Place lanes_;  ///< the gate that EXEC has; none: all lanes. Of no dwords: a value that is nowhere else
+    Place lanes_;  ///< the predicate that EXEC has; none: all lanes. Of no dwords: a value that is nowhere else
     std::vector<uint32_t> first_;         ///< of each old block
     std::vector<lint::Access> accesses_;  ///< of a stretch
     std::vector<bool>
@@ -141,7 +142,7 @@ class Gates {
 }  // namespace
 
 Result<void> exec_masks(MachineFunction& function) {
-    if (any_of(function, [](const Instruction& one) { return bool(one.gate); })) Gates(function).run();
+    if (any_of(function, [](const Instruction& one) { return bool(one.predicate); })) Predicates(function).run();
     return {};
 }
 

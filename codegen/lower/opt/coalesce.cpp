@@ -54,7 +54,7 @@ class Coalescer {
         for (const Block& block : function.blocks)
             for (const Instruction& instruction : block.code) {
                 const bool product = instruction.pseudo == Pseudo::none && instruction.inst.row->flags & isa::kMatrix &&
-                                     instruction.src[2] && !instruction.gate;
+                                     instruction.src[2] && !instruction.predicate;
                 const bool fits = product && source(instruction).dwords == instruction.dst[0].dwords;
                 if (is_register_copy(instruction) || fits) pairs.push_back({block.depth, k, &instruction});
                 ++k;
@@ -178,7 +178,7 @@ class Coalescer {
             for (Instruction& instruction : block.code) {
                 for (Place& place : instruction.dst) update(place);
                 for (Place& place : instruction.src) update(place);
-                update(instruction.gate);
+                update(instruction.predicate);
             }
             std::erase_if(block.code, [](const Instruction& instruction) {
                 return is_copy(instruction) && instruction.src[0] == instruction.dst[0];

@@ -47,7 +47,7 @@ class Reuse {
             scc_ = 0, end_ = ends[block_];
             for (Instruction& instruction : function_.blocks[block_].code) {
                 for (Place& place : instruction.src) place = known(place);
-                instruction.gate = known(instruction.gate);
+                instruction.predicate = known(instruction.predicate);
                 number(instruction);
             }
         }

@@ -155,7 +155,7 @@ class FoldBits {
     /// Instructions that compute each bit from the same bits.
     bool is_bitwise(const Instruction& instruction) const {
         if (!is_value(instruction.dst[0])) return false;
-        if (is_copy(instruction)) return !instruction.gate && !instruction.keeps;
+        if (is_copy(instruction)) return !instruction.predicate && !instruction.keeps;
         if (instruction.inst.row->format != isa::Format::VOP2) return false;
         const std::string_view name = instruction.inst.row->mnemonic;
         return (name == "v_or_b32" || name == "v_xor_b32" || name == "v_and_b32") && is_pure(function_, instruction);

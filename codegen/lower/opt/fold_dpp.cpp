@@ -42,7 +42,7 @@ class FoldLanes {
     /// One operation of 32 bits, in the form that has room for DPP.
     bool takes_lanes(const Instruction& one) const {
         const isa::Inst& inst = one.inst;
-        if (one.pseudo != Pseudo::none || one.gate || inst.row_y || inst.sdwa.present) return false;
+        if (one.pseudo != Pseudo::none || one.predicate || inst.row_y || inst.sdwa.present) return false;
         const bool form = inst.row->format == isa::Format::VOP1 || inst.row->format == isa::Format::VOP2;
         return form && inst.encoding == inst.row->format && inst.row->modifiers & isa::mod::dpp &&
                inst.dpp.kind == isa::DppKind::none && !inst.neg && !inst.abs && !inst.omod && !inst.clamp &&

@@ -38,7 +38,7 @@ class MixHalves {
     void note(const Instruction& instruction) {
         const bool sum = is_sum(instruction);
         each_read(function_, instruction, [&](Place place) {
-            if (sum && place != instruction.gate) return;
+            if (sum && place != instruction.predicate) return;
             for (int i = 0; i < place.dwords; ++i) other_[values_.unit(place, i)] = true;
         });
         if (instruction.dst[0] && instruction.dst[0].dwords == 1 && is_pure(function_, instruction) &&

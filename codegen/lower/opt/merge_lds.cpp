@@ -64,7 +64,7 @@ class PairLocal {
     };
 
     const Pairing* kind_of(const Instruction& one) const {
-        if (one.pseudo != Pseudo::none || one.gate || one.keeps || one.inst.gds || !one.src[0]) return nullptr;
+        if (one.pseudo != Pseudo::none || one.predicate || one.keeps || one.inst.gds || !one.src[0]) return nullptr;
         const auto found = std::ranges::find(rows_, one.inst.row);
         if (found == rows_.end()) return nullptr;
         const Pairing& kind = kPairings[found - rows_.begin()];

@@ -69,7 +69,7 @@ class KeepPacked {
     }
 
     bool joins(const Instruction& one) const {
-        return one.pseudo == Pseudo::none && one.inst.row == join_ && !one.gate && one.src[0] && one.src[1] &&
+        return one.pseudo == Pseudo::none && one.inst.row == join_ && !one.predicate && one.src[0] && one.src[1] &&
                !one.src[2] && one.inst.src[2].is_literal() && one.inst.literal == kLowHalves;
     }
 
@@ -98,7 +98,7 @@ class KeepPacked {
         const auto is = [&](size_t i, int number) {
             return !one.src[i] && one.inst.src[i].code == isa::code::inline_zero + number;
         };
-        if (one.pseudo != Pseudo::none || one.gate) return {};
+        if (one.pseudo != Pseudo::none || one.predicate) return {};
         if (upper && one.inst.row == down_ && is(0, 16) && one.src[1]) return one.src[1];
         if (!upper && one.inst.row == field_ && is(1, 0) && is(2, 16) && one.src[0]) return one.src[0];
         return {};

@@ -20,8 +20,8 @@ constexpr size_t kWindow = 16;
 constexpr size_t kEnds = 8;
 /// Dwords that one instruction may write.
 constexpr int kRoom = 34;
-/// What it costs to set EXEC for a gate.
-constexpr uint32_t kGateClocks = 8;
+/// What it costs to set EXEC for a predicate.
+constexpr uint32_t kPredicateClocks = 8;
 
 struct Node {
     uint32_t first = kNoLink;  // of its successors' links
@@ -30,10 +30,10 @@ struct Node {
     uint32_t ready_at = 0;     // clock from which its operands are there
     uint32_t issue = 1;
     uint32_t uses = 0, uses_end = 0;
-    bool gated = false;   // EXEC matters to it
-    bool memory = false;  // loads
-    bool held = false;    // stands right in front of its first user
-    Place gate{};
+    bool predicated = false;  // EXEC matters to it
+    bool memory = false;      // loads
+    bool held = false;        // stands right in front of its first user
+    Place predicate{};
 };
 /// Dwords that an instruction reads or writes.
 struct Use {
@@ -112,7 +112,7 @@ class Scheduler {
     }
 
     /// Whether EXEC matters to it.
-    bool is_gated(const Instruction& instruction) const {
+    bool is_predicated(const Instruction& instruction) const {
         if (instruction.pseudo == Pseudo::copy) return function_.bank(instruction.dst[0]) != Bank::scalar;
         return implicit_reads(function_, instruction) & isa::implicit::exec;
     }
@@ -137,8 +137,8 @@ class Scheduler {
                 const isa::Facts& facts = isa::facts(function_.family, *instruction.inst.row);
                 node.issue = static_cast<uint32_t>(isa::issue_cycles(function_.family, facts, function_.wave_size()));
             }
-            node.gated = is_gated(instruction);
-            node.gate = instruction.gate;
+            node.predicated = is_predicated(instruction);
+            node.predicate = instruction.predicate;
             node.memory =
                 instruction.pseudo == Pseudo::none && instruction.inst.row->flags & isa::kMemory && instruction.dst[0];
             const bool stays = node.memory && live_.live_at(live_.unit(instruction.dst[0]), end);
@@ -149,8 +149,8 @@ class Scheduler {
         hold_constants(block, count);
     }
 
-    /// Constants that nothing delays would all come first. Those that gated instructions change do: EXEC is set once
-    /// for several of these.
+    /// Constants that nothing delays would all come first. Those that predicated instructions change do: EXEC is set
+    /// once for several of these.
     void hold_constants(const Block& block, uint32_t count) {
         constants_.clear();
         constants_of_.assign(count, kNoLink);
@@ -158,7 +158,7 @@ class Scheduler {
             Node& node = nodes_[i];
             node.held = is_copy(block.code[i]) && !block.code[i].src[0] && node.waiting == 0 && node.first != kNoLink;
             for (uint32_t at = node.first; at != kNoLink && node.held; at = links_[at].next)
-                node.held = !block.code[links_[at].to].gate;
+                node.held = !block.code[links_[at].to].predicate;
         }
         for (uint32_t i = count; i-- > 0;)
             for (uint32_t at = nodes_[i].held ? nodes_[i].first : kNoLink; at != kNoLink; at = links_[at].next) {
@@ -222,7 +222,7 @@ class Scheduler {
         there_.clear();
         near_.clear();
         clock_ = 0;
-        gate_ = {};
+        predicate_ = {};
         for (uint32_t i = 0; i < count; ++i)
             if (nodes_[i].waiting == 0 && !nodes_[i].held) insert(i);
         while (fits(old) && (!loads_.empty() || !there_.empty() || !near_.empty())) {
@@ -249,7 +249,7 @@ class Scheduler {
         const Node& node = nodes_[i];
         clock_ = std::max(clock_, node.ready_at) + node.issue;
         place(node);
-        if (node.gated) gate_ = node.gate;
+        if (node.predicated) predicate_ = node.predicate;
         order.push_back(i);
     }
 
@@ -289,8 +289,8 @@ class Scheduler {
                 const uint32_t until = node.ready_at > clock_ ? node.ready_at - clock_ : 0;
                 const Score at_best{0, until, is_near ? 0 : ~node.height, is_near ? 0 : i};  // of it and of all before
                 if (from && at_best >= least) break;
-                const bool turns = node.gated && node.gate != gate_;
-                const uint32_t wait = until + (turns ? kGateClocks : 0);
+                const bool turns = node.predicated && node.predicate != predicate_;
+                const uint32_t wait = until + (turns ? kPredicateClocks : 0);
                 Score score{0, wait, ~node.height, i};
                 if (from && score >= least) continue;
                 if (may_be_over) score.over = over(node);
@@ -343,7 +343,7 @@ class Scheduler {
     std::vector<uint32_t> reads_;  // of a unit: those that are to come
     std::vector<uint8_t> alive_;
     uint32_t clock_ = 0;
-    Place gate_{};
+    Place predicate_{};
 };
 
 }  // namespace

@@ -1,7 +1,7 @@
-// sink_predicates: what only gated instructions read is computed for their lanes alone, in one stretch with them.
+// sink_predicates: what only predicated instructions read is computed for their lanes alone, in one stretch with them.
 //
-// Before  copy v1, 0; ds_load v1 keeps gate m; v_add v2, v1, v0; ds_store v2 gate m
-// After   ds_load v1 gate m; v_add v2, v1, v0 gate m; ds_store v2 gate m
+// Before  copy v1, 0; ds_load v1 keeps predicate m; v_add v2, v1, v0; ds_store v2 predicate m
+// After   ds_load v1 predicate m; v_add v2, v1, v0 predicate m; ds_store v2 predicate m
 #include <unordered_map>
 
 #include "strata/codegen/machine/operands.h"
@@ -24,21 +24,22 @@ class Spreader {
             for (const Instruction& instruction : function.blocks[b].code) {
                 for (Place p : instruction.dst) note(p, b, true);
                 for (Place p : instruction.src) note(p, b, false);
-                note(instruction.gate, b, false);
+                note(instruction.predicate, b, false);
             }
     }
 
     void run(std::vector<Instruction>& code) {
-        gates_.clear();
+        predicates_.clear();
         for (size_t i = code.size(); i-- > 0;) {
             Instruction& instruction = code[i];
-            if (instruction.gate && instruction.keeps) release(code, i);
-            if (!instruction.gate && computes(instruction))
-                if (const Place gate = gate_of_readers(instruction); gate && defined_before(code, i, gate)) {
-                    instruction.gate = gate;
+            if (instruction.predicate && instruction.keeps) release(code, i);
+            if (!instruction.predicate && computes(instruction))
+                if (const Place predicate = predicate_of_readers(instruction);
+                    predicate && defined_before(code, i, predicate)) {
+                    instruction.predicate = predicate;
                     instruction.as_readers = true;
                 }
-            for (Place p : instruction.src) read(p, instruction.gate);
+            for (Place p : instruction.src) read(p, instruction.predicate);
             if (instruction.keeps) read(instruction.dst[0], {});
         }
         std::erase_if(code, [](const Instruction& i) { return i.pseudo == Pseudo::copy && !i.dst[0]; });
@@ -46,7 +47,7 @@ class Spreader {
 
   private:
     struct Readers {
-        Place gate;  ///< of all of them; none: they differ
+        Place predicate;  ///< of all of them; none: they differ
         uint32_t reads = 0;
     };
 
@@ -57,10 +58,10 @@ class Spreader {
         uses.block = uses.block == UINT32_MAX || uses.block == block ? block : kSeveral;
     }
 
-    void read(Place place, Place gate) {
+    void read(Place place, Place predicate) {
         if (!place) return;
-        auto [at, first] = gates_.try_emplace(place.reg, Readers{gate, 0});
-        if (!first && !(at->second.gate == gate)) at->second.gate = {};
+        auto [at, first] = predicates_.try_emplace(place.reg, Readers{predicate, 0});
+        if (!first && !(at->second.predicate == predicate)) at->second.predicate = {};
         ++at->second.reads;
     }
 
@@ -74,39 +75,40 @@ class Spreader {
         return function_.bank(instruction.dst[0]) == Bank::vector || instruction.inst.dst[0].type == isa::Type::lanes;
     }
 
-    /// The gate of all that read what an instruction writes: registers of one writer, or parts of tuples. None where
-    /// some have others.
-    Place gate_of_readers(const Instruction& instruction) const {
-        Place gate{};
+    /// The predicate of all that read what an instruction writes: registers of one writer, or parts of tuples. None
+    /// where some have others.
+    Place predicate_of_readers(const Instruction& instruction) const {
+        Place predicate{};
         for (Place dst : instruction.dst) {
             if (!dst || !uses_[dst.reg].reads) continue;
             const Uses& uses = uses_[dst.reg];
-            auto found = gates_.find(dst.reg);
+            auto found = predicates_.find(dst.reg);
             const bool part = dst.dwords < function_.registers[dst.reg].dwords;
-            if (found == gates_.end() || !found->second.gate || found->second.reads != uses.reads ||
-                uses.block == kSeveral || (uses.writes > 1 && !part) || (gate && !(gate == found->second.gate)))
+            if (found == predicates_.end() || !found->second.predicate || found->second.reads != uses.reads ||
+                uses.block == kSeveral || (uses.writes > 1 && !part) ||
+                (predicate && !(predicate == found->second.predicate)))
                 return {};
-            gate = found->second.gate;
+            predicate = found->second.predicate;
         }
-        return gate;
+        return predicate;
     }
 
-    /// Scalars that a gate is made of in this block must stand before what it gates.
-    bool defined_before(const std::vector<Instruction>& code, size_t at, Place gate) const {
+    /// Scalars that a predicate is made of in this block must stand before what it predicates.
+    bool defined_before(const std::vector<Instruction>& code, size_t at, Place predicate) const {
         for (size_t i = at; i < code.size(); ++i)
             for (Place p : code[i].dst)
-                if (p && p.reg == gate.reg) return false;
+                if (p && p.reg == predicate.reg) return false;
         return true;
     }
 
-    /// A gated load whose readers are gated alike need not keep what was there.
+    /// A predicated load whose readers are predicated alike need not keep what was there.
     void release(std::vector<Instruction>& code, size_t at) {
         Instruction& load = code[at];
         const uint32_t reg = load.dst[0].reg;
-        auto found = gates_.find(reg);
+        auto found = predicates_.find(reg);
         const Uses& uses = uses_[reg];
-        if (found == gates_.end() || !(found->second.gate == load.gate) || found->second.reads != uses.reads ||
-            uses.block == kSeveral)
+        if (found == predicates_.end() || !(found->second.predicate == load.predicate) ||
+            found->second.reads != uses.reads || uses.block == kSeveral)
             return;
         uint32_t others = uses.writes - 1;
         std::vector<size_t> copies;
@@ -123,13 +125,13 @@ class Spreader {
 
     MachineFunction& function_;
     std::vector<Uses> uses_;
-    std::unordered_map<uint32_t, Readers> gates_;
+    std::unordered_map<uint32_t, Readers> predicates_;
 };
 
 }  // namespace
 
 Result<void> sink_predicates(MachineFunction& function) {
-    if (!any_of(function, [](const Instruction& one) { return bool(one.gate); })) return {};
+    if (!any_of(function, [](const Instruction& one) { return bool(one.predicate); })) return {};
     Spreader spreader(function);
     for (Block& block : function.blocks) spreader.run(block.code);
     remove_dead_code(function);

@@ -112,7 +112,7 @@ class Unroller {
         const std::vector<Instruction>& code = function_.blocks[b - 1].code;
         for (size_t i = code.size(); i-- > 0;) {
             if (!writes(code[i], what)) continue;
-            const bool whole = is_copy(code[i]) && !code[i].gate && code[i].dst[0] == what;
+            const bool whole = is_copy(code[i]) && !code[i].predicate && code[i].dst[0] == what;
             return whole ? constant(code[i], 0) : std::nullopt;
         }
         return {};
@@ -167,7 +167,7 @@ class Unroller {
                     source = other->second;
             if (steps(one, counter)) zeros.clear();
             const Place to = one.dst[0];
-            if (zeros.empty() || !to || to.reg >= accesses_.size() || one.gate || one.keeps) continue;
+            if (zeros.empty() || !to || to.reg >= accesses_.size() || one.predicate || one.keeps) continue;
             if (function_.registers[to.reg].dwords != 1 || !lives_in_a_round(to.reg, b)) continue;
             if (writes_[live_->unit(to)] != 1) continue;
             const auto is_zero = [&](size_t i) { return one.src[i] && zeros.contains(one.src[i].reg); };
@@ -198,7 +198,7 @@ class Unroller {
         };
         for (Place& place : instruction.dst) own(place);
         for (Place& place : instruction.src) own(place);
-        own(instruction.gate);
+        own(instruction.predicate);
     }
 
     static int32_t longer(int32_t stride, int64_t rounds) {
@@ -211,7 +211,7 @@ class Unroller {
         writes_.assign(live_->units(), 0);
         for (const Instruction& instruction : round)
             each_write(instruction, [&](Place place) {
-                const bool some = instruction.gate || instruction.keeps;
+                const bool some = instruction.predicate || instruction.keeps;
                 for (int i = 0; i < place.dwords; ++i) {
                     uint8_t& count = writes_[live_->unit(place.part(i))];
                     count = static_cast<uint8_t>(std::min(count + (some ? 2 : 1), 2));
@@ -279,7 +279,7 @@ class Unroller {
             const std::array<size_t, 2> address = follows ? address_of(one) : std::array<size_t, 2>{4, 4};
             for (size_t i = 0; i < one.src.size(); ++i)
                 if (one.src[i] && i != address[0] && i != address[1]) read[one.src[i].reg] = true;
-            if (one.gate) read[one.gate.reg] = true;
+            if (one.predicate) read[one.predicate.reg] = true;
             if (reads_destination(function_, one)) read[one.dst[0].reg] = true;
         }
         return size;

@@ -32,7 +32,7 @@ std::vector<const Instruction*> constants_of(const MachineFunction& function) {
         for (const Instruction& instruction : block.code)
             each_write(instruction, [&](Place place) {
                 const bool constant =
-                    is_copy(instruction) && !instruction.src[0] && !instruction.gate && !instruction.keeps;
+                    is_copy(instruction) && !instruction.src[0] && !instruction.predicate && !instruction.keeps;
                 const Instruction*& first = found[place.reg];
                 if (!constant || (first && !same_constant(*first, instruction))) varies[place.reg] = true;
                 first = &instruction;
@@ -134,7 +134,7 @@ Place Spiller::temporary(Bank bank, int dwords) {
 
 void Spiller::rewrite(std::vector<Instruction>& code) {
     auto concerned = [&](const Instruction& instruction) {
-        bool any = slot_of(instruction.gate);
+        bool any = slot_of(instruction.predicate);
         for (Place place : instruction.dst) any |= slot_of(place) != nullptr;
         for (Place place : instruction.src) any |= slot_of(place) != nullptr;
         return any;
@@ -156,7 +156,7 @@ void Spiller::rewrite(std::vector<Instruction>& code) {
 
 /// A copy to or from a slot needs no register of its own.
 bool Spiller::rewrite_copy(const Instruction& copy) {
-    if (!is_copy(copy) || copy.gate || copy.keeps) return false;
+    if (!is_copy(copy) || copy.predicate || copy.keeps) return false;
     const Place to = copy.dst[0], from = copy.src[0];
     const Slot *to_slot = slot_of(to), *from_slot = slot_of(from);
     if (from && function_.bank(to) != function_.bank(from)) return false;
@@ -170,7 +170,7 @@ void Spiller::rewrite(Instruction& instruction) {
     const bool reads_first = reads_destination(function_, instruction);
     for (Place& place : instruction.src)
         if (slot_of(place)) place = stand_in(place, stands, true);
-    if (slot_of(instruction.gate)) instruction.gate = stand_in(instruction.gate, stands, true);
+    if (slot_of(instruction.predicate)) instruction.predicate = stand_in(instruction.predicate, stands, true);
     std::vector<Stand> written;
     for (size_t i = 0; i < 2; ++i) {
         Place& place = instruction.dst[i];

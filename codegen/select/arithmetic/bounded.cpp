@@ -49,7 +49,7 @@ void Arithmetic::bounded(UOp u, std::span<const Value> s) {
     store.src[0] = address;
     store.src[1] = none;
     store.inst.src[2] = {};
-    store.gate = wrong;
+    store.predicate = wrong;
     store.checks = true;
     set(u, at);
 }

@@ -145,7 +145,7 @@ Source SelectionContext::mask_of(const Value& truth) {
     return Source::of(mask);
 }
 
-Place SelectionContext::gate_of(UOp index) {
+Place SelectionContext::predicate_of(UOp index) {
     if (index.src().size() < 3) return {};
     return mask_of(value(index.src(2))).place;
 }

@@ -65,7 +65,7 @@ class SelectionContext {
     Source plain(const Value& value, DType type);  ///< with its modifiers applied
     Source all_lanes() const;
     Source mask_of(const Value& truth);  ///< a lane mask
-    Place gate_of(UOp index);            ///< a lane mask, if there is one
+    Place predicate_of(UOp index);       ///< a lane mask, if there is one
     bool takes_scalars(std::span<const Value> values) const;
 
   private:

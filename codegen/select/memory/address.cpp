@@ -147,7 +147,7 @@ std::optional<int64_t> Addresses::slope(UOp u) {
     return slopes_[u] = made;
 }
 
-/// Instruction::stride of an access. A lane that a gate leaves out may have an address that wraps.
+/// Instruction::stride of an access. A lane that a predicate leaves out may have an address that wraps.
 int32_t Addresses::stride(UOp index) {
     const int64_t size = memory_of(index).dtype().bytes();
     const Bounds all = bounds(index.src(1));

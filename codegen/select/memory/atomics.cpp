@@ -120,8 +120,8 @@ void Atomics::swap_until_added(UOp u) {
     if (dwords == 1) field = field_around(field.dword, type);
     const Place old = function_.add(Bank::vector, dwords), again = function_.add(Bank::scalar, function_.mask_dwords());
     code_.copy(old, Source::of_number(0));
-    code_.copy(again, field.dword.gate ? Source::of(field.dword.gate) : all_lanes());
-    field.dword.gate = again;
+    code_.copy(again, field.dword.predicate ? Source::of(field.dword.predicate) : all_lanes());
+    field.dword.predicate = again;
     code_.open_block("swap", code_.depth() + 1);
     const uint32_t loop = code_.block();
     const Place sum = dwords == 2 ? code_.vector("v_add_f64", {added, Source::of(old)}, 2)

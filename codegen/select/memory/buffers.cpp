@@ -1,5 +1,5 @@
-// Buffer instructions: lanes that a gate leaves out go beyond the bounds of the memory, where loads give 0 and stores
-// do nothing, so that neither EXEC nor a branch nor a register that is 0 before is needed.
+// Buffer instructions: lanes that a predicate leaves out go beyond the bounds of the memory, where loads give 0 and
+// stores do nothing, so that neither EXEC nor a branch nor a register that is 0 before is needed.
 //
 //   in1[t + 2] if t < n, else 0     v_cndmask_b32 v2, -0.5, v1, s8      v1 = t << 2
 //                                   buffer_load_b32 v3, v2, s[4:7], 0 offen offset:8
@@ -50,24 +50,26 @@ Buffers::Buffers(SelectionContext& context, Packing& packing, Addresses& address
     find();
 }
 
-/// An access whose gate often holds, to memory that an offset reaches.
+/// An access whose predicate often holds, to memory that an offset reaches.
 bool Buffers::may_be_bounded(UOp index) {
     const UOp memory = memory_of(index);
     if (index.src().size() < 3 || memory.as<ParamArg>().space != Space::global) return false;
     const int64_t size = memory.dtype().bytes(), bytes = memory.as<ParamArg>().size * size;
     return bytes > 0 && bytes <= kMostBytes && constant_of(index.src(1)) * size >= -kMostImmediate &&
-           skip_after(index.src(1)).dtype() == dtypes::int32 && gates_.hold_often(index.src(2));
+           skip_after(index.src(1)).dtype() == dtypes::int32 && predicates_.hold_often(index.src(2));
 }
 
-/// One that gives 0 where its gate does not hold. Beside a store of the same gate that is not bounded, EXEC is set in
-/// any case.
+/// One that gives 0 where its predicate does not hold. Beside a store of the same predicate that is not bounded, EXEC
+/// is set in any case.
 bool Buffers::may_be_bounded(UOp load, UOp around) {
     const UOp index = load.src(0);
     return may_be_bounded(index) && (load.src().size() == 1 || gives_zero(load.src(1))) &&
-           std::ranges::find(gated_stores_, std::pair(around, skip_after(index.src(2)))) == gated_stores_.end();
+           std::ranges::find(predicated_stores_, std::pair(around, skip_after(index.src(2)))) ==
+               predicated_stores_.end();
 }
 
-/// What descriptors save: a load its gate and the zeros before it, a store its gate where that is not the one before.
+/// What descriptors save: a load its predicate and the zeros before it, a store its predicate where that is not the one
+/// before.
 void Buffers::find() {
     std::vector<UOp> around{UOp{}};
     auto each = [&](Op op, auto visit) {
@@ -83,16 +85,16 @@ void Buffers::find() {
         row.before = std::max(row.before, -constant_of(index.src(1)) * memory.dtype().bytes());
         return row;
     };
-    UOpMap<UOp> before;  // of memory, the gate of the store before
+    UOpMap<UOp> before;  // of memory, the predicate of the store before
     each(Op::store, [&](UOp index, UOp, int worth) {
-        const UOp gate = index.src().size() > 2 ? skip_after(index.src(2)) : UOp{}, memory = memory_of(index);
-        const auto [last, first] = before.try_emplace(memory, gate);
-        if (gate && (first || last->second != gate) && may_be_bounded(index)) note(index).stores += worth;
-        last->second = gate;
+        const UOp predicate = index.src().size() > 2 ? skip_after(index.src(2)) : UOp{}, memory = memory_of(index);
+        const auto [last, first] = before.try_emplace(memory, predicate);
+        if (predicate && (first || last->second != predicate) && may_be_bounded(index)) note(index).stores += worth;
+        last->second = predicate;
     });
     each(Op::store, [&](UOp index, UOp, int) {
         if (index.src().size() > 2 && !bounds_stores(memory_of(index)))
-            gated_stores_.emplace_back(around.back(), skip_after(index.src(2)));
+            predicated_stores_.emplace_back(around.back(), skip_after(index.src(2)));
     });
     each(Op::load, [&](UOp index, UOp load, int worth) {
         if (may_be_bounded(load, around.back())) note(index).loads += worth;
@@ -151,9 +153,9 @@ Address Buffers::address(UOp index, const Bounded& memory) {
 
 /// Its lanes' offsets, the descriptor and the scalar offset come first, then the data of a store.
 Instruction& Buffers::add_access(Mnemonic name, UOp index, const Bounded& memory) {
-    const Source gate = mask_of(value(index.src(2)));
+    const Source predicate = mask_of(value(index.src(2)));
     const Address at = address(index, memory);
-    const Place lanes = code_.vector("v_cndmask_b32", {Source::of_number(kBeyond), at.lanes, gate});
+    const Place lanes = code_.vector("v_cndmask_b32", {Source::of_number(kBeyond), at.lanes, predicate});
     const bool steady = context_.loops.empty() || addresses_.slope(index.src(2)) == 0;
     Instruction& made = code_.add(name);
     made.src[0] = lanes;

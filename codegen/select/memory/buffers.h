@@ -4,7 +4,7 @@
 
 namespace strata::codegen {
 
-/// Global memory of which gated accesses go through a descriptor.
+/// Global memory of which predicated accesses go through a descriptor.
 class Buffers : SelectionPart {
   public:
     Buffers(SelectionContext& context, Packing& packing, Addresses& addresses);
@@ -28,9 +28,9 @@ class Buffers : SelectionPart {
 
     Packing& packing_;
     Addresses& addresses_;
-    KnownPredicates gates_;
-    UOpMap<Bounded> bounded_;                        ///< of global memory
-    std::vector<std::pair<UOp, UOp>> gated_stores_;  ///< innermost loop and gate
+    KnownPredicates predicates_;
+    UOpMap<Bounded> bounded_;                             ///< of global memory
+    std::vector<std::pair<UOp, UOp>> predicated_stores_;  ///< innermost loop and predicate
 };
 
 }  // namespace strata::codegen

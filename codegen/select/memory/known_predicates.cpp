@@ -11,9 +11,9 @@ double count(Bounds of) { return std::max(static_cast<double>(of.high) - static_
 
 }  // namespace
 
-bool KnownPredicates::hold_often(UOp gate) {
+bool KnownPredicates::hold_often(UOp predicate) {
     Values values;
-    narrow(gate, values);
+    narrow(predicate, values);
     double all = 1;
     for (const auto& [value, held] : values) all *= count(held) / count(bounds(value));
     return all >= kOften;
@@ -27,13 +27,13 @@ bool KnownPredicates::varies(UOp u) {
     return varies_[u] = differs;
 }
 
-/// Narrows the values for which a gate holds of what lanes share, as far as comparisons with constants tell.
-void KnownPredicates::narrow(UOp gate, Values& values) {
-    gate = skip_after(gate);
-    if (gate.is(Op::bit_and))
-        for (UOp part : gate.src()) narrow(part, values);
-    if (!gate.is(Op::cmplt) || varies(gate)) return;
-    const UOp a = gate.src(0), b = gate.src(1);
+/// Narrows the values for which a predicate holds of what lanes share, as far as comparisons with constants tell.
+void KnownPredicates::narrow(UOp predicate, Values& values) {
+    predicate = skip_after(predicate);
+    if (predicate.is(Op::bit_and))
+        for (UOp part : predicate.src()) narrow(part, values);
+    if (!predicate.is(Op::cmplt) || varies(predicate)) return;
+    const UOp a = predicate.src(0), b = predicate.src(1);
     auto held = [&](UOp value) -> Bounds& {
         const auto found = std::ranges::find(values, value, [](const auto& one) { return one.first; });
         return found != values.end() ? found->second : values.emplace_back(value, bounds(value)).second;

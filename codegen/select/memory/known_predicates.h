@@ -6,16 +6,16 @@
 
 namespace strata::codegen {
 
-/// What is known of the gates of a kernel before it runs.
+/// What is known of the predicates of a kernel before it runs.
 class KnownPredicates {
   public:
-    /// Whether a gate often holds for some lane of a wave, if all values of what lanes share are as frequent.
-    bool hold_often(UOp gate);
+    /// Whether a predicate often holds for some lane of a wave, if all values of what lanes share are as frequent.
+    bool hold_often(UOp predicate);
 
   private:
-    using Values = std::vector<std::pair<UOp, Bounds>>;  ///< for which a gate holds
+    using Values = std::vector<std::pair<UOp, Bounds>>;  ///< for which a predicate holds
     bool varies(UOp u);
-    void narrow(UOp gate, Values& values);
+    void narrow(UOp predicate, Values& values);
 
     UOpMap<bool> varies_;
 };

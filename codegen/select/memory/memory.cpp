@@ -90,7 +90,7 @@ MemoryAccess Memory::access_to(UOp index) {
                     .global = global,
                     .stride = addresses_.stride(index)};
     to.lanes = code_.in_vector(to.at.lanes, to.at.whole ? 2 : 1);
-    to.gate = context_.gate_of(index);
+    to.predicate = context_.predicate_of(index);
     return to;
 }
 
@@ -107,7 +107,7 @@ Instruction& Memory::add_access(Mnemonic name, const MemoryAccess& to, Place dat
         made.inst.src[base] = {};
     }
     made.inst.offset = to.at.offset;
-    made.gate = to.gate;
+    made.predicate = to.predicate;
     made.stride = to.stride;
     return made;
 }
@@ -118,11 +118,11 @@ bool Memory::load_vector(UOp u) {
     if (buffers_.load(u, row->buffer_load)) return true;
     const MemoryAccess from = access_to(u.src(0));
     const Place data = function_.add(Bank::vector, dwords_of(u.dtype()));
-    if (from.gate)
+    if (from.predicate)
         code_.copy(data, u.src().size() > 1 ? packing_.packed(value(u.src(1)), u.dtype()) : Source::of_number(0));
     Instruction& made = add_access(from.global ? row->global_load : row->local_load, from, {});
     made.dst[0] = data;
-    made.keeps = static_cast<bool>(from.gate);
+    made.keeps = static_cast<bool>(from.predicate);
     made.unchanging = from.global && !context_.writes(memory_of(u.src(0)));
     packing_.set_loaded(u, data);
     set(u, packing_.unpacked(data, u.dtype()));

@@ -8,7 +8,7 @@ inline constexpr uint8_t kScopeDevice = 2;  ///< RDNA4 ISA 10.9, "SCOPE_DEV"
 /// Where a vector instruction finds memory, and for which lanes.
 struct MemoryAccess {
     Address at;
-    Place lanes, gate;
+    Place lanes, predicate;
     bool global = false;
     int32_t stride = Instruction::kUnsteady;
 };

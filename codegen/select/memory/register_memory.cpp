@@ -72,19 +72,19 @@ bool RegisterMemory::store(UOp u) {
     const std::optional<Place> loaded = type.lanes > 1 ? packing_.loaded(skip_after(u.src(1))) : std::nullopt;
     const Source data = loaded ? Source::of(*loaded) : packing_.packed(value(u.src(1)), type);
     const UOp offset = skip_after(index.src(1));
-    const Place gate = context_.gate_of(index);
+    const Place predicate = context_.predicate_of(index);
     for (size_t i = 0; i < elements.size(); ++i) {
         if (offset.is_const() && static_cast<size_t>(const_int(offset)) != i) continue;
-        if (offset.is_const() && !gate) {
+        if (offset.is_const() && !predicate) {
             code_.copy(elements[i], data);
             continue;
         }
-        Source here = Source::of(gate);
+        Source here = Source::of(predicate);
         if (!offset.is_const()) {
             here = Source::of(code_.compare("v_cmp_eq_u32", value(offset), Source::of_number(i)));
-            if (gate)
-                here = Source::of(code_.scalar(pick(gate.dwords == 1, "s_and_b32", "s_and_b64"),
-                                               {here, Source::of(gate)}, gate.dwords));
+            if (predicate)
+                here = Source::of(code_.scalar(pick(predicate.dwords == 1, "s_and_b32", "s_and_b64"),
+                                               {here, Source::of(predicate)}, predicate.dwords));
         }
         for (int k = 0; k < elements[i].dwords; ++k)
             code_.vector_to(elements[i].part(k), "v_cndmask_b32",

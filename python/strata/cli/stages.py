@@ -53,7 +53,7 @@ polynomial's work around `v_exp_f32`.
 
 ## Instructions
 
-codegen/lower selects instructions over registers without number; `gate` is a mask of lanes.
+codegen/lower selects instructions over registers without number; `predicate` is a mask of lanes.
 
 ```text
 {select}```

@@ -1,4 +1,5 @@
-// Gated accesses whose gate is left to the bounds of a buffer, run in strict mode against what the kernels say.
+// Predicated accesses whose predicate is left to the bounds of a buffer, run in strict mode against what the kernels
+// say.
 #include <fmt/format.h>
 
 #include "function.h"
@@ -28,9 +29,9 @@ Kernel window(int64_t size, int64_t groups, UOp otherwise, int64_t width = 2 * k
 Kernel ragged(int64_t limit, int64_t size) {
     UOp out = param(0, size), in = param(1, size);
     UOp t = range(0, size / 8, Axis::local), j = range(1, 8, Axis::upcast);
-    UOp place = t * 8 + j, gate = t + j * 3 < limit;
-    UOp value = load(at(in, place, gate), zero());
-    return kernel("ragged", end(store(at(out, place, gate), value + value), {t, j}));
+    UOp place = t * 8 + j, predicate = t + j * 3 < limit;
+    UOp value = load(at(in, place, predicate), zero());
+    return kernel("ragged", end(store(at(out, place, predicate), value + value), {t, j}));
 }
 
 struct Ran {
@@ -76,7 +77,7 @@ std::vector<float> numbers(size_t count) {
     return out;
 }
 
-TEST_P(Buffers, LoadsOfLanesThatAGateLeavesOutGiveZeroWithoutABranch) {
+TEST_P(Buffers, LoadsOfLanesThatAPredicateLeavesOutGiveZeroWithoutABranch) {
     GraphScope scope;
     for (const auto [size, width] : {std::pair{1, 40}, {50, 40}, {130, 40}, {192, 40}, {50, 7}, {180, 5}}) {
         const std::vector<float> in = numbers(static_cast<size_t>(size));
@@ -92,7 +93,7 @@ TEST_P(Buffers, LoadsOfLanesThatAGateLeavesOutGiveZeroWithoutABranch) {
     }
 }
 
-TEST_P(Buffers, StoresOfLanesThatAGateLeavesOutDoNothing) {
+TEST_P(Buffers, StoresOfLanesThatAPredicateLeavesOutDoNothing) {
     GraphScope scope;
     for (const int64_t limit : {1, 20, 30}) {
         const std::vector<float> in = numbers(128);
@@ -116,7 +117,7 @@ TEST_P(Buffers, DescriptorsHaveTheMemorysSizeAndAreRaw) {
     EXPECT_NE(text.find(fmt::format(", {:#x}", 4 * (1000 + kBefore))), std::string::npos) << text;  // begins 20 before
 }
 
-TEST_P(Buffers, GatesStayWhereBoundsDoNotReplaceThem) {
+TEST_P(Buffers, PredicatesStayWhereBoundsDoNotReplaceThem) {
     GraphScope scope;
     constexpr int64_t kMost = int64_t{1} << 28;  // floats
     auto has_buffers = [&](const Kernel& kernel) {

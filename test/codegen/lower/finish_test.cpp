@@ -14,8 +14,8 @@ std::string exchange(isa::Arch arch, int limit) {
     const std::string mask = cdna ? "s[8:9]" : "s8";
     return fmt::format(
         "s_load_{} s[4:7], s[0:1], 0x0\nv_lshlrev_b32 v1, 2, v0\nv_cmp_gt_u32 {}, {}, v0\nv_mov_b32 v2, 0\n"
-        "gate s8: global_load_{} v2, v1, s[6:7]\nds_{}_b32 v1, v2\n{}\nv_xor_b32 v3, 4, v1\nds_{}_b32 v4, v3\n"
-        "v_add_f32 v4, v4, v2\ngate s8: global_store_{} v1, v4, s[4:5]\ns_endpgm",
+        "predicate s8: global_load_{} v2, v1, s[6:7]\nds_{}_b32 v1, v2\n{}\nv_xor_b32 v3, 4, v1\nds_{}_b32 v4, v3\n"
+        "v_add_f32 v4, v4, v2\npredicate s8: global_store_{} v1, v4, s[4:5]\ns_endpgm",
         cdna ? "dwordx4" : "b128", mask, limit, cdna ? "dword" : "b32", cdna ? "write" : "store",
         rdna4 ? "s_barrier_signal -1\ns_barrier_wait 0xffff" : "s_barrier", cdna ? "read" : "load",
         cdna ? "dword" : "b32");
@@ -23,7 +23,7 @@ std::string exchange(isa::Arch arch, int limit) {
 
 class FinishTest : public testing::TestWithParam<isa::Arch> {};
 
-TEST_P(FinishTest, FinishedCodeDoesWhatItsGatesSayAndStrictModeFindsNothing) {
+TEST_P(FinishTest, FinishedCodeDoesWhatItsPredicatesSayAndStrictModeFindsNothing) {
     GraphScope scope;
     for (int limit : {0, 20, 40, 64}) {
         LinearProgram program = copying();

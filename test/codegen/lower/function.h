@@ -66,8 +66,8 @@ inline LinearProgram copying() {
     return program;
 }
 
-/// A function of placed instructions, from text: "label:" begins a block; "gate s4: " in front of an instruction names
-/// the mask of the lanes for which it runs, "as s4: " that of those who read its result.
+/// A function of placed instructions, from text: "label:" begins a block; "predicate s4: " in front of an instruction
+/// names the mask of the lanes for which it runs, "as s4: " that of those who read its result.
 struct Function {
     Function(isa::Arch arch, std::string_view text, LinearProgram from = {.name = "k"})
         : program(std::move(from)),
@@ -128,10 +128,10 @@ struct Function {
   private:
     void add(std::string_view line) {
         Instruction instruction{};
-        for (const std::string_view word : {"gate ", "as "}) {
+        for (const std::string_view word : {"predicate ", "as "}) {
             if (!line.starts_with(word)) continue;
             const size_t colon = line.find(':');
-            instruction.gate = mask(line.substr(word.size(), colon - word.size()));
+            instruction.predicate = mask(line.substr(word.size(), colon - word.size()));
             instruction.as_readers = word == "as ";
             line.remove_prefix(colon + 2);
         }

@@ -96,11 +96,11 @@ class MachineModel {
         return operand.code;
     }
     bool active(const Instruction& instruction, size_t lane) {
-        if (!instruction.gate) return true;
+        if (!instruction.predicate) return true;
         isa::Operand mask{
-            static_cast<uint16_t>(function_.registers[instruction.gate.reg].place + instruction.gate.first),
+            static_cast<uint16_t>(function_.registers[instruction.predicate.reg].place + instruction.predicate.first),
             isa::Type::lanes};
-        return *at(instruction.gate, mask, static_cast<uint32_t>(lane / 32), 0) >> lane % 32 & 1;
+        return *at(instruction.predicate, mask, static_cast<uint32_t>(lane / 32), 0) >> lane % 32 & 1;
     }
 
     void step(const Instruction& instruction) {

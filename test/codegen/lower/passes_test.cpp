@@ -36,8 +36,8 @@ INSTANTIATE_TEST_SUITE_P(, PassTest, testing::ValuesIn(kCases), [](const auto& o
     return std::string(isa::info(one.param.arch).name) + std::string(one.param.name);
 });
 
-TEST(GateLanes, WavesThatBeganWithoutSomeLanesGetTheirsBack) {
-    Function function(Arch::gfx1100, "gate s4: v_mov_b32 v1, v2\nv_mov_b32 v3, v1\ns_endpgm");
+TEST(PredicateLanes, WavesThatBeganWithoutSomeLanesGetTheirsBack) {
+    Function function(Arch::gfx1100, "predicate s4: v_mov_b32 v1, v2\nv_mov_b32 v3, v1\ns_endpgm");
     function.code.partial_waves = true;
     function.code.all_lanes = function.code.add(Bank::scalar, 1);
     function.code.registers[function.code.all_lanes.reg].place = 12;

@@ -105,19 +105,19 @@ class RandomCode {
         if (chance(15)) return Constant{pick(64)};
         return any(vectors_);
     }
-    void maybe_gate(Instruction& instruction) {
+    void maybe_predicate(Instruction& instruction) {
         if (!chance(15)) return;
-        instruction.gate = any(masks_);
+        instruction.predicate = any(masks_);
         instruction.keeps = true;
     }
 
-    /// Registers that exist for the lanes of a gate alone.
-    void gated_chain() {
+    /// Registers that exist for the lanes of a predicate alone.
+    void predicated_chain() {
         const Place mask = any(masks_), first = code.vector(), second = code.vector();
-        code.op("v_add_f32", {first}, {any(vectors_), any(vectors_)}).gate = mask;
-        code.op("v_mul_f32", {second}, {first, any(vectors_)}).gate = mask;
+        code.op("v_add_f32", {first}, {any(vectors_), any(vectors_)}).predicate = mask;
+        code.op("v_mul_f32", {second}, {first, any(vectors_)}).predicate = mask;
         Instruction& last = code.op("v_mul_f32", {any(vectors_)}, {first, second});
-        last.gate = mask;
+        last.predicate = mask;
         last.keeps = true;
     }
 
@@ -140,7 +140,7 @@ class RandomCode {
                 break;
             }
             case 4: code.op("v_fmac_f32", {any(vectors_)}, {scalar_or_vector(), any(vectors_)}).keeps = true; break;
-            case 5: maybe_gate(code.op("v_mul_f32", {any(vectors_)}, {scalar_or_vector(), any(vectors_)})); break;
+            case 5: maybe_predicate(code.op("v_mul_f32", {any(vectors_)}, {scalar_or_vector(), any(vectors_)})); break;
             case 6: {
                 const Argument a = scalar_or_vector();
                 code.op("v_cmp_lt_f32", {result(masks_, Bank::scalar)}, {a, any(vectors_)});
@@ -162,7 +162,7 @@ class RandomCode {
                 code.op("s_cselect_b32", {any(scalars_)}, {any(scalars_), any(scalars_)});
                 break;
             }
-            case 10: gated_chain(); break;
+            case 10: predicated_chain(); break;
             default: code.op("v_mul_f32", {any(vectors_)}, {any(vectors_), any(vectors_)});
         }
     }
@@ -171,7 +171,7 @@ class RandomCode {
         switch (pick(10)) {
             case 0: load(result(quads_, Bank::vector)); break;
             case 1:
-                maybe_gate(
+                maybe_predicate(
                     code.op("v_add_f32", {any(quads_).part(pick(4))}, {any(quads_).part(pick(4)), any(vectors_)}));
                 break;
             case 2: code.store(any(quads_), address_); break;

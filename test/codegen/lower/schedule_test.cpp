@@ -177,7 +177,7 @@ TEST_P(Schedule, LoadsOfMemoryThatNobodyWritesPassBarriersAndStores) {
     }
 }
 
-TEST_P(Schedule, WhatIsGatedAlikeStandsTogether) {
+TEST_P(Schedule, WhatIsPredicatedAlikeStandsTogether) {
     AddressedCode code(arch());
     const Place address = code.address, mask = code.mask();
     code.op("v_cmp_lt_f32", {mask}, {address.part(1), address.part(0)});
@@ -187,7 +187,7 @@ TEST_P(Schedule, WhatIsGatedAlikeStandsTogether) {
         values.push_back(code.vector());
         code.copy(values.back(), Constant{0});
         Instruction& load = code.op(code.spelled("ds_load_b32", "ds_read_b32"), {values.back()}, {address.part(0)});
-        load.gate = mask;
+        load.predicate = mask;
         load.keeps = true;
         load.inst.offset = 4 * i;
     }
@@ -199,7 +199,7 @@ TEST_P(Schedule, WhatIsGatedAlikeStandsTogether) {
     code.store(sum, address);
     schedule_to_end(code);
     int turns = 0;
-    for (size_t i = 1; i < code.here().size(); ++i) turns += code.here()[i].gate != code.here()[i - 1].gate;
+    for (size_t i = 1; i < code.here().size(); ++i) turns += code.here()[i].predicate != code.here()[i - 1].predicate;
     EXPECT_EQ(turns, 2) << to_string(code.function);
 }
 

@@ -100,10 +100,10 @@ TEST(Verify, FindsWrongBanksSizesAndAlignments) {
     }
 }
 
-TEST(Verify, FindsGatesThatAreNoMasks) {
+TEST(Verify, FindsPredicatesThatAreNoMasks) {
     Virtual f(Arch::gfx942);
     const Place x = f.fixed(Bank::vector, 1, isa::code::vgpr0);
-    f.put("v_mov_b32", {f.code.add(Bank::vector, 1)}, {x}).gate = f.fixed(Bank::scalar, 1, 4);
+    f.put("v_mov_b32", {f.code.add(Bank::vector, 1)}, {x}).predicate = f.fixed(Bank::scalar, 1, 4);
     EXPECT_NE(f.said_at_end().find("has 1 dwords where 2 are wanted"), std::string::npos);
 }
 
