@@ -10,8 +10,8 @@
 
 namespace strata::ops {
 
-/// What a value with a rule was made of. A rule keeps it alive, but for what the value's own graph does: who overwrites that memory
-/// asks whether anything else has it.
+/// What a value with a rule was made of. A rule keeps it alive, but for what the value's own graph does: who overwrites
+/// that memory asks whether anything else has it.
 class RuleInput {
   public:
     explicit RuleInput(UOp held) : node_(held), held_(held) {}

@@ -81,8 +81,8 @@ class CustomKernels {
     CustomArg add(std::shared_ptr<const CustomLaunch> launch);
     std::shared_ptr<const CustomLaunch> find(uint64_t id);
     void forget(uint64_t id);
-    /// Views of what others hold of a custom node that has run, by source, or empty: it does not run again for them on their
-    /// device. The node is not kept alive.
+    /// Views of what others hold of a custom node that has run, by source, or empty: it does not run again for them on
+    /// their device. The node is not kept alive.
     void remember(UOp node, std::vector<Root> held);
     void forget(UOp node);
     /// The view for one result of a custom node that has run on the device, else empty.

@@ -112,8 +112,8 @@ std::vector<size_t> LaunchPlan::bytes_at() const {
     return bytes;
 }
 
-/// Memory that a step fills takes the place of memory of the same size that earlier steps were the last to use, where keeping that
-/// until then makes no peak higher.
+/// Memory that a step fills takes the place of memory of the same size that earlier steps were the last to use, where
+/// keeping that until then makes no peak higher.
 void LaunchPlan::place_scratch(std::span<const size_t> last_use) {
     constexpr size_t kLongest = 256;  // steps that a place waits for what is filled in it next
     std::vector<size_t> held = bytes_at();

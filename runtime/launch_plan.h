@@ -40,14 +40,15 @@ struct PlannedCall {
     void run(std::span<const std::shared_ptr<Buffer>> memory, std::vector<Root> held) const;
 };
 
-/// How graphs of one structure are computed: what runs over which memory. Memory is known by its position: first what the
-/// graphs read, then what the steps fill. What only steps read is freed behind the last of them, or taken for what later
-/// ones fill where that has as many bytes; where the last one may write over it, for what that fills.
+/// How graphs of one structure are computed: what runs over which memory. Memory is known by its position: first what
+/// the graphs read, then what the steps fill. What only steps read is freed after the last of them, or taken for what
+/// later ones fill where that has as many bytes; where the last one may write over it, for what that fills.
 class LaunchPlan {
   public:
     using Loaded = std::vector<std::shared_ptr<Program>>;  ///< each once
 
-    /// `inputs` are the buffers of the structure; each of `roots` is a view of a buffer. Gives the programs of the steps.
+    /// `inputs` are the buffers of the structure; each of `roots` is a view of a buffer. Gives the programs of the
+    /// steps.
     LaunchPlan(std::span<const PlannedStep> steps, std::span<const UOp> inputs, std::span<const UOp> roots,
                Loaded& programs);
 
@@ -90,7 +91,7 @@ class LaunchPlan {
         int64_t size;
         bool result = false;        ///< some root is in it, or what others hold of a call
         uint32_t place = kNoPlace;  ///< what is of no root: in the scratch memory of this number
-        uint32_t heir = kNoPlace;   ///< what is filled over it, by position behind the inputs
+        uint32_t heir = kNoPlace;   ///< what is filled over it, by position after the inputs
         size_t bytes() const { return static_cast<size_t>(size) * static_cast<size_t>(dtype.bytes()); }
     };
     struct Movement {
@@ -111,25 +112,25 @@ class LaunchPlan {
         std::vector<uint32_t> memory;  ///< by slot
         std::vector<LaunchNumber> numbers;
         uint64_t bytes = 0;           ///< of all of it
-        std::vector<uint32_t> freed;  ///< scratch memory that no step behind this one uses
+        std::vector<uint32_t> freed;  ///< scratch memory that no step after this one uses
         uint32_t call = 0;            ///< of the structure's calls
         std::vector<View> held = {};  ///< of a call, by slot; of what nobody holds in no memory (kNoPlace)
     };
 
     explicit LaunchPlan(size_t inputs) : inputs_(inputs) {}
     View view_of(UOp u, uint32_t memory);
-    /// What each step may fill over what no step behind it reads.
+    /// What each step may fill over what no step after it reads.
     void find_heirs(std::span<const PlannedStep> steps, std::span<const size_t> last_use);
     void place_scratch(std::span<const size_t> last_use);
-    /// What find_heirs and place_scratch must keep: each step finds the values that it reads, and fills memory of one of them only
-    /// where its kernel may. An internal error otherwise.
+    /// What find_heirs and place_scratch must keep: each step finds the values that it reads, and fills memory of one
+    /// of them only where its kernel may. An internal error otherwise.
     void verify(std::span<const PlannedStep> steps) const;
     std::vector<size_t> last_uses() const;
     /// The last one that is filled over it and over what was.
     uint32_t last_heir(uint32_t at) const;
 
     size_t inputs_;
-    std::vector<Memory> memory_;  ///< by position behind the inputs
+    std::vector<Memory> memory_;  ///< by position after the inputs
     std::vector<Kernel> kernels_;
     std::vector<Step> steps_;
     std::vector<View> roots_;

@@ -15,7 +15,8 @@ class KernelCall;
 /// `fallback` is the device of graphs that read no memory; nullptr = the default device.
 std::vector<Root> realize(std::span<const UOp> roots, Device* fallback = nullptr);
 
-/// Whether realize, on this thread, makes kernels that serve other sizes too, once it has met the same graph in two sizes.
+/// Whether realize, on this thread, makes kernels that serve other sizes too, once it has met the same graph in two
+/// sizes.
 bool any_sizes();
 bool set_any_sizes(bool any);  ///< gives what it was before
 
@@ -27,11 +28,11 @@ void forget_results();
 
 /// `told` runs with each node that is freed, before its memory goes. One for the process.
 void on_forget(void (*told)(UOp));
-/// `told` runs behind a collection, and says whether it let go of graphs. One for the process.
+/// `told` runs after a collection, and says whether it let go of graphs. One for the process.
 void on_collected(bool (*told)());
 
-/// Frees graph nodes that no tensor reaches, with the memory that hangs on them: a value is remembered only as long as some
-/// graph contains its node. Takes a time that grows with what was made and let go of since, not with what lives.
+/// Frees graph nodes that no tensor reaches, with the memory that hangs on them: a value is remembered only as long as
+/// some graph contains its node. Takes a time that grows with what was made and let go of since, not with what lives.
 void collect();
 /// The same where a tensor went that was the last one with its value; nothing else that is free is worth a look now.
 void collect_dropped() noexcept;

@@ -13,8 +13,8 @@ namespace {
 
 enum class Part { fast, slow };
 
-/// The fast part of a range, or the slow one, becomes a range of the other axis: range = slow * size of fast + fast. Nothing is
-/// left of the range where the part is all of it.
+/// The fast part of a range, or the slow one, becomes a range of the other axis: range = slow * size of fast + fast.
+/// Nothing is left of the range where the part is all of it.
 Result<Kernel> split(const Site& site, Axis axis, Part part = Part::fast) {
     const Kernel& kernel = site.kernel;
     const UOp range = site.range();
@@ -31,8 +31,8 @@ Result<Kernel> split(const Site& site, Axis axis, Part part = Part::fast) {
     return Kernel{simplify(sink), kernel.name};
 }
 
-/// The kernel whose loops over rows, which its end walks again, are inside all others: a row is reduced before an element of it
-/// is stored, and once.
+/// The kernel whose loops over rows, which its end walks again, are inside all others: a row is reduced before an
+/// element of it is stored, and once.
 Kernel rows_inside(Kernel kernel) {
     UOpSet ended;
     for (UOp u : toposort(kernel.sink))

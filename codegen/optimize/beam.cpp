@@ -68,8 +68,8 @@ std::vector<Candidate> successors(Schedules& schedules, std::span<const From> be
     return out;
 }
 
-/// Keeps those that cost the least by their form, the cheapest first; the others are not compiled. `most` 0: all. Gives how many it
-/// leaves out.
+/// Keeps those that cost the least by their form, the cheapest first; the others are not compiled. `most` 0: all. Gives
+/// how many it leaves out.
 int keep_promising(std::vector<Candidate>& candidates, int most, const Target& target) {
     if (most == 0) return 0;
     parallel_for(candidates.size(), [&](size_t i) {
@@ -240,8 +240,8 @@ class Search {
         return candidates;
     }
 
-    /// The fastest of all, each with one of its actions changed: where no action more is worth it, another choice of before may
-    /// be. None where memory bounds the fastest, since all read the same.
+    /// The fastest of all, each with one of its actions changed: where no action more is worth it, another choice of
+    /// before may be. None where memory bounds the fastest, since all read the same.
     std::vector<Candidate> neighbours_of(std::vector<Candidate>& usable) {
         std::vector<Candidate> out;
         std::ranges::sort(usable, faster);

@@ -25,8 +25,8 @@ class Judge {
     /// One trial a candidate, in order. A result that differs from the unoptimised kernel's has no time. May throw
     /// Interrupted.
     virtual std::vector<Trial> judge(std::span<const Scheduled> candidates) = 0;
-    /// Whether the one that is about to win gives the right result in full, where judging looked at a part of it: empty, or why
-    /// not.
+    /// Whether the one that is about to win gives the right result in full, where judging looked at a part of it:
+    /// empty, or why not.
     virtual std::string objection(const Scheduled& /*winner*/) { return {}; }
 };
 
@@ -50,17 +50,18 @@ struct SearchResult {
     std::exception_ptr interruption = {};  ///< what interrupted the judge; the winner is the best until then
 };
 
-/// Beam search: from the heuristic's schedule, the unoptimised kernel and schedules that are known to be good, keep the `width`
-/// fastest of all one-action successors until none is faster by 1 %, nor any that changes one action of the fastest so far.
-/// `kernel` has its output ranges on the grid (start_schedule). What it starts from is tried whatever the limits are.
+/// Beam search: from the heuristic's schedule, the unoptimised kernel and schedules that are known to be good, keep the
+/// `width` fastest of all one-action successors until none is faster by 1 %, nor any that changes one action of the
+/// fastest so far. `kernel` has its output ranges on the grid (start_schedule). What it starts from is tried whatever
+/// the limits are.
 class BeamSearch {
   public:
     BeamSearch(const Kernel& kernel, const Target& target, std::span<const std::vector<Action>> known = {});
     ~BeamSearch();
     /// The heuristic's schedule.
     const Scheduled& start();
-    /// What the first round tries where all that it starts from is usable, in which no judge has a say: for another thread while
-    /// the judge is made. The limits are those of run().
+    /// What the first round tries where all that it starts from is usable, in which no judge has a say: for another
+    /// thread while the judge is made. The limits are those of run().
     std::vector<Scheduled> first_round(const Limits& limits = {});
     Result<SearchResult> run(int width, Judge& judge, const Limits& limits = {});
 

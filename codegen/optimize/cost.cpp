@@ -1,5 +1,5 @@
-// static_cost: what a schedule asks of each part of a card, from its graph: how often a thread does each operation, which lines
-// and banks the lanes of a wave touch, what of it comes back from caches, how many workgroups a unit holds.
+// static_cost: what a schedule asks of each part of a card, from its graph: how often a thread does each operation,
+// which lines and banks the lanes of a wave touch, what of it comes back from caches, how many workgroups a unit holds.
 #include "strata/codegen/optimize/cost.h"
 
 #include <algorithm>
@@ -60,7 +60,8 @@ class Estimator {
   private:
     double times(RangeSet open) const { return scopes_.steps(open & (serial_ | copies_)); }
 
-    /// What a wave computes. Numbers of copies are known when the code is made, so that offsets are computed once a step of loops.
+    /// What a wave computes. Numbers of copies are known when the code is made, so that offsets are computed once a
+    /// step of loops.
     void add_work(UOp u) {
         const RangeSet open = scopes_.free(u);
         if (is_ldmatrix(u)) return;
@@ -179,7 +180,8 @@ class Estimator {
         if (!access.store) wait(access, kLocalClocks);
     }
 
-    /// Whether threads wait for each other before they fill local memory again, so that a step's loads are not a step ahead.
+    /// Whether threads wait for each other before they fill local memory again, so that a step's loads are not a step
+    /// ahead.
     bool is_kept_back() const {
         return std::ranges::any_of(scopes_.order(),
                                    [](UOp u) { return u.is(Op::barrier) && u.src(0).dtype().bytes() > 0; });

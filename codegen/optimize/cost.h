@@ -4,8 +4,8 @@
 
 namespace strata::codegen {
 
-/// Clocks that a schedule keeps each part of a card busy, from its graph alone: the search orders candidates by it before it
-/// compiles any. It is for comparing schedules of one kernel.
+/// Clocks that a schedule keeps each part of a card busy, from its graph alone: the search orders candidates by it
+/// before it compiles any. It is for comparing schedules of one kernel.
 struct StaticCost {
     double vector = 0;    ///< instructions of the vector units
     double matrix = 0;    ///< of the matrix cores

@@ -1,10 +1,11 @@
 // double_buffer: as stage, with local memory for two tiles in turns, so that the next one comes while one is computed
 // with.
 //
-// Before  in the outer loop: fetched = load(a[...]); barrier; local memory = fetched; barrier; value(load(local memory[place]))
-// After   in the outer loop: fetched = load(a[...]); local memory[half] = fetched; barrier; value(load(local memory[half + place]))
-//         where half is that of the step, outer % 2
-// One barrier a step is enough: who writes a half has passed the one behind which all have read it. prefetch
+// Before  in the outer loop: fetched = load(a[...]); barrier; local memory = fetched; barrier; value(load(local
+//         memory[place]))
+// After   in the outer loop: fetched = load(a[...]); local memory[half] = fetched; barrier; value(load(local
+//         memory[half + place])) where half is that of the step, outer % 2
+// One barrier a step is enough: who writes a half has passed the one after which all have read it. prefetch
 // (codegen/linear) reads what such loops store a step before. Where copies go on by themselves, operands of matrix
 // instructions come by those.
 #include <algorithm>
@@ -25,7 +26,7 @@ bool multiplies_matrices(UOp sink) {
     return std::ranges::any_of(toposort(sink), [](UOp u) { return u.is(Op::wmma); });
 }
 
-/// A barrier behind loads, until which those wait who would overwrite what others read.
+/// A barrier after loads, until which those wait who would overwrite what others read.
 bool keeps_back(UOp u) { return u.is(Op::barrier) && u.src(0).dtype().bytes() > 0; }
 
 int64_t half_of(UOp memory) {

@@ -27,8 +27,8 @@ bool take_line(ScheduleBuilder& plan, int column, int64_t inner = 1) {
     return true;
 }
 
-/// What each column has side by side, as where pixels of few channels are added up: a thread adds up all of that. How many elements;
-/// one where columns are of single elements.
+/// What each column has side by side, as where pixels of few channels are added up: a thread adds up all of that. How
+/// many elements; one where columns are of single elements.
 int64_t unroll_inside(ScheduleBuilder& plan) {
     constexpr int64_t kMost = 8, kFewestRows = 64, kMostColumns = 16384;
     const auto is_read_along = [&](UOp range) { return plan.walked_by_one(range, false) > 0; };
@@ -128,8 +128,8 @@ bool scan_columns(ScheduleBuilder& plan) {
     return true;
 }
 
-/// Rows that are reduced and walked again: so many threads to each that one has few elements, all in its registers, and rows
-/// side by side until the block is full.
+/// Rows that are reduced and walked again: so many threads to each that one has few elements, all in its registers, and
+/// rows side by side until the block is full.
 bool share_row(ScheduleBuilder& plan) {
     std::vector<UOp> rows = plan.axes(ActionKind::group);
     if (rows.size() != 1 || !is_row(plan.kernel().sink, rows[0])) return false;
@@ -193,7 +193,8 @@ bool share_reduction(ScheduleBuilder& plan) {
     if (plan.size(ActionKind::group, axis) < kFewest)
         axis = static_cast<int>(std::ranges::max_element(reductions, {}, size_of) - reductions.begin());
     int64_t size = plan.size(ActionKind::group, axis);
-    // Masks hide how memory is walked, as where a last piece is shorter: then long reductions are thought to go along it.
+    // Masks hide how memory is walked, as where a last piece is shorter: then long reductions are thought to go along
+    // it.
     const bool unknown = size >= 1024 && !plan.unit_stride_axis(ActionKind::local);
     const bool few = product(plan.axes(ActionKind::local)) <= (unknown ? 16384 : 1024),
                rows = plan.unit_stride_axis(ActionKind::unroll).has_value();
@@ -239,8 +240,8 @@ bool tile_narrow(ScheduleBuilder& plan, UOp read, UOp written) {
     return true;
 }
 
-/// Memory that is read along one output range and written along another: square tiles of threads and of each thread's elements,
-/// so that both go along memory.
+/// Memory that is read along one output range and written along another: square tiles of threads and of each thread's
+/// elements, so that both go along memory.
 bool tile_transpose(ScheduleBuilder& plan) {
     if (!plan.axes(ActionKind::unroll).empty()) return false;
     const std::vector<UOp> axes = plan.axes(ActionKind::upcast);
@@ -260,7 +261,7 @@ bool tile_transpose(ScheduleBuilder& plan) {
         if (range_arg(range).size % kSide != 0) plan.pad(range, kSide);
         plan.add_largest(ActionKind::upcast, axis, {4, 2});
     }
-    // The higher one first: a range that is used up is no more among those behind it.
+    // The higher one first: a range that is used up is no more among those after it.
     for (int axis : {std::max(*read, *written), std::min(*read, *written)})
         plan.add_largest(ActionKind::local, axis, {16, 8, 4});
     return true;
@@ -301,7 +302,7 @@ void spread_output(ScheduleBuilder& plan) {
                     threads *= n;
                     break;
                 }
-        if (plan.axes(ActionKind::local).size() < before)  // the axis is used up: those behind it have moved down
+        if (plan.axes(ActionKind::local).size() < before)  // the axis is used up: those after it have moved down
             for (int& axis : order) axis -= axis > order[i];
     }
     if (plan.axes(ActionKind::unroll).empty()) return;

@@ -1,10 +1,10 @@
-// spread_finish: what the last block of a kernel computes by itself is shared by the threads that it has, or where it is little by
-// those of the first wave, as long as that has stored what the block did.
+// spread_finish: what the last block of a kernel computes by itself is shared by the threads that it has, or where it
+// is little by those of the first wave, as long as that has stored what the block did.
 //
 // Before  end(store(out[i], reduce(add, load(part[i * 512 + p]), p)), i)      i, p serial, a block of 256 threads
 // After   the same over i = 8 slow + fast, p = 32 slow + fast, the fast parts threads
-// As many threads to a result as its reduction has work for, the rest take results beside each other. There are as many threads as
-// the block has: ranges are padded for that; what has none is left to one.
+// As many threads to a result as its reduction has work for, the rest take results beside each other. There are as many
+// threads as the block has: ranges are padded for that; what has none is left to one.
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -32,7 +32,8 @@ UOp longest(UOp sink, Axis axis) {
     return best;
 }
 
-/// The sink with the fast part of a range, if there is one, of `count`, as another axis; padded where that does not divide it.
+/// The sink with the fast part of a range, if there is one, of `count`, as another axis; padded where that does not
+/// divide it.
 UOp split(UOp sink, UOp& range, int64_t count, Axis axis) {
     if (count == 1 || !range) return sink;
     const RangeArg arg = range_arg(range);
@@ -48,7 +49,8 @@ UOp split(UOp sink, UOp& range, int64_t count, Axis axis) {
     return replace_range(sink, old, slow * count + fast, std::array{slow, fast});
 }
 
-/// Whether thread 0 of a block stores all that it does: its threads are those of reductions, and no store is in their ranges.
+/// Whether thread 0 of a block stores all that it does: its threads are those of reductions, and no store is in their
+/// ranges.
 bool stores_by_one_thread(UOp sink) {
     const auto axis = [](UOp u) { return range_arg(u).axis; };
     for (UOp u : toposort(sink)) {

@@ -23,7 +23,8 @@ void pad_product(ScheduleBuilder& plan, const std::vector<UOp>& sides, Rounding 
     for (UOp range : along) round(range, Rounding::kTile);
 }
 
-/// The output ranges of each factor of a product, that is those which the same loads do not depend on; the last ones first.
+/// The output ranges of each factor of a product, that is those which the same loads do not depend on; the last ones
+/// first.
 struct Sides {
     std::vector<UOp> rows, columns;
 };
@@ -45,11 +46,11 @@ std::optional<Sides> sides_of(const ScheduleBuilder& plan) {
     return sides.rows.empty() ? std::nullopt : std::optional(std::move(sides));
 }
 
-/// The tile of a matrix product that a block computes: rows and columns of a thread and of threads, steps of the reduction that
-/// a thread unrolls, and those that local memory holds.
+/// The tile of a matrix product that a block computes: rows and columns of a thread and of threads, steps of the
+/// reduction that a thread unrolls, and those that local memory holds.
 struct ProductTile {
     struct Side {
-        int64_t near, threads, far;  ///< near: neighbours of a thread; far: as many again, behind those of all threads
+        int64_t near, threads, far;  ///< near: neighbours of a thread; far: as many again, after those of all threads
         int64_t size() const { return near * threads * far; }
     };
     Side rows, columns;
@@ -67,8 +68,8 @@ constexpr ProductTile kProductTiles[] = {{{4, 8, 2}, {8, 16, 1}, 2, 16, 5},
 constexpr ProductTile kWindowTiles[] = {
     {{4, 4, 2}, {2, 16, 2}, 4, 8, 4}, {{4, 4, 2}, {2, 8, 2}, 4, 8, 4}, {{4, 4, 1}, {2, 16, 1}, 4, 8, 0}};
 
-/// The same where copies go on by themselves: steps are copied an element at a time, several ahead. On an H100 float32 products of
-/// 4096 reach 48.1 and 47.8 TFLOP/s so, for 40.7 by the first tile of kProductTiles.
+/// The same where copies go on by themselves: steps are copied an element at a time, several ahead. On an H100 float32
+/// products of 4096 reach 48.1 and 47.8 TFLOP/s so, for 40.7 by the first tile of kProductTiles.
 constexpr ProductTile kCopiedTiles[] = {{{4, 16, 2}, {4, 16, 4}, 1, 16, 6}, {{4, 8, 2}, {4, 8, 4}, 1, 16, 4}};
 
 /// What is taken of a side, range by range: an amount each of a thread, of threads, of a thread again.
@@ -183,8 +184,8 @@ void take(ScheduleBuilder& plan, const ProductTile& tile, const Sides& sides, bo
     if (plan.narrowest_load() > 1) add_tiles(plan, longest_axis(plan, ActionKind::stage), {tile.steps, 4, 2});
 }
 
-/// The tile of a wave whose lanes have rows and share the columns, which scalar registers hold: local memory is read once for as
-/// many products as there are columns. Waves beside each other, groups of waves share the reduction.
+/// The tile of a wave whose lanes have rows and share the columns, which scalar registers hold: local memory is read
+/// once for as many products as there are columns. Waves beside each other, groups of waves share the reduction.
 struct WaveTile {
     int64_t rows, columns, waves, unrolled, groups, steps;
     int64_t size(int64_t lanes) const { return rows * lanes * columns * waves; }
@@ -192,7 +193,8 @@ struct WaveTile {
 constexpr WaveTile kTileOfWaves = {4, 32, 2, 2, 4, 8};
 constexpr int64_t kManyWaveTiles = 64;
 
-/// One scalar load reads up to 16 neighbours. Columns that lie apart would take a load and an address each, and wait in turn.
+/// One scalar load reads up to 16 neighbours. Columns that lie apart would take a load and an address each, and wait in
+/// turn.
 bool take_by_waves(ScheduleBuilder& plan, const WaveTile& tile, int rows, int columns) {
     const int64_t lanes = plan.target().wave_size;
     if (plan.walked_by_one(plan.axes(ActionKind::upcast)[static_cast<size_t>(columns)], false) == 0) return false;
@@ -209,8 +211,8 @@ bool take_by_waves(ScheduleBuilder& plan, const WaveTile& tile, int rows, int co
     return true;
 }
 
-/// Without scalar loads the few rows come by way of local memory, and each line of the matrix is read by few threads of many
-/// groups. On an H100 8 rows of 4096 by 4096 take 0.037 ms so, for 0.075 without, 16 rows 0.051 for 0.195.
+/// Without scalar loads the few rows come by way of local memory, and each line of the matrix is read by few threads of
+/// many groups. On an H100 8 rows of 4096 by 4096 take 0.037 ms so, for 0.075 without, 16 rows 0.051 for 0.195.
 void stage_few_rows(ScheduleBuilder& plan, UOp columns, int64_t rows) {
     const auto [of_thread, beside, groups, unrolled, steps] = rows > 16  ? std::array{4, 8, 32, 2, 4}
                                                               : rows > 8 ? std::array{2, 16, 64, 2, 2}

@@ -36,10 +36,11 @@ void stage_matrices(ScheduleBuilder& plan, UOp reduction);
 /// The place, among the axes that may be staged, of what is left of a reduction's range; the last where nothing is.
 int place_of(const ScheduleBuilder& plan, UOp reduction);
 
-/// Matrix products by matrix instructions. Large sides are rounded up to what a block has, and sides of less than an instruction's
-/// to that, where it costs less. False, here and below: it is none.
+/// Matrix products by matrix instructions. Large sides are rounded up to what a block has, and sides of less than an
+/// instruction's to that, where it costs less. False, here and below: it is none.
 bool tile_matrices(ScheduleBuilder& plan);
-/// Matrix products: each thread has results of several rows and columns, a block's operands come by way of local memory.
+/// Matrix products: each thread has results of several rows and columns, a block's operands come by way of local
+/// memory.
 bool tile_product(ScheduleBuilder& plan);
 /// Products of a matrix and a few rows: each element of the matrix is read once, for all of them.
 bool take_few_rows(ScheduleBuilder& plan);

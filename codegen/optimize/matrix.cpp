@@ -2,9 +2,10 @@
 //
 // Before  reduce(a(m, k) * b(k, n), k), m and n output ranges
 // After   m = outer m * M + row(part, lanes), n = outer n * N + column(part, lanes), and
-//         element(reduce(wmma(contract(a(outer m * M + place, k), elements), contract(b(k, outer n * N + place), elements), 0),
-//                        outer k), part) with place and k = outer k * K + step of elements and lanes
-// Rows, columns, places and steps are those of the layouts in codegen/target/matrix_shapes.def. The zero becomes the accumulator (lower_reduces).
+//         element(reduce(wmma(contract(a(outer m * M + place, k), elements), contract(b(k, outer n * N + place),
+//                        elements), 0), outer k), part) with place and k = outer k * K + step of elements and lanes
+// Rows, columns, places and steps are those of the layouts in codegen/target/matrix_shapes.def. The zero becomes the
+// accumulator (lower_reduces).
 #include <algorithm>
 #include <optional>
 

@@ -1,4 +1,5 @@
-// tile_matrices: products by matrix instructions, the tiles of their waves and blocks, and what their sides are rounded up to.
+// tile_matrices: products by matrix instructions, the tiles of their waves and blocks, and what their sides are rounded
+// up to.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -16,7 +17,8 @@ int64_t product_of_blocks(const Kernel& kernel) {
     return n;
 }
 
-/// Rows and columns that a wave computes by matrix instructions, those of a block of four, and waves that a card should have to do.
+/// Rows and columns that a wave computes by matrix instructions, those of a block of four, and waves that a card should
+/// have to do.
 constexpr int64_t kWaveTile = 64, kBlockTile = 2 * kWaveTile, kManyWaves = 384;
 
 /// Matrix products by groups of four waves, which read tiles of local memory: as wide as leaves a block for each unit.

@@ -14,7 +14,7 @@ namespace strata::codegen {
 struct Walked {
     UOp offset;
     bool is_store;
-    int64_t size;  ///< elements of the memory behind it
+    int64_t size;  ///< elements of its memory
 };
 
 inline std::vector<Walked> walked_memory(const Kernel& kernel) {
@@ -25,8 +25,8 @@ inline std::vector<Walked> walked_memory(const Kernel& kernel) {
     return found;
 }
 
-/// Nodes up to which a kernel is unrolled unasked. Beside what a longer body computes in each step the loop costs nothing, but
-/// each copy takes its time to compile.
+/// Nodes up to which a kernel is unrolled unasked. Beside what a longer body computes in each step the loop costs
+/// nothing, but each copy takes its time to compile.
 inline constexpr size_t kMostNodes = 2048;
 
 /// Builds the list of actions and keeps the kernel they lead to; an action that does not fit is left out.

@@ -1,5 +1,5 @@
-// stage: operands of a reduction that several threads of a block read are brought to local memory, a tile of them for each
-// step of an outer loop, as many elements by each thread.
+// stage: operands of a reduction that several threads of a block read are brought to local memory, a tile of them for
+// each step of an outer loop, as many elements by each thread.
 //
 // Before  reduce(value(load(a[offset(outer, inner, threads, ...)])), outer, inner)
 // After   in the outer loop: vector = elements of the tile; barrier; local memory = elements of the vector; barrier;
@@ -8,7 +8,8 @@
 // async_copy: what memory has otherwise than local memory is copied an element at a time rather than put together by
 // threads, so that prefetch (codegen/linear) makes copies of it that go on by themselves.
 // What four waves multiply together (MatrixShape::by_warpgroups) they read there themselves, all steps of the tile:
-//   reduce(wmma(contract(load(a)), contract(load(b)), 0), outer, inner) becomes reduce(wmma(local a, local b, 0), outer)
+//   reduce(wmma(contract(load(a)), contract(load(b)), 0), outer, inner) becomes reduce(wmma(local a, local b, 0),
+//   outer)
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -38,8 +39,8 @@ bool is_thread(UOp range) {
     return axis == Axis::local || axis == Axis::lane || axis == Axis::group;
 }
 
-/// Steps of the reduction, which are far from each other in local memory: what threads, and a thread's copies, read at once is
-/// near.
+/// Steps of the reduction, which are far from each other in local memory: what threads, and a thread's copies, read at
+/// once is near.
 bool is_step(UOp range) {
     const Axis axis = range_arg(range).axis;
     return axis == Axis::reduce || axis == Axis::unroll || axis == Axis::vector || axis == Axis::group;
@@ -179,8 +180,8 @@ class Staging {
             if (!fits(2 * o.deep * o.wide)) break;
             o.deep *= 2;
         }
-        // Each of a thread's neighbours in memory is a row of its own in local memory: where threads have several, their rows
-        // that are written at once are several apart, in fewer banks.
+        // Each of a thread's neighbours in memory is a row of its own in local memory: where threads have several,
+        // their rows that are written at once are several apart, in fewer banks.
         while (o.deep == o.most_at_once() && o.wide > 1 && o.wide * o.load.dtype().bytes() > kDwordBytes) o.wide /= 2;
     }
     int64_t copies(const Operand& o) const {
@@ -279,8 +280,8 @@ class Staging {
         return !target_.arch.is_amd() && std::ranges::count_if(o.tile, is_lane) > 1;
     }
 
-    /// Such a tile: what is together in memory is a row, and rows that lanes read at once come first. They are as far apart as to be in
-    /// other banks: an odd number of times what lanes read of each.
+    /// Such a tile: what is together in memory is a row, and rows that lanes read at once come first. They are as far
+    /// apart as to be in other banks: an odd number of times what lanes read of each.
     int64_t pitch_in_rows(const Operand& o, UOp range) const {
         int64_t row = 1, read = 1;  // elements of a row; that lanes read at once
         std::vector<UOp> rows;
@@ -302,7 +303,8 @@ class Staging {
             }
         return pitch;
     }
-    /// Such a tile's part that a lane holds, by an instruction that takes rows of 16 bytes from lanes; empty where its rows are others.
+    /// Such a tile's part that a lane holds, by an instruction that takes rows of 16 bytes from lanes; empty where its
+    /// rows are others.
     UOp read_as_matrices(const Operand& o, UOp memory, UOp contract) const {
         if (target_.ahead != Ahead::copies || !in_both_sides(o) || contract.src().size() != 4) return {};
         const UOp far = contract.src(1), high = contract.src(2), near = contract.src(3);  // of an element's number
@@ -381,8 +383,8 @@ class Staging {
         return make(Op::reduce, sums.dtype(), sources, sums.as<ReduceArg>());
     }
 
-    /// The near range comes first and steps of loops come last, each a padded row from the next; in between, and among steps,
-    /// ranges are in their order in memory.
+    /// The near range comes first and steps of loops come last, each a padded row from the next; in between, and among
+    /// steps, ranges are in their order in memory.
     int64_t pitch_of(const Operand& o, UOp range) const {
         if (in_both_sides(o)) return pitch_in_rows(o, range);
         if (range == o.near) return 1;

@@ -1,7 +1,7 @@
 // find_attention: where exponentials of a row, less its maximum, weight a sum.
 //
-// Axes are followed by their place: the row is the last axis of all that is made of the scores, and only gains axes of one
-// element before it and repetition along them on its way into the sum.
+// Axes are followed by their place: the row is the last axis of all that is made of the scores, and only gains axes of
+// one element before it and repetition along them on its way into the sum.
 #include "strata/codegen/schedule/attention.h"
 #include "strata/codegen/schedule/softmax.h"
 #include "strata/core/uop/uop_set.h"
@@ -132,8 +132,8 @@ class Uses {
     UOpMap<size_t> place_, uses_, used_;
 };
 
-/// The same with nodes of its own, over what `made` says instead of others: bits of a factor that are taken as they are make another
-/// product of it.
+/// The same with nodes of its own, over what `made` says instead of others: bits of a factor that are taken as they are
+/// make another product of it.
 UOp copy_of(const Attention& attention, const UOpMap<UOp>& made) {
     UOpMap<UOp> copies;
     const auto copied = [&](UOp s) {

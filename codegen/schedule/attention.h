@@ -22,8 +22,8 @@ struct Attention {
     int64_t depth() const { return product.src(0).shape().back(); }  ///< products that are summed
 };
 
-/// Whether its products and exponentials take less time as kernels of their own, with s in memory, or must be: registers cannot
-/// hold what a row sums.
+/// Whether its products and exponentials take less time as kernels of their own, with s in memory, or must be:
+/// registers cannot hold what a row sums.
 bool is_slower_fused(const Attention& attention, Fusion fusion);
 /// Whether so few rows read the same keys that these are better divided among blocks, where there are many.
 bool has_few_rows(const Attention& attention);
@@ -31,11 +31,12 @@ bool has_few_rows(const Attention& attention);
 /// Whether matrix instructions compute the products of a fused kernel (codegen/optimize/attention/parts.cpp).
 bool has_matrix_products(const Attention& attention);
 
-/// The maximum of rows that is subtracted before an exponential: as it is, or another number where it is not finite; or empty.
+/// The maximum of rows that is subtracted before an exponential: as it is, or another number where it is not finite; or
+/// empty.
 UOp subtracted_top(UOp u);
 
-/// Gives attention whose scores or weights others use too nodes of its own, where one kernel computes its scores again in less time
-/// than it takes to read them.
+/// Gives attention whose scores or weights others use too nodes of its own, where one kernel computes its scores again
+/// in less time than it takes to read them.
 std::vector<UOp> separate_attention(std::span<const UOp> roots);
 
 /// Those in graphs whose nodes are listed, sources before users, where nothing else uses what is inside.

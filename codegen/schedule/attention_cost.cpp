@@ -1,8 +1,8 @@
 // is_slower_fused: whether attention takes longer than its products by themselves, with the scores in memory between.
 //
-// One kernel has a row's columns in registers: the wider they are, the fewer rows share what it reads of keys and values. Apart,
-// three kernels have tiles of rows and columns, and write and read the scores. The figures are those of `strata profile` on the
-// modelled 7900 XTX, float32, for shapes as test/python/nn/test_attention.py has them.
+// One kernel has a row's columns in registers: the wider they are, the fewer rows share what it reads of keys and
+// values. Apart, three kernels have tiles of rows and columns, and write and read the scores. The figures are those of
+// `strata profile` on the modelled 7900 XTX, float32, for shapes as test/python/nn/test_attention.py has them.
 #include <algorithm>
 
 #include "strata/codegen/schedule/attention.h"
@@ -24,8 +24,8 @@ constexpr int64_t kMostScores = 1 << 28;
 constexpr int64_t kWidest = 512;            // columns that the threads of a row have in registers
 constexpr int64_t kSideOfMatrices = 16;     // of matrix instructions
 constexpr int64_t kWidestOfMatrices = 128;  // columns that their tiles have in registers
-// As codegen/optimize/attention/schedule.cpp has them: the threads of a row are the more the fewer rows there are, and rows
-// share a block.
+// As codegen/optimize/attention/schedule.cpp has them: the threads of a row are the more the fewer rows there are, and
+// rows share a block.
 constexpr int64_t kThreads = 1 << 15, kBlock = 128, kBeside = 8;
 
 /// How often each element of a factor is read.

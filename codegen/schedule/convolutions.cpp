@@ -2,8 +2,9 @@
 //
 // Before  reduce(windows(x) * repeated(w), terms)
 // After   reduce(windows(contiguous(x padded, channels last)) * repeated(contiguous(w, terms last)), terms)
-// A lane multiplies terms that follow each other: of x with its channels first, each is a load of its own, and in a condition
-// where there is padding. The copy is read once for each element of a window and each tile of output channels.
+// A lane multiplies terms that follow each other: of x with its channels first, each is a load of its own, and in a
+// condition where there is padding. The copy is read once for each element of a window and each tile of output
+// channels.
 #include <algorithm>
 #include <optional>
 
@@ -13,8 +14,8 @@ namespace strata::codegen {
 namespace {
 
 constexpr int64_t kNeighbours = 8;  // elements that one load of 16 bytes brings
-// Modelled time of 3x3 convolutions of float16 and bfloat16 on a 7900 XTX and an MI300X, of what it is without copies: up to 2^28
-// terms .93 to 1.7, from 2^30 on .2 to .9.
+// Modelled time of 3x3 convolutions of float16 and bfloat16 on a 7900 XTX and an MI300X, of what it is without copies:
+// up to 2^28 terms .93 to 1.7, from 2^30 on .2 to .9.
 constexpr int64_t kManyTerms = 1 << 29;
 constexpr int kLeastAxes = 2;  // of windows: along one axis with 3 elements copies take 1.13 to 1.43 of it
 
@@ -99,7 +100,8 @@ bool has_terms_together(Chain chain, size_t axis) {
     return first.has_value();
 }
 
-/// What of a factor is to be in memory: with its channels last under windows, otherwise with its terms last. None: it is.
+/// What of a factor is to be in memory: with its channels last under windows, otherwise with its terms last. None: it
+/// is.
 UOp layout_of(Chain chain, size_t axis) {
     const size_t start = below_repetitions(chain);
     const DType type = chain.back().dtype();

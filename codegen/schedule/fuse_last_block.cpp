@@ -3,8 +3,8 @@
 //
 // Before  part <- 512 sums of x;  s <- sum of part                      two kernels
 // After   part <- 512 sums of x, s <- sum of part by the last block     one
-// The last block finds the partial results when all others are done (Op::last_block), and takes them in the same order whichever
-// block it is.
+// The last block finds the partial results when all others are done (Op::last_block), and takes them in the same order
+// whichever block it is.
 #include <algorithm>
 #include <utility>
 
@@ -14,8 +14,8 @@
 namespace strata::codegen {
 namespace {
 
-// Modelled on a 7900 XTX: a launch takes 2.5 us, handing over .6, and each further term of a thread 3 to 10 ns. Blocks have 256
-// threads; those that walk columns twice, where these are few, as many as find neighbours in memory.
+// Modelled on a 7900 XTX: a launch takes 2.5 us, handing over .6, and each further term of a thread 3 to 10 ns. Blocks
+// have 256 threads; those that walk columns twice, where these are few, as many as find neighbours in memory.
 constexpr int64_t kMostOfThread = 200, kOfBlock = 256, kThreadsOfColumn = 16;
 
 bool reduces(UOp u) { return u.is(Op::reduce) && u.numel() < u.src(0).numel(); }

@@ -2,9 +2,10 @@
 //
 // Before  m <- min(x, 1);  n <- max(x, 1);  d <- n - m
 // After   m, n, d <- one kernel, in which d reads neither m nor n; what nothing else reads is not stored any more
-// A value joins the step of one before it when all that it reads is there by then. It costs less: what both read is read once,
-// what it read of the other is not read, and a launch is saved. Products share the operand that they have in registers, as long
-// as these hold a tile of each; matrix instructions have one result, so that what they multiply is joined where it is little.
+// A value joins the step of one before it when all that it reads is there by then. It costs less: what both read is
+// read once, what it read of the other is not read, and a launch is saved. Products share the operand that they have in
+// registers, as long as these hold a tile of each; matrix instructions have one result, so that what they multiply is
+// joined where it is little.
 //
 // Before  s <- sum of each row of x;  y <- x / s, a row at a time      only y reads s
 // After   y <- x / sum of each row of x
@@ -29,14 +30,14 @@ constexpr int kLittleWork = 64;  // for each thread of a row what was done once
 constexpr size_t kScans = 2;     // of a kernel that share nothing: a launch less
 constexpr size_t kTried = 4;     // steps before it with results of its shape, the latest first
 constexpr int64_t kAgain = 4;    // reads of an element from which on a reduction is a product
-// Measured on the modelled 7900 XTX, float32, three products of 128 to 2048 rows as one kernel: .48 to .61 of the time of three
-// as long as tiles are small, 1.4 to 2.7 of it where they are large; of two .65 to .81 in either.
+// Measured on the modelled 7900 XTX, float32, three products of 128 to 2048 rows as one kernel: .48 to .61 of the time
+// of three as long as tiles are small, 1.4 to 2.7 of it where they are large; of two .65 to .81 in either.
 constexpr size_t kLargeTiles = 2, kSmallTiles = 3;  // products of a kernel
 constexpr int64_t kLargeFrom = 1 << 19;             // results from which on tiles are large
-// The same of float16 and bfloat16, which matrix instructions multiply where they are apart, on the modelled 7900 XTX, 9070 XT and
-// MI300X, of two and three: .34 to .90 of the time of as many kernels up to 2^25 terms times depth (64 x 64 x 64, 1024 x 32 x 32,
-// 128 x 64 x 64, 8 x 128 x 128, 32 x 64 x 64), .48 to 1.27 of it from 2^27 on (64 x 128 x 128), to 1.8 of it at 2^29, and 1.8 to 5.5
-// where there is work for the card (128 rows and more of 1024 by 1024).
+// The same of float16 and bfloat16, which matrix instructions multiply where they are apart, on the modelled 7900 XTX,
+// 9070 XT and MI300X, of two and three: .34 to .90 of the time of as many kernels up to 2^25 terms times depth (64 x 64
+// x 64, 1024 x 32 x 32, 128 x 64 x 64, 8 x 128 x 128, 32 x 64 x 64), .48 to 1.27 of it from 2^27 on (64 x 128 x 128),
+// to 1.8 of it at 2^29, and 1.8 to 5.5 where there is work for the card (128 rows and more of 1024 by 1024).
 constexpr int64_t kLittleNarrow = 1 << 25;
 constexpr int64_t kMostTerms = int64_t{1} << 32;
 
@@ -56,7 +57,8 @@ struct Form {
         for (UOp b : buffers) elements += b.numel();
         return terms > kAgain * elements;
     }
-    /// Terms of a product, each as often as it is deep: what matrix instructions would make it faster by grows with both.
+    /// Terms of a product, each as often as it is deep: what matrix instructions would make it faster by grows with
+    /// both.
     int64_t work_of_product() const {
         const int64_t each = terms / static_cast<int64_t>(std::max<size_t>(reductions, 1));
         return each * (each / std::max<int64_t>(results, 1));
@@ -282,7 +284,7 @@ class Joining {
 
     std::vector<ScheduleItem> items_;
     const Fusion fusion_;
-    UOpSet kept_;  ///< buffers that are read behind the last step, and by steps
+    UOpSet kept_;  ///< buffers that are read after the last step, and by steps
     UOpMap<size_t> made_at_;
     UOpMap<std::set<size_t>> readers_;  ///< of a buffer, by steps
     std::map<Shape, std::vector<size_t>> by_shape_;

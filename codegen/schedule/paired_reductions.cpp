@@ -1,4 +1,5 @@
-// pairs: a reduction, and one of the same elements less its result, both of more elements than a block holds -> two stages.
+// pairs: a reduction, and one of the same elements less its result, both of more elements than a block holds -> two
+// stages.
 //
 // Before  m = sum(x) / n;  sum((x - m)^2)          t = max(x);  sum(exp(x - t))
 // After   of each piece    m_p, q_p = sum((x - m_p)^2)           t_p, z_p = sum(exp(x - t_p))
@@ -6,8 +7,9 @@
 // Before  t = max(x);      min(where(is(x, t), place, n))        argmax: is(x, t) = x == t, or x is no number
 // After   of each piece    t_p, i_p = min(where(is(x, t_p), place, n))
 //         of all           min(where(is(t_p, t), i_p, n))
-// so that x is read once. Chan, Golub, LeVeque: Updating Formulae and a Pairwise Algorithm for Computing Sample Variances (1979);
-// Milakov, Gimelshein: Online normalizer calculation for softmax (2018). What m_p lacks of a piece's mean by rounding is summed
+// so that x is read once. Chan, Golub, LeVeque: Updating Formulae and a Pairwise Algorithm for Computing Sample
+// Variances (1979); Milakov, Gimelshein: Online normalizer calculation for softmax (2018). What m_p lacks of a piece's
+// mean by rounding is summed
 // too: far from zero it is as much as the deviations.
 #include "strata/codegen/schedule/paired_reductions_p.h"
 

@@ -74,14 +74,15 @@ class Planner {
         return u;
     }
 
-    /// A cast of what is computed, or of a view of it, to a type that holds all its values: memory holds what is computed.
+    /// A cast of what is computed, or of a view of it, to a type that holds all its values: memory holds what is
+    /// computed.
     static bool widens_a_value(UOp u) {
         if (!is_widening(u)) return false;
         const UOp value = below_moves(u.src(0));
         return can_be_cut(value) && !is_stored_view(value) && !value.is(Op::custom) && !value.is(Op::pick);
     }
 
-    /// The same behind views.
+    /// The same after views.
     static bool shows_a_widened_value(UOp u) { return widens_a_value(below_moves(u)); }
 
     /// Products by matrix instructions, and their operands that are computed before rather than for each of their
@@ -211,7 +212,8 @@ class Planner {
         return false;
     }
 
-    /// Whether a view is all of a value, moved about: then the value is stored as it is computed, which other views of it have too.
+    /// Whether a view is all of a value, moved about: then the value is stored as it is computed, which other views of
+    /// it have too.
     static bool shows_all(UOp view) {
         UOp value = view;
         while (value.is(Op::permute) || value.is(Op::reshape)) value = value.src(0);
@@ -228,8 +230,8 @@ class Planner {
         for (auto it = views.rbegin(); it != views.rend(); ++it) carried_[*it] = combine(*it);
     }
 
-    /// Stores rows that another kernel walks; or the results they were made with, where that kernel makes them again of less than
-    /// they are: the terms of a product are many more than its factors.
+    /// Stores rows that another kernel walks; or the results they were made with, where that kernel makes them again of
+    /// less than they are: the terms of a product are many more than its factors.
     void store_rows(UOp rows, Reason why) {
         const std::vector<UOp> made = nodes_of_rows(rows);
         UOpSet read;
@@ -357,8 +359,8 @@ class Planner {
         return info(u.op()).elementwise() || keeps_results(u) || u.is(Op::contiguous) ? c.part : Part::other;
     }
 
-    /// Whether `u` repeats the results in its source along the rows that their kernel has. Attention has no rows, nor have
-    /// products by matrix instructions.
+    /// Whether `u` repeats the results in its source along the rows that their kernel has. Attention has no rows, nor
+    /// have products by matrix instructions.
     bool makes_rows(UOp u, UOp source) {
         const Carried& c = carried_[source];
         return u.is(Op::expand) && c.part == Part::results && !is_alone(c.reduction) && widens_results(u, c.reduction);
@@ -368,7 +370,7 @@ class Planner {
     bool are_one_loop(UOp a, UOp b) const { return a == b || (same_loops(a, b) && !is_alone(a) && !is_alone(b)); }
     bool is_alone(UOp reduction) const { return sums_.contains(reduction) || products_.contains(reduction); }
 
-    /// Ops whose result reads an element of a source more than once, or behind a condition or a computed index.
+    /// Ops whose result reads an element of a source more than once, or under a condition or a computed index.
     static bool repeats_its_sources(UOp u) {
         if (u.is(Op::take) || u.is(Op::pad)) return true;
         return u.is(Op::expand) && u.numel() > u.src(0).numel();

@@ -13,12 +13,13 @@ struct Plan {
 };
 
 /// Decides for a resolved graph: what the user asked for, what several users share and is dear to compute again, and
-/// every reduction that another reduction, an expansion or several kernels read, unless they are of the same rows (rows.cpp) or
-/// inside of attention (attention.cpp) or, where there are such kernels, of chains of products (product_chains.cpp).
+/// every reduction that another reduction, an expansion or several kernels read, unless they are of the same rows
+/// (rows.cpp) or inside of attention (attention.cpp) or, where there are such kernels, of chains of products
+/// (product_chains.cpp).
 Plan plan_storage(std::span<const UOp> targets, Fusion fusion, bool has_product_chains = false);
 
-/// Splits reductions that are large and leave few results into two stages, so that the first fills the machine. Of several
-/// graphs, which may share nodes.
+/// Splits reductions that are large and leave few results into two stages, so that the first fills the machine. Of
+/// several graphs, which may share nodes.
 std::vector<UOp> split_reductions(std::span<const UOp> roots, Fusion fusion, bool has_product_chains = false);
 
 /// Whether a sum is a product of matrices, of sides that tiles are of.
@@ -37,7 +38,8 @@ std::vector<UOp> matrix_products_in(UOp sum);
 /// Whether a product is faster when an operand is computed by a kernel of its own.
 bool is_worth_storing(int64_t reads, int64_t terms);
 
-/// Operands of convolutions that matrix instructions compute get memory in the order in which those read them: convolutions.cpp.
+/// Operands of convolutions that matrix instructions compute get memory in the order in which those read them:
+/// convolutions.cpp.
 std::vector<UOp> store_layouts(std::span<const UOp> roots, Fusion fusion);
 
 /// Such a product as the sum of several, where that takes less time.
@@ -49,8 +51,9 @@ std::vector<UOp> compute_invariant_once(std::span<const UOp> roots);
 /// Splits scans that are long and few into blocks, for the same reason.
 std::vector<UOp> split_scans(std::span<const UOp> roots);
 
-/// Makes one step of those whose kernel computes several values of the same loops in less time than their own kernels would.
-/// `roots`: views of what is read behind the last step.
+/// Makes one step of those whose kernel computes several values of the same loops in less time than their own kernels
+/// would.
+/// `roots`: views of what is read after the last step.
 std::vector<ScheduleItem> fuse_siblings(std::vector<ScheduleItem> items, std::span<const UOp> roots, Fusion fusion);
 
 /// Has the last blocks of steps compute what follows where that is little.
@@ -69,8 +72,8 @@ struct StepValues {
 };
 StepValues values_of(std::span<const ScheduleItem> items, std::span<const UOp> roots);
 
-/// The same steps so that each comes as late as its first reader lets it. Steps that no root needs are left out, but for users'
-/// kernels.
+/// The same steps so that each comes as late as its first reader lets it. Steps that no root needs are left out, but
+/// for users' kernels.
 std::vector<ScheduleItem> order_for_memory(std::vector<ScheduleItem> items, std::span<const UOp> roots);
 /// The same steps: those that free more than they fill run as soon as they can, others as given.
 std::vector<ScheduleItem> free_early(std::vector<ScheduleItem> items, std::span<const UOp> roots);

@@ -1,7 +1,7 @@
 // find_product_chains: sums over rows of weights that are exponentials of products, which all may compute again.
 //
-// Weights are rounded to the type of the operands before they are multiplied, as in ops/autograd/gradient_of_attention.cpp: without that
-// no matrix instruction has them.
+// Weights are rounded to the type of the operands before they are multiplied, as in
+// ops/autograd/gradient_of_attention.cpp: without that no matrix instruction has them.
 #include "strata/codegen/schedule/product_chains.h"
 
 #include <algorithm>

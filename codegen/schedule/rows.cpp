@@ -3,8 +3,8 @@
 //   x  (..., n)  ->  reduce over n  ->  elementwise on (..., 1)  ->  expand to (..., n), with x or what is made of x
 //
 // One block has a row in its registers, so that all of it is one kernel. Of rows along other axes than the last, whose
-// neighbours in memory are of other rows, a block has some beside each other. Results are followed over reshapes that only add
-// or drop axes of one element; what else moves them leaves their order, and with it the row.
+// neighbours in memory are of other rows, a block has some beside each other. Results are followed over reshapes that
+// only add or drop axes of one element; what else moves them leaves their order, and with it the row.
 #include <algorithm>
 
 #include "strata/codegen/schedule/plan_p.h"
@@ -13,7 +13,8 @@
 namespace strata::codegen {
 namespace {
 
-// Rows whose neighbours in memory are of other rows: their length, and how many fill the machine unless they are little work.
+// Rows whose neighbours in memory are of other rows: their length, and how many fill the machine unless they are little
+// work.
 constexpr int64_t kLongest = 1 << 13, kFewest = 256, kLittle = 1 << 16;
 // The same of rows along several axes that are no neighbours, the last of memory among them.
 constexpr int64_t kLongestApart = 1 << 14, kFewestApart = 32;

@@ -132,8 +132,8 @@ class Scheduler {
         lowered_[u] = body;
     }
 
-    /// Copies what a user's kernel writes and others see, so that it writes to memory of its own. Gives the buffers that it
-    /// writes, the one of source 0 among them.
+    /// Copies what a user's kernel writes and others see, so that it writes to memory of its own. Gives the buffers
+    /// that it writes, the one of source 0 among them.
     std::vector<UOp> protect(UOp custom, std::vector<UOp>& sources, const Plan& plan) {
         const std::vector<bool> written = storage_.written(custom);
         const std::vector<size_t> tensors = storage_.tensors(custom);

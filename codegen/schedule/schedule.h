@@ -15,15 +15,15 @@ enum class Reason : uint8_t {
 std::string_view to_string(Reason reason);
 
 /// One step of a schedule: `body` is computed into `output`, in order.
-/// body: a tensor-level graph whose leaves are buffers and constants (one kernel; a whole buffer is copied), or a custom
-/// node over buffers.
+/// body: a tensor-level graph whose leaves are buffers and constants (one kernel; a whole buffer is copied), or a
+/// custom node over buffers.
 struct ScheduleItem {
     UOp output;  ///< the buffer that is filled; for custom the buffer of its source 0
     UOp body;
     Reason why = Reason::custom;  ///< it is a kernel of its own
     std::vector<ScheduleItem> beside =
         {};  ///< of as many elements and the same loops: what the kernel computes besides
-    /// One step at most: what the last block of the kernel computes behind all others, of what they stored among others.
+    /// One step at most: what the last block of the kernel computes after all others, of what they stored among others.
     std::vector<ScheduleItem> finish = {};
     std::vector<UOp> writes = {};  ///< of a custom node: the buffers that its kernel writes, each once
 
@@ -50,8 +50,8 @@ class Storage {
     virtual UOp find(UOp node) = 0;
     /// Of each source of a custom node, whether its kernel writes it.
     virtual std::vector<bool> written(UOp custom) { return std::vector<bool>(custom.src().size()); }
-    /// Of each source of a custom node, the first that is the same tensor: what is written to one of several that share memory is
-    /// not seen by the others.
+    /// Of each source of a custom node, the first that is the same tensor: what is written to one of several that share
+    /// memory is not seen by the others.
     virtual std::vector<size_t> tensors(UOp custom) { return first_places(custom.src()); }
     /// Whether the kernels are to serve other sizes too: then what blocks are there is no part of them.
     virtual bool serves_other_sizes() { return false; }

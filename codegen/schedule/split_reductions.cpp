@@ -1,9 +1,9 @@
 // split_reductions: one large reduction -> two.
 //
 // Before  reduce(x, axes) over n elements a result, few results
-// After   reduce(contiguous(reduce(reshape(x to (..., m, k, ...)), k)), m): m partial results a result, each of k elements that
-//         follow one another, which a block shares. Of columns it is reshaped to (..., k, m, ...), so that neighbouring
-//         threads of the first stage read neighbouring elements.
+// After   reduce(contiguous(reduce(reshape(x to (..., m, k, ...)), k)), m): m partial results a result, each of k
+//         elements that follow one another, which a block shares. Of columns it is reshaped to (..., k, m, ...), so
+//         that neighbouring threads of the first stage read neighbouring elements.
 // Runs before plan_storage because the partial results need memory of their own.
 
 #include "strata/codegen/schedule/attention.h"

@@ -60,7 +60,7 @@ UOp split(UOp u) {
     const int64_t k = block_of(n, std::clamp(n / std::max<int64_t>(kBlocks / scans, 1), kLeast, kMost));
     const int64_t blocks = (n + k - 1) / k;
     UOp x = u.src(0);
-    if (blocks * k > n) x = padded(x, axis, 0, blocks * k - n);  // behind all that the totals before a block hold
+    if (blocks * k > n) x = padded(x, axis, 0, blocks * k - n);  // after all that the totals before a block hold
     Shape shape = x.shape();
     const Shape flat = shape;
     shape[axis] = k;

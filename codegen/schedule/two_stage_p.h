@@ -3,10 +3,10 @@
 
 namespace strata::codegen {
 
-/// How a reduction that is large and leaves few results is divided: each result's elements are `count` pieces, which the first
-/// stage reduces, of `length` elements, the last ones fewer where that does not divide them. A value is then of the shape
-/// (results, count, length), a piece's elements following one another, or, of columns, (results, length, count), so that
-/// neighbouring threads of the first stage read neighbouring elements.
+/// How a reduction that is large and leaves few results is divided: each result's elements are `count` pieces, which
+/// the first stage reduces, of `length` elements, the last ones fewer where that does not divide them. A value is then
+/// of the shape (results, count, length), a piece's elements following one another, or, of columns, (results, length,
+/// count), so that neighbouring threads of the first stage read neighbouring elements.
 struct TwoStage {
     int64_t results = 0, elements = 0;  ///< elements of a result
     int64_t count = 0, length = 0;
@@ -18,7 +18,7 @@ struct TwoStage {
     int outer() const { return across ? 2 : 1; }  ///< the axis from piece to piece
     Shape shape() const { return across ? Shape{results, length, count} : Shape{results, count, length}; }
 
-    /// A value of the shape that is reduced, in pieces; where these are not whole, `filler` behind it.
+    /// A value of the shape that is reduced, in pieces; where these are not whole, `filler` after it.
     UOp of(UOp x, UOp filler) const;
     /// Which elements are no filler; empty: all are.
     UOp are_real() const;
@@ -38,7 +38,8 @@ struct TwoStage {
 
 /// Whether a reduction takes two stages.
 bool is_two_stage(UOp reduction);
-/// The same where what makes two reductions of the elements would read them twice: of more results, whose columns no block holds.
+/// The same where what makes two reductions of the elements would read them twice: of more results, whose columns no
+/// block holds.
 bool is_two_stage_where_read_twice(UOp reduction);
 /// The pieces of such a one; of `most` elements where a block goes through each twice.
 TwoStage two_stage_of(UOp reduction);

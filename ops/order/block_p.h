@@ -16,7 +16,7 @@ UOp before(const Words& a, const Words& b);
 UOp not_after(const Words& a, const Words& b);
 Words either_of(UOp condition, const Words& a, const Words& b);
 
-/// Memory of items: an array a word. A copy that is behind effects is the same memory, read or written after them.
+/// Memory of items: an array a word. A copy that is after effects is the same memory, read or written after them.
 struct Items {
     std::vector<UOp> arrays;
 

@@ -1,5 +1,5 @@
-// Pairs of runs that are in order become one run each. A block finds which items of both are its part of the result (merge
-// path), and orders those in local memory.
+// Pairs of runs that are in order become one run each. A block finds which items of both are its part of the result
+// (merge path), and orders those in local memory.
 #include <algorithm>
 
 #include "strata/ops/build_p.h"
@@ -30,8 +30,8 @@ Part part_of(UOp row, UOp first, int64_t length, int64_t run) {
     return out;
 }
 
-/// One end of a block's part: how many of the pair's first `count` items are of run a is the smallest i in [low, high] whose
-/// item of a is behind the item of b that would be the last.
+/// One end of a block's part: how many of the pair's first `count` items are of run a is the smallest i in [low, high]
+/// whose item of a is after the item of b that would be the last.
 struct End {
     UOp count, low, high;
     End(const Part& part, UOp items)

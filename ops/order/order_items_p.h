@@ -18,7 +18,7 @@ struct Packing {
     std::vector<DType> words() const;
     Words pack(UOp key, UOp position) const;
     UOp position(const Words& words) const;
-    Words last() const;  ///< behind all items
+    Words last() const;  ///< after all items
     int bytes() const;   ///< of an item
 };
 
@@ -45,7 +45,7 @@ struct ItemRows {
     ItemSource source(int slot) const;
 };
 
-/// What a kernel gives of its items: their positions, or the items for a kernel behind it.
+/// What a kernel gives of its items: their positions, or the items for a kernel after it.
 struct ItemResult {
     Packing packing;
     DType positions;           ///< none: the items
@@ -56,8 +56,8 @@ struct ItemResult {
     UOp put(UOp place, const Words& words, UOp gate) const;
 };
 
-/// Positions (rows, k) of the first k elements of each row in order. Equal ones come as they were, NaN is the largest value
-/// and -0 is 0. Without a type int32 where that holds n, else int64.
+/// Positions (rows, k) of the first k elements of each row in order. Equal ones come as they were, NaN is the largest
+/// value and -0 is 0. Without a type int32 where that holds n, else int64.
 Tensor order_of_rows(const Tensor& rows, bool descending, int64_t k, DType wanted = dtypes::none);
 
 /// Threads of a block that works on so many items of local memory.

@@ -1,5 +1,5 @@
-// The first k of each row without ordering the rest. The k-th of the threads' own best items bounds what can be among them;
-// what is within the bound is kept in queues in local memory, and ordered when one is full.
+// The first k of each row without ordering the rest. The k-th of the threads' own best items bounds what can be among
+// them; what is within the bound is kept in queues in local memory, and ordered when one is full.
 #include <algorithm>
 #include <bit>
 
@@ -120,8 +120,8 @@ class Selection {
         return uop::barrier(effects);
     }
 
-    /// Orders the queues where one has no room for a step more, and behind the last step. Flags take turns: a thread that is
-    /// a step ahead changes the other.
+    /// Orders the queues where one has no room for a step more, and after the last step. Flags take turns: a thread
+    /// that is a step ahead changes the other.
     UOp order_if_full(UOp step, UOp kept) {
         const UOp no_room = is_some(uop::load(uop::at(uop::after(flags_, {kept}), step % 2)));
         const UOp last = alu(Op::cmpeq, {step, index_const(steps_ - 1)});

@@ -20,7 +20,8 @@ constexpr int64_t kMostEach = 32;             ///< numbers that a thread adds
 constexpr int64_t kSumBytes = 16 << 10;       ///< of sums of a block: every chip has them several times
 constexpr int64_t kPairs = int64_t{1} << 20;  ///< of positions: each is looked at; more are ordered
 
-/// Parameters: the tensor of rows, positions, rows of values, and whether each is stored, if not all are; a thread a value.
+/// Parameters: the tensor of rows, positions, rows of values, and whether each is stored, if not all are; a thread a
+/// value.
 UOp storing_kernel(int64_t rows, int64_t m, int64_t width, DType type, DType positions, bool all) {
     const int64_t size = m * width, threads = std::min(kThreads, size);
     Block block((size + threads - 1) / threads, threads);
@@ -34,8 +35,8 @@ UOp storing_kernel(int64_t rows, int64_t m, int64_t width, DType type, DType pos
                       "store_at");
 }
 
-/// Parameters: the sums, positions, numbers. Each block adds up what `each` of its threads have, in local memory if the sums
-/// have room there.
+/// Parameters: the sums, positions, numbers. Each block adds up what `each` of its threads have, in local memory if the
+/// sums have room there.
 UOp adding_kernel(int64_t n, int64_t m, int64_t each, DType type, DType positions) {
     const bool local = n * type.bits() / 8 <= kSumBytes;
     Block block((m + kThreads * each - 1) / (kThreads * each), kThreads);
@@ -73,7 +74,7 @@ Tensor stored(const Tensor& old, const Tensor& positions, const Tensor& values, 
     return custom_kernel(arguments, uop_kernel(sink), {}, {int64_t{0}})[0];
 }
 
-/// The memory, or the kernel that leaves it, behind views of all of it.
+/// The memory, or the kernel that leaves it, after views of all of it.
 UOp whole(UOp view) {
     while (view.is(Op::reshape)) view = view.src(0);
     return view;

@@ -58,8 +58,8 @@ void Calls::look_at_memory(size_t call) {
     }
 }
 
-/// What others than these graphs have of a node that runs stays in memory, so that it does not run again for them. All of it does
-/// where nobody says what a kernel writes, or where it writes over what it was given.
+/// What others than these graphs have of a node that runs stays in memory, so that it does not run again for them. All
+/// of it does where nobody says what a kernel writes, or where it writes over what it was given.
 void Calls::find_held(std::span<const UOp> roots, const UOpMap<UOp>& in_memory) {
     UOpMap<uint32_t> users;  // in these graphs
     UOpMap<std::vector<UOp>> picks;

@@ -343,7 +343,8 @@ class Realization {
         return out;
     }
 
-    /// Where the ways to fuse differ, the one whose kernels take the least time once they are searched; kept as a winner.
+    /// Where the ways to fuse differ, the one whose kernels take the least time once they are searched; kept as a
+    /// winner.
     codegen::Fusion searched_fusion(const std::vector<bool>& changing) {
         using codegen::Fusion;
         const bool searches = calls().empty() && settings().beam && usual_fusion() == Fusion::cost;

@@ -8,8 +8,8 @@
 
 namespace strata::runtime {
 
-/// The users' kernels that graphs are to run, each taken by this thread until the object ends: it runs once, whichever threads
-/// want its results. Taken in the order of their ids, so that no two threads wait for each other.
+/// The users' kernels that graphs are to run, each taken by this thread until the object ends: it runs once, whichever
+/// threads want its results. Taken in the order of their ids, so that no two threads wait for each other.
 class Turns {
   public:
     explicit Turns(std::span<const UOp> calls);

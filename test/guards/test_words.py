@@ -2,6 +2,7 @@
 
 import re
 
+from test_style import without_raw_strings
 from tree import CHECKOUT, CXX, Tree, check, make_tree
 
 PASSES = ("codegen/lower/opt", "codegen/lower/regalloc", "codegen/lower/finish")
@@ -40,6 +41,10 @@ PHRASES = {
     r"(?:is|are|be) told (?:of|that|by|it)": "gets, sees, is reported",
     r"(?:of|by|with|in|at least|at most) so many": "name the count",
 }
+WIDTH = 120
+# Lines that may be wider: names that a prelude lists; heads of tables, whose columns are those of the rows.
+MARKED = re.compile(r"\s*//@ ")
+HEAD = re.compile(r"(?:\S {2,}(?=\S).*){3}")
 PLAIN = ("hip/", "python/", "test/", "docs/", "tools/", "examples/", "scripts/")
 
 
@@ -67,6 +72,40 @@ def phrases(tree):
                 instead = next(better for phrase, better in PHRASES.items() if re.fullmatch(phrase, said[0]))
                 found[f"{file}:{line}"] = f"{file}:{line}: '{said[0]}': {instead}"
     return found
+
+
+def spoken(line):
+    """The comment of a line, without names in backticks."""
+    at = re.search(r"(?<![:\"'\w])//", line)
+    return re.sub(r"`[^`]*`", "", line[at.start() :]) if at else ""
+
+
+def is_cxx(file):
+    return file.endswith((".cpp", ".h", ".inc", ".def", ".hip")) and not file.startswith("test/hip/library/programs/")
+
+
+def comments(tree):
+    """(file, number, line) of lines of C++ and tables with a comment; raw strings are text of other programs."""
+    for file in filter(is_cxx, tree.files):
+        text = without_raw_strings(tree.text(file))
+        yield from ((file, number, line) for number, line in enumerate(text.split("\n"), 1) if "//" in line)
+
+
+def wide_comments(tree):
+    return {
+        f"{file}:{number}": f"{file}:{number}: {len(line)} columns"
+        for file, number, line in comments(tree)
+        if len(line) > WIDTH and line.lstrip().startswith("//") and not MARKED.match(line)
+        if not (file.endswith(".def") and HEAD.search(line))
+    }
+
+
+def behinds(tree):
+    return {
+        f"{file}:{number}": f"{file}:{number}: after, of, under or in, not behind"
+        for file, number, line in comments(tree)
+        if re.search(r"\b[Bb]ehind\b(?!:)", spoken(line))
+    }
 
 
 def retired(tree):
@@ -132,3 +171,26 @@ def test_a_phrase_is_found(tmp_path):
         "codegen/c.h": "// so many\n",
     }
     assert list(phrases(make_tree(tmp_path, files))) == ["hip/a.h:1", "python/b.py:2"]
+
+
+def test_comments_stay_within_120_columns():
+    check(wide_comments(Tree(CHECKOUT)), {}, "Break the line.")
+
+
+def test_what_comes_later_is_after_and_not_behind():
+    check(behinds(Tree(CHECKOUT)), {}, "Say which relation is meant.")
+
+
+def test_a_wide_comment_is_found(tmp_path):
+    long = "word " * 30
+    files = {
+        "a/b.cpp": f'// {long}\n    /// {long}\nint x;  // {long}\nf(R"(\n// {long}\n)");\n',
+        "a/c.def": f"// {long}\n//   name  arch  {' ' * 120}clocks  bytes\n",
+        "a/d.hip": f"//@ {long}\n",
+    }
+    assert list(wide_comments(make_tree(tmp_path, files))) == ["a/b.cpp:1", "a/b.cpp:2", "a/c.def:1"]
+
+
+def test_behind_for_after_is_found(tmp_path):
+    text = '// what stands behind it\nf(behind);  ///< of `behind`\ng(behind, "// behind");\n// Behind the loop\n'
+    assert list(behinds(make_tree(tmp_path, {"a/b.cpp": text}))) == ["a/b.cpp:1", "a/b.cpp:4"]

@@ -8,8 +8,9 @@
 
 namespace strata::codegen {
 
-/// Attention and chains of products (matrix.cpp) of any lengths: local memory holds a tile of keys and values, lanes hold rows of
-/// results. A derived class makes the products, and says how its matrix instructions lay results over lanes.
+/// Attention and chains of products (matrix.cpp) of any lengths: local memory holds a tile of keys and values, lanes
+/// hold rows of results. A derived class makes the products, and says how its matrix instructions lay results over
+/// lanes.
 class AttentionBlock : public AttentionLoop {
   public:
     AttentionBlock(UOp sink, const AttentionParts& parts, const AttentionTile& tile, LaneGrid grid, int wave_size);
@@ -22,7 +23,8 @@ class AttentionBlock : public AttentionLoop {
   protected:
     using Values = std::vector<UOp>;
 
-    /// Where a lane has an element: in which of its rows of a matrix, and how far from the matrix's first key, column or term.
+    /// Where a lane has an element: in which of its rows of a matrix, and how far from the matrix's first key, column
+    /// or term.
     struct Place {
         int64_t row;
         UOp offset;
@@ -56,7 +58,8 @@ class AttentionBlock : public AttentionLoop {
     virtual void walk_chain(UOp filled) = 0;
 
     static int64_t depth_of(const ScoreProduct& product) { return range_arg(product.row).size; }
-    /// The number of what a thread copies, n threads of all at a time; the second: whether there is such a one, or empty.
+    /// The number of what a thread copies, n threads of all at a time; the second: whether there is such a one, or
+    /// empty.
     std::pair<UOp, UOp> number_of(int64_t n, int64_t all) const;
     /// Eight elements of a row, which `rows` places, along `range`.
     static UOp read(UOp source, UOp rows, UOp row, UOp range, UOp chunk);
@@ -72,7 +75,8 @@ class AttentionBlock : public AttentionLoop {
     UOp made_of(const UOpMap<UOp>& products, int64_t m, int64_t n, int64_t e, double beyond) const;
     /// Brings what keys alone decide of it to registers. Returns that effect, or `before` where there is nothing.
     UOp hold_loads_of_keys(UOp before);
-    /// Weights of a row, 16 keys each, of such products; updates the row's maximum and total, and says what rescales its sums.
+    /// Weights of a row, 16 keys each, of such products; updates the row's maximum and total, and says what rescales
+    /// its sums.
     UOp weigh_row(int64_t m, int64_t row, const std::function<UOp(int64_t, int64_t)>& product, Values& weights);
     size_t index_of(int64_t m, int64_t row) const { return static_cast<size_t>(m * rows_of_lane() + row); }
     const Register& sum(int64_t m, int64_t c) const {

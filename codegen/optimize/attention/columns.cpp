@@ -1,14 +1,15 @@
-// Attention and chains of products (matrix.cpp) by AMD's matrix instructions, on transposed tiles: a lane holds one row of
-// results.
+// Attention and chains of products (matrix.cpp) by AMD's matrix instructions, on transposed tiles: a lane holds one row
+// of results.
 //
 // Before  as attention_by_matrices; of chains the sum over j of f(s(i, j), t(i, j)) * v(j, e)
 // After   in a loop over tiles of keys, which local memory holds as they are, and of values, which it holds transposed:
-//             s' = k * q' by matrix instructions;  n = max(m, f(s));  w' = exp(f(s) - n);  total = total * exp(m - n) + sum of w
+//             s' = k * q' by matrix instructions;  n = max(m, f(s));  w' = exp(f(s) - n);
+//             total = total * exp(m - n) + sum of w
 //             sums' = sums' * exp(m - n) + v' * w' by matrix instructions;  m = n
 //         and of chains  s' = k * q';  t' = l * r';  sums' = sums' + v' * f(s', t')
-// A column of the accumulator is a lane, so that a maximum takes an exchange between the rows of lanes only. It is a column of the second
-// operand too: weights stay in registers. Keys of that operand are in the order in which the accumulator has them, but on
-// RDNA3, whose rows of lanes hold the same: they exchange what they have.
+// A column of the accumulator is a lane, so that a maximum takes an exchange between the rows of lanes only. It is a
+// column of the second operand too: weights stay in registers. Keys of that operand are in the order in which the
+// accumulator has them, but on RDNA3, whose rows of lanes hold the same: they exchange what they have.
 #include "strata/codegen/optimize/attention/fragments_p.h"
 #include "strata/core/symbolic/symbolic.h"
 #include "strata/core/uop/kernel.h"

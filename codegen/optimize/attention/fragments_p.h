@@ -6,8 +6,8 @@
 
 namespace strata::codegen {
 
-/// Such blocks by products that each wave computes alone: the operands of its rows are in registers. A derived class says how matrix
-/// instructions lay operands and results over lanes.
+/// Such blocks by products that each wave computes alone: the operands of its rows are in registers. A derived class
+/// says how matrix instructions lay operands and results over lanes.
 class AttentionByFragments : public AttentionBlock {
   public:
     AttentionByFragments(UOp sink, const AttentionParts& parts, const AttentionTile& tile, LaneGrid grid,

@@ -1,12 +1,13 @@
 // attention_by_matrices: attention (codegen/schedule/attention.h) whose products are those of matrix instructions.
 //
-// Before  sum over j of exp(f(s(i, j)) - top(i)) * v(j, e) and their total, top the maximum of f(s(i, j)), s(i, j) the sum over d of
-//         q(i, d) * k(j, d)
+// Before  sum over j of exp(f(s(i, j)) - top(i)) * v(j, e) and their total, top the maximum of f(s(i, j)), s(i, j) the
+//         sum over d of q(i, d) * k(j, d)
 // After   in a loop over tiles of keys, which local memory holds:
-//             s = q * k by matrix instructions;  n = max(m, f(s));  w = exp(f(s) - n);  total = total * exp(m - n) + sum of w
+//             s = q * k by matrix instructions;  n = max(m, f(s));  w = exp(f(s) - n);
+//             total = total * exp(m - n) + sum of w
 //             sums = sums * exp(m - n) + w * v by matrix instructions;  m = n
-// What a lane has of s is what it must have of w as an operand (codegen/target/matrix_shapes.def, NVIDIA's), so that the weights stay
-// in registers, rounded to the type of v. The loop ends where a mask leaves no keys.
+// What a lane has of s is what it must have of w as an operand (codegen/target/matrix_shapes.def, NVIDIA's), so that
+// the weights stay in registers, rounded to the type of v. The loop ends where a mask leaves no keys.
 #include <algorithm>
 #include <optional>
 
@@ -23,8 +24,8 @@ struct Row {
     AttentionTile tile;
     std::optional<UOp> (*build)(UOp sink, const AttentionParts&, const AttentionTile&, const Target&);
 };
-/// By preference: on an H100, causal attention of 16x16x1024x64 and 8x16x4096x128, four waves and 64 keys by groups take .82 and .87
-/// of the time of eight waves, since several blocks are on a unit.
+/// By preference: on an H100, causal attention of 16x16x1024x64 and 8x16x4096x128, four waves and 64 keys by groups
+/// take .82 and .87 of the time of eight waves, since several blocks are on a unit.
 constexpr Row kTiles[] = {
     {{1, 4, 64, 128}, attention_by_warpgroups},     {{1, 8, 128, 64}, attention_by_warpgroups},
     {{1, 8, 64, 128}, attention_by_warpgroups},     {{1, 4, 64, 128}, attention_by_warpgroup_rows},

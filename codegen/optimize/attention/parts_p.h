@@ -16,8 +16,8 @@ struct ScoreProduct {
     UOp row;
 };
 
-/// A kernel of attention (codegen/schedule/attention.h) or of a chain of products (product_chains.h) whose products matrix
-/// instructions can compute.
+/// A kernel of attention (codegen/schedule/attention.h) or of a chain of products (product_chains.h) whose products
+/// matrix instructions can compute.
 struct AttentionParts {
     UOp top, shift, total;        ///< reductions, and what is subtracted: of attention and logarithms of totals
     UOp sum, value;               ///< of weighted values, and these: not of logarithms of totals
@@ -35,7 +35,8 @@ struct AttentionParts {
 /// Nothing where it is another kernel, or the target has no such instructions.
 std::optional<AttentionParts> attention_parts(UOp sink, UOp keys, const Target& target);
 
-/// Scores that are masked on their way into the weights: where(condition, scores, -infinity) or the other way round; or empty.
+/// Scores that are masked on their way into the weights: where(condition, scores, -infinity) or the other way round; or
+/// empty.
 UOp masked_scores(const AttentionParts& parts);
 
 /// Attention whose results are as narrow as its operands, and whose keys and values are memory read as it is.

@@ -2,11 +2,12 @@
 //
 // Before  as attention_by_matrices; of chains the sum over j of f(s(i, j), t(i, j)) * v(j, e)
 // After   in a loop over tiles of keys and values, which local memory holds as they are:
-//             s = q * k' by matrix instructions;  n = max(m, f(s));  w = exp(f(s) - n);  total = total * exp(m - n) + sum of w
+//             s = q * k' by matrix instructions;  n = max(m, f(s));  w = exp(f(s) - n);
+//             total = total * exp(m - n) + sum of w
 //             sums = sums * exp(m - n) + w * v by matrix instructions;  m = n
 //         and of chains  s = q * k';  t = r * l';  sums = sums + f(s, t) * v
-// A lane has two rows of a matrix. What it has of s is what it must have of w as an operand (codegen/target/matrix_shapes.def): weights
-// stay in registers.
+// A lane has two rows of a matrix. What it has of s is what it must have of w as an operand
+// (codegen/target/matrix_shapes.def): weights stay in registers.
 #include <algorithm>
 
 #include "strata/codegen/optimize/attention/fragments_p.h"

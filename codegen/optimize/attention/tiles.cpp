@@ -1,4 +1,5 @@
-// The parts of attention over tiles (matrix.cpp) that are the same whichever of NVIDIA's instructions make its products.
+// The parts of attention over tiles (matrix.cpp) that are the same whichever of NVIDIA's instructions make its
+// products.
 #include "strata/codegen/optimize/attention/tiles_p.h"
 
 #include <algorithm>
@@ -67,7 +68,7 @@ AttentionTiles::Weights AttentionTiles::weigh(int64_t m, UOp tile, const std::fu
     for (size_t half : {0, 1}) {
         const UOp row = result_row(m, static_cast<int64_t>(half));
         std::vector<UOp> of_row;
-        std::vector<size_t> places;  // among an operand's elements: 8 columns further behind the other half
+        std::vector<size_t> places;  // among an operand's elements: 8 columns further after the other half
         for (int64_t n = 0; n < tiles; ++n)
             for (size_t e = 0; e < kHeld; ++e) {
                 const Place place = place_of(e);

@@ -42,9 +42,9 @@ class AttentionLoop {
         UOp memory, started;
         int64_t first = 0;
     };
-    /// All but the results: the effect behind which sums and totals are done.
+    /// All but the results: the effect after which sums and totals are done.
     virtual UOp walk() = 0;
-    /// The results, behind it.
+    /// The results, after it.
     virtual std::vector<UOp> finish(UOp end) const = 0;
 
     static UOp number(double value) { return constant(dtypes::float32, value); }
@@ -96,7 +96,8 @@ class AttentionTiles : public AttentionLoop {
         std::vector<UOp> wide;
         std::array<UOp, 2> rescale, tops, totals;
     };
-    /// Where an element of 16 x 16 results is: the upper or lower half of the lane's rows, and a column from the lane's first on.
+    /// Where an element of 16 x 16 results is: the upper or lower half of the lane's rows, and a column from the lane's
+    /// first on.
     struct Place {
         size_t half;
         int64_t column;
@@ -114,7 +115,7 @@ class AttentionTiles : public AttentionLoop {
     std::vector<Copy> copies(UOp load, int64_t rows, UOp range, UOp first) const;
     static std::vector<UOp> stores_of(std::span<const Copy> copies, UOp memory);
     std::vector<Copy> copies_of_queries() const;
-    /// Local memory holds keys and values of such tiles behind it.
+    /// Local memory holds keys and values of such tiles after it.
     UOp fill(UOp tile_of_keys, UOp tile_of_values);
     /// Of scores by 16 keys and elements of 16 x 16, and of what rows had before them.
     Weights weigh(int64_t matrix, UOp tile, const std::function<UOp(int64_t, size_t)>& product,
@@ -131,7 +132,8 @@ class AttentionTiles : public AttentionLoop {
     UOp column_of(int64_t first, size_t element) const { return lane_ * 2 + (first + place_of(element).column); }
 };
 
-/// Such kernels by products of NVIDIA's waves (rows.cpp), and of its groups of waves: nothing where the tile does not fit.
+/// Such kernels by products of NVIDIA's waves (rows.cpp), and of its groups of waves: nothing where the tile does not
+/// fit.
 std::optional<UOp> attention_by_rows(UOp sink, const AttentionParts& parts, const AttentionTile& tile,
                                      const Target& target);
 std::optional<UOp> attention_by_warpgroups(UOp sink, const AttentionParts& parts, const AttentionTile& tile,

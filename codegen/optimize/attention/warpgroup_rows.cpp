@@ -1,11 +1,11 @@
-// Attention of any lengths and chains of products (matrix.cpp) by products of groups of four waves, which read the operands of
-// rows, keys and values from local memory (codegen/target/warpgroup_products.h).
+// Attention of any lengths and chains of products (matrix.cpp) by products of groups of four waves, which read the
+// operands of rows, keys and values from local memory (codegen/target/warpgroup_products.h).
 //
 // Before  as attention_by_rows
-// After   in a loop over tiles of keys: what keys alone decide comes to registers;  s = q * k', t = r * l' of the whole tile;
-//         sums = sums + f(s, t) * v, in flight up to the next tile
-// The accumulator lies in lanes as the operand does that lanes hold, so that weights stay in registers. Another block's products run while
-// one makes weights.
+// After   in a loop over tiles of keys: what keys alone decide comes to registers;  s = q * k', t = r * l' of the whole
+//         tile; sums = sums + f(s, t) * v, in flight up to the next tile
+// The accumulator lies in lanes as the operand does that lanes hold, so that weights stay in registers. Another block's
+// products run while one makes weights.
 #include <algorithm>
 
 #include "strata/codegen/optimize/attention/block_p.h"

@@ -2,10 +2,12 @@
 // memory (codegen/target/warpgroup_products.h). Their sums lie in lanes as their operand does that lanes hold, so that
 // weights stay in registers.
 //
-// Tiles come from the last to the first, so that those that a causal mask cuts come before the loop, in which then nothing is masked.
-// Weights are multiplied by values a step later, while the weights of the next tile are made:
-//         w, rescale of the last tile;  in a loop over the others: s = q * k of this tile;  sums = sums * rescale + w * v of the one before, under
-//         way up to the next step;  w, rescale of s;  and at last the same of the first tile
+// Tiles come from the last to the first, so that those that a causal mask cuts come before the loop, in which then
+// nothing is masked. Weights are multiplied by values a step later, while the weights of the next tile are made:
+//         w, rescale of the last tile
+//         in a loop over the others: s = q * k of this tile;  sums = sums * rescale + w * v of the one before, in
+//         flight up to the next step;  w, rescale of s
+//         and at last the same of the first tile
 #include <algorithm>
 #include <limits>
 
@@ -75,7 +77,7 @@ class ByWarpgroups : public AttentionTiles {
         return make(Op::load, p_.key.dtype().vector(kTogether), {uop::at(memory, place)});
     }
 
-    /// Scores of a tile, in registers behind it.
+    /// Scores of a tile, in registers after it.
     Register multiply(UOp keys, std::span<const UOp> behind) {
         constexpr int64_t kRowsOfGroup = kWavesOfWarpgroup * kSide;
         const UOp group = wave_ / kWavesOfWarpgroup * (kRowsOfGroup * kLine * kTogether);
@@ -98,7 +100,7 @@ class ByWarpgroups : public AttentionTiles {
         };
     }
 
-    /// Weights as an operand, in a register behind it.
+    /// Weights as an operand, in a register after it.
     Register hold_weights(std::span<const UOp> behind) {
         const UOp from = uop::after(weights_.memory, behind);
         std::vector<UOp> narrow;
@@ -107,7 +109,7 @@ class ByWarpgroups : public AttentionTiles {
         return {held, uop::store(uop::at(tile_ ? uop::after(held, behind) : held, 0), all)};
     }
 
-    /// The sums, rescaled, with the weights' part of such values, in registers behind it.
+    /// The sums, rescaled, with the weights' part of such values, in registers after it.
     UOp add_values(UOp values, const Register& weights, std::span<const UOp> behind) {
         const UOp held = uop::after(sums_[0].memory, behind);
         std::vector<UOp> before, parts;
@@ -152,7 +154,7 @@ class ByWarpgroups : public AttentionTiles {
         const UOp added =
             add_values(uop::after(values_, {filled}), held,
                        std::array{sums_[0].started, rescales_[0].started, rescales_[1].started, tile_, scores.started});
-        updates_.push_back(added);  // also where a mask leaves nothing of the scores, which would be read behind it
+        updates_.push_back(added);  // also where a mask leaves nothing of the scores, which would be read after it
         const Weights next = weigh_in_loop(0, next_tile(), reader(scores, added));
         for (size_t half : {0, 1}) update(rescales_[half], 0, next.rescale[half]);
         for (size_t i = 0; i < next.wide.size(); ++i) update(weights_, static_cast<int64_t>(i), next.wide[i]);
