@@ -4,8 +4,8 @@
 
 #include "convert_p.h"
 #include "front_end_p.h"
-#include "strata/asm/emu/card.h"
 #include "strata/asm/isa/arch.h"
+#include "strata/asm/isa/card.h"
 #include "strata/asm/isa/facts.h"
 #include "strata/codegen/driver/compile_graph.h"
 #include "strata/codegen/driver/compile_kernel.h"
@@ -58,17 +58,17 @@ const providers::HipApi& null_devices() {
 
 /// Operations a second of a card by the type of the operands: of its fastest matrix instruction, and of vector
 /// instructions that multiply and add two float32 a lane at once (VOPD of RDNA, packed of CDNA).
-std::map<std::string, double> peaks(const isa::ArchInfo& arch, const emu::Card& card) {
+std::map<std::string, double> peaks(const isa::ArchInfo& arch, const isa::Card& card) {
     const auto clocks = [&](std::string_view mnemonic) {
         const isa::Facts& facts = isa::facts(arch.family, *isa::find_row(arch.family, mnemonic));
         return isa::issue_cycles(arch.family, facts, arch.wave_size);
     };
     const std::string_view vector = is_cdna(arch.family) ? "v_pk_fma_f32" : "v_dual_fmac_f32";
-    std::map<std::string, double> out{{"float32", card.simd_clocks_per_s * 4 * arch.wave_size / clocks(vector)}};
+    std::map<std::string, double> out{{"float32", card.simd_clocks_per_s() * 4 * arch.wave_size / clocks(vector)}};
     for (const codegen::MatrixShape& shape : codegen::matrix_shapes()) {
         if (shape.family != arch.family) continue;
         double& peak = out[std::string(shape.operand.name())];
-        peak = std::max(peak, card.simd_clocks_per_s * 2 * shape.m * shape.n * shape.k / clocks(shape.mnemonic));
+        peak = std::max(peak, card.simd_clocks_per_s() * 2 * shape.m * shape.n * shape.k / clocks(shape.mnemonic));
     }
     return out;
 }
@@ -77,9 +77,9 @@ void bind_card(py::module_& m) {
     m.def(
         "_card", [](const std::string& arch, const std::string& model) -> As<"dict[str, Any]"> {
             const isa::Arch found = isa::parse_arch(arch).value();
-            const emu::Card card = emu::find_card(found, model).value();
+            const isa::Card& card = *isa::find_card(arch, model).value();
             py::dict out;
-            out["name"] = card.name, out["dram_gb_per_s"] = card.dram_gb_per_s;
+            out["name"] = card.name, out["dram_gb_per_s"] = card.dram_gbs;
             out["launch_us"] = card.launch_us, out["next_launch_us"] = card.next_launch_us;
             out["peak_ops_per_s"] = peaks(isa::info(found), card);
             return py::object(out);

@@ -20,10 +20,8 @@ namespace strata::codegen {
 namespace {
 
 constexpr int64_t kLineBytes = 128, kBanks = 32, kDwordBytes = 4;
-constexpr double kMiB = 1048576;
 constexpr double kLocalClocks = 64;     // until a load from local memory is there
 constexpr double kLoopClocks = 8;       // counting, comparing, branching
-constexpr double kWavesStarted = 6;     // in a clock, one by each shader engine
 constexpr double kOwnRegisters = 16;    // addresses, indices and what else a thread has besides its values
 constexpr double kMostRegisters = 256;  // of a thread, beyond which values go to memory
 constexpr double kSpillAccesses = 2;    // that such a value takes, each time
@@ -69,7 +67,7 @@ class Estimator {
             const MatrixShape* shape = find_shape(target_.matrix, u.as<MatrixArg>().name);
             const auto group = warpgroup_product(u);
             const double steps = group ? static_cast<double>(group->steps) : 1;
-            matrix_ += times(open) * steps * shape->m * shape->n * shape->k / rates_.products;
+            matrix_ += times(open) * steps * clocks_of(*shape, target_);
         } else if (u.is(Op::reduce)) {
             add_reduction(u);
         } else if (info(u.op()).elementwise()) {
@@ -104,6 +102,15 @@ class Estimator {
             local_bytes_ += static_cast<double>(u.as<ParamArg>().size * u.dtype().bytes());
     }
 
+    /// The same of global memory, where all other steps keep an access aligned.
+    double aligned(const Access& access) const {
+        auto elements = static_cast<int64_t>(wide(access));
+        for (size_t r = 0; r < access.by.size(); ++r)
+            if (access.by[r] % elements != 0 && !((copies_ >> r & 1) && std::abs(access.by[r]) < elements))
+                elements = std::gcd(elements, access.by[r]);
+        return static_cast<double>(elements);
+    }
+
     /// Neighbouring elements that a thread accesses at once.
     double wide(const Access& access) const {
         int64_t elements = 1;
@@ -136,7 +143,7 @@ class Estimator {
     }
 
     void add_global(const Access& access) {
-        const double done = times(access.open), at_once = wide(access), bytes = access.bytes;
+        const double done = times(access.open), at_once = aligned(access), bytes = access.bytes;
         const bool scalar = is_scalar(access, target_);
         std::vector<int64_t> lines;
         for (const int64_t lane : access.lanes)
@@ -149,7 +156,12 @@ class Estimator {
             lines_ += done / at_once * static_cast<double>(distinct) * kLineBytes / rates_.l0_bytes;
             vector_ += done / at_once;
         }
-        const Extent block = extent(access, serial_ | copies_ | threads_), all = extent(access, ~RangeSet{0});
+        const Extent block = extent(access, serial_ | copies_ | threads_), all = extent(access, ~RangeSet{0}),
+                     step = extent(access, copies_ | threads_);
+        if (!scalar) {
+            touched_ += groups_ * waves_ * done / at_once * static_cast<double>(distinct) * kLineBytes;
+            of_step_ += step.elements * bytes * std::max(1.0, kLineBytes / (step.neighbours * bytes));
+        }
         const double waste = std::max(1.0, kLineBytes / (block.neighbours * bytes));
         wanted_ += groups_ * block.elements * bytes * waste;
         first_ += std::min(all.elements * bytes * std::max(1.0, kLineBytes / (all.neighbours * bytes)),
@@ -200,13 +212,10 @@ class Estimator {
         longest = std::max(longest, clocks);
     }
 
-    double memory_clocks() const {
-        const double first = std::min(wanted_, first_), again = wanted_ - first;
-        const double in_l2 = std::min(1.0, rates_.l2_mib * kMiB / std::max(first, 1.0)),
-                     in_llc = std::min(1.0, rates_.llc_mib * kMiB / std::max(first, 1.0));
-        const double missed = again * (1 - in_l2), dram = first + missed * (1 - in_llc);
-        return std::max(
-            {wanted_ / rates_.l2_bytes, (dram + missed * in_llc) / rates_.llc_bytes, dram / rates_.dram_bytes});
+    double memory() const {
+        // Lines that a step touches in part are there for the next one where L0 holds all of them.
+        const double of_l2 = of_step_ > rates_.l0_bytes_held / 2 ? std::max(wanted_, touched_) : wanted_;
+        return memory_clocks(rates_, wanted_, std::min(wanted_, first_), of_l2);
     }
 
     /// Workgroups that a unit holds at once.
@@ -236,9 +245,9 @@ class Estimator {
                 .matrix = share * waves_ * matrix_ / simds,
                 .local = share * waves_ * local_ / cus,
                 .lines = share * waves_ * lines_ / cus,
-                .memory = memory_clocks(),
+                .memory = memory(),
                 .latency = std::ceil(share / held) * (latency_ + vector + matrix_),
-                .dispatch = groups_ * waves_ / kWavesStarted};
+                .dispatch = groups_ * waves_ / rates_.waves_started};
     }
 
     const Target& target_;
@@ -250,6 +259,8 @@ class Estimator {
     double vector_ = 0, matrix_ = 0, local_ = 0, lines_ = 0, latency_ = 0;
     double registers_ = 0, local_bytes_ = 0;
     double wanted_ = 0, first_ = 0;  ///< bytes that all workgroups ask of L2, that are asked for the first time
+    double touched_ = 0;             ///< bytes of the lines that accesses of all waves touch
+    double of_step_ = 0;             ///< those of a workgroup in one step of its loops, each line once
     std::unordered_set<RangeSet> loops_;
     std::map<RangeSet, double> waits_;
 };

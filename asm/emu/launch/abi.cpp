@@ -90,7 +90,7 @@ std::array<uint8_t, 64> dispatch_packet(const LoadedKernel& kernel, const Launch
 
 Result<void> check_dimensions(const isa::KernelInfo& kernel, const Model& model, int vgprs,
                               const LaunchConfig& config) {
-    const isa::ArchInfo& arch = isa::info(model.arch);
+    const isa::ArchInfo& arch = arch_of(model);
     constexpr std::string_view axes[] = {"x", "y", "z"};
     auto refuse = [&]<class... Args>(fmt::format_string<Args...> text, Args&&... args) {
         return make_error(ErrorKind::Launch, "kernel '{}': {}", kernel.name,
@@ -129,9 +129,9 @@ Result<void> check_dimensions(const isa::KernelInfo& kernel, const Model& model,
     const int wave_size = kernel.descriptor.wave_size(arch);
     int granule = wave_size == 32 ? arch.vgpr_granule32 : arch.vgpr_granule64;
     int allocated = std::max((vgprs + granule - 1) / granule * granule, granule);
-    int per_simd = std::min(model.waves_per_simd(), model.registers_per_simd() * 32 / wave_size / allocated);
-    const bool half = !model.cdna() && !(kernel.descriptor.rsrc1 >> 29 & 1);
-    int simds = Model::kSimdsPerUnit / (half ? 2 : 1);
+    int per_simd = std::min(model.unit().waves, model.unit().registers * 32 / wave_size / allocated);
+    const bool half = model.unit().cus > 1 && !(kernel.descriptor.rsrc1 >> 29 & 1);
+    int simds = isa::Unit::kSimds / (half ? 2 : 1);
     uint64_t waves = (items + static_cast<uint64_t>(wave_size) - 1) / static_cast<uint64_t>(wave_size);
     uint64_t fit = static_cast<uint64_t>(per_simd) * static_cast<uint64_t>(simds);
     if (waves > fit)

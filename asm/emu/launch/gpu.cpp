@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "strata/asm/emu/launch/state.h"
@@ -22,9 +23,9 @@ uint64_t capacity_of(const Model& model) {
 /// The card that the settings name, if it is one of this arch, else the arch's usual card.
 const Model* usual_model(isa::Arch arch) {
     const std::string& wanted = settings().emu_model;
-    for (const isa::ArchInfo& other : isa::archs())
-        if (other.arch != arch && find_model(other.arch, wanted)) return find_model(arch, {}).value();
-    return find_model(arch, wanted).value();
+    const std::string_view name = isa::info(arch).name;
+    const auto is_wanted = [&](const Model& card) { return card.name == wanted && card.arch != name; };
+    return isa::find_card(name, std::ranges::any_of(isa::cards(), is_wanted) ? "" : wanted).value();
 }
 
 Error bad_range(std::string_view what, const DeviceMemory& memory, DeviceAddress address, size_t bytes) {
@@ -38,7 +39,8 @@ Gpu::State::State(isa::Arch arch_, const Model* model_)
     : arch(arch_), model(model_), shared(std::make_shared<SharedMemory>(capacity_of(*model_))), caches(*model_) {}
 
 Gpu::Gpu(isa::Arch arch, std::string_view model) {
-    state_ = std::make_unique<State>(arch, model.empty() ? usual_model(arch) : find_model(arch, model).value());
+    state_ = std::make_unique<State>(
+        arch, model.empty() ? usual_model(arch) : isa::find_card(isa::info(arch).name, model).value());
 }
 
 Gpu::~Gpu() = default;
@@ -52,7 +54,7 @@ Gpu::Card Gpu::card() const {
     return {static_cast<int>(model.mhz * 1000),
             static_cast<size_t>(model.l2_mib * 1048576),
             model.dram_gbs,
-            model.waves_per_simd() * Model::kSimdsPerUnit / model.cus_per_unit(),
+            model.unit().waves * isa::Unit::kSimds / model.unit().cus,
             model.launch_us,
             model.next_launch_us};
 }

@@ -111,7 +111,7 @@ class Timing {
         : model_(model), caches_(caches), profiled_(profiled) {
         const std::vector<uint64_t> numbers = representatives(plan.groups());
         groups_.reserve(numbers.size());
-        const uint64_t at_once = residency(model, isa::info(model.arch), shape_of(plan, kernel)).groups_at_once;
+        const uint64_t at_once = residency(model, arch_of(model), shape_of(plan, kernel)).groups_at_once;
         const GroupTiming::Place place{
             plan.groups(), std::min(plan.groups(), at_once), static_cast<int>(plan.waves), plan.vgprs, caches,
             profiled};
@@ -119,7 +119,7 @@ class Timing {
             plan.of_group[number] = &groups_.emplace_back(*kernel.costs, model, *plan.launch.memory, place);
     }
     void finish(const Plan& plan, const LoadedKernel& kernel, LaunchStats& stats) const {
-        const isa::ArchInfo& arch = isa::info(model_.arch);
+        const isa::ArchInfo& arch = arch_of(model_);
         const Occupancy shape = shape_of(plan, kernel);
         const double instructions =
             static_cast<double>(stats.wave_instructions) / static_cast<double>(plan.groups_to_run());

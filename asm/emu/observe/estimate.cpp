@@ -9,8 +9,6 @@
 namespace strata::emu {
 namespace {
 
-constexpr int kShaderEngines = 6;  // each starts about one wave a cycle
-
 constexpr int kMostGroups = 32;      // of a WGP, or a CU of CDNA
 constexpr int kScalarsOfSimd = 800;  // CDNA; a wave of RDNA has 128 of its own
 
@@ -23,16 +21,16 @@ struct Room {
 Room room_on_unit(const Model& model, const isa::ArchInfo& arch, const Occupancy& shape) {
     const int granule = shape.wave_size == 32 ? arch.vgpr_granule32 : arch.vgpr_granule64;
     const int allocated = std::max((shape.vgprs + granule - 1) / granule * granule, granule);
-    const int slots = model.waves_per_simd() * Model::kSimdsPerUnit, waves = static_cast<int>(shape.waves);
-    const auto groups_of = [&](int per_simd) { return 1.0 * (per_simd * Model::kSimdsPerUnit / waves); };
-    Room room{groups_of(model.waves_per_simd()), Limit::block};
+    const int slots = model.unit().waves * isa::Unit::kSimds, waves = static_cast<int>(shape.waves);
+    const auto groups_of = [&](int per_simd) { return 1.0 * (per_simd * isa::Unit::kSimds / waves); };
+    Room room{groups_of(model.unit().waves), Limit::block};
     const auto at_most = [&](double groups, Limit limit) {
         if (groups < room.groups) room = {groups, limit};
     };
     at_most(kMostGroups, Limit::groups);
-    at_most(groups_of(model.registers_per_simd() * 32 / shape.wave_size / allocated), Limit::vgprs);
+    at_most(groups_of(model.unit().registers * 32 / shape.wave_size / allocated), Limit::vgprs);
     if (shape.sgprs) at_most(groups_of(kScalarsOfSimd / shape.sgprs), Limit::sgprs);
-    if (shape.lds) at_most(std::floor(1.0 * model.cus_per_unit() * arch.lds_bytes / shape.lds), Limit::lds);
+    if (shape.lds) at_most(std::floor(1.0 * model.unit().cus * arch.lds_bytes / shape.lds), Limit::lds);
     if (room.groups * waves >= slots) room.limit = Limit::none;
     room.groups = std::max(room.groups, 1.0);
     return room;
@@ -176,15 +174,14 @@ std::vector<Use> uses(const Model& model, std::span<const GroupTiming> groups, u
 Bound Estimate::bound() const { return static_cast<Bound>(std::ranges::max_element(parts) - parts.begin()); }
 
 int groups_on_unit(const Model& model, const isa::ArchInfo& arch, const Occupancy& shape) {
-    return std::max(1, static_cast<int>(room_on_unit(model, arch, shape).groups / model.cus_per_unit()));
+    return std::max(1, static_cast<int>(room_on_unit(model, arch, shape).groups / model.unit().cus));
 }
 
 Residency residency(const Model& model, const isa::ArchInfo& arch, const Occupancy& shape) {
     const Room room = room_on_unit(model, arch, shape);
-    const double units = 1.0 * model.cus / model.cus_per_unit(),
-                 share = std::ceil(static_cast<double>(shape.groups) / units);
+    const double units = model.units(), share = std::ceil(static_cast<double>(shape.groups) / units);
     Residency out{static_cast<uint64_t>(units * room.groups),
-                  std::min(room.groups, share) * shape.waves / Model::kSimdsPerUnit, 1.0 * model.waves_per_simd(),
+                  std::min(room.groups, share) * shape.waves / isa::Unit::kSimds, 1.0 * model.unit().waves,
                   share < room.groups ? Limit::grid : room.limit};
     return out;
 }
@@ -194,11 +191,11 @@ Estimate estimate(const Model& model, const isa::ArchInfo& arch, const Occupancy
     const bool last_behind = shape.last_behind && groups.size() > 1;
     const std::span<const GroupTiming> alike(groups.begin(), groups.size() - (last_behind ? 1 : 0));
     const Demand mean = average(alike, last_behind ? of_others(shape, groups.back(), of_group) : of_group);
-    const double count = static_cast<double>(shape.groups), units = 1.0 * model.cus / model.cus_per_unit();
+    const double count = static_cast<double>(shape.groups), units = model.units();
     const double share = std::ceil(count / units);  // workgroups of the busiest WGP or CU
     const double resident = std::min(room_on_unit(model, arch, shape).groups, share);
     const double simds = std::min(4.0, resident * shape.waves),
-                 cus = std::min<double>(model.cus_per_unit(), resident * shape.waves);
+                 cus = std::min<double>(model.unit().cus, resident * shape.waves);
     Estimate out;
     out.of(Bound::vector) = share * mean.vector / simds;
     out.of(Bound::matrix) = share * mean.matrix / simds;
@@ -208,7 +205,7 @@ Estimate estimate(const Model& model, const isa::ArchInfo& arch, const Occupancy
     out.of(Bound::latency) = std::ceil(share / resident) * mean.latency;
     add_memory(model, mean, count, footprint(groups), out);
     out.of(Bound::atomics) = contention(groups, count);
-    out.of(Bound::dispatch) = count * shape.waves / kShaderEngines;
+    out.of(Bound::dispatch) = count * shape.waves / model.engines;
     const double memory = std::max({out.of(Bound::l2), out.of(Bound::llc), out.of(Bound::dram)});
     out.of(Bound::launch) = model.cycles(model.launch_us * 1000);
     out.cycles = combine({out.of(Bound::vector), out.of(Bound::matrix), out.of(Bound::scalar), out.of(Bound::local),

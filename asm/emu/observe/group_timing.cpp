@@ -240,8 +240,8 @@ double GroupTiming::scalar_access(Wave* wave, const Op* op) {
 double GroupTiming::after(size_t barrier) const {
     const Barrier& here = barriers_[barrier];
     const double start = barrier > 0 ? barriers_[barrier - 1].time : 0;
-    const double simds = std::min<double>(Model::kSimdsPerUnit, static_cast<double>(waves_.size())),
-                 cus = std::min<double>(model_->cus_per_unit(), static_cast<double>(waves_.size()));
+    const double simds = std::min<double>(isa::Unit::kSimds, static_cast<double>(waves_.size())),
+                 cus = std::min<double>(model_->unit().cus, static_cast<double>(waves_.size()));
     return std::max({here.time, start + std::max(here.vector, here.matrix) / simds, start + here.local / cus});
 }
 

@@ -7,6 +7,7 @@
 #include "../kernel/build_helpers.h"
 #include "../target/gfx1100.h"
 #include "strata/codegen/optimize/actions_p.h"
+#include "strata/codegen/target/rates.h"
 
 namespace strata::codegen {
 namespace {
@@ -70,7 +71,8 @@ TEST(StaticCost, PartsAreWhatTheyAreNamedFor) {
     const StaticCost plain = cost(elementwise(), "local(0, 256)"),
                      wide = cost(elementwise(), "upcast(0, 4) local(0, 256)");
     EXPECT_EQ(plain.memory, wide.memory) << "the same lines, each once";
-    EXPECT_NEAR(plain.memory, 8.0 * (1 << 20) / 384, 1) << "8 MiB at the rate of DRAM";
+    EXPECT_NEAR(plain.memory, 8.0 * (1 << 20) / rates_of(isa::Arch::gfx1100).dram_bytes, 1)
+        << "8 MiB at the rate of DRAM";
     EXPECT_LT(wide.dispatch, plain.dispatch);
     EXPECT_EQ(plain.local, 0);
     EXPECT_EQ(plain.matrix, 0);

@@ -19,7 +19,7 @@ class CachesOfTwoDies : public ::testing::Test {
     }
     void launch(std::initializer_list<Use> uses) { caches_.use({uses.begin(), uses.size()}); }
 
-    Model model_ = *find_model(isa::Arch::gfx942, {}).value();
+    Model model_ = *isa::find_card("gfx942").value();
     Caches caches_{model_};
 };
 
