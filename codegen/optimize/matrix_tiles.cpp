@@ -1,9 +1,12 @@
 // tile_matrices: products by matrix instructions, the tiles of their waves and blocks, and what their sides are rounded
 // up to.
 #include <algorithm>
+#include <array>
 #include <map>
+#include <numeric>
 #include <optional>
 
+#include "strata/codegen/cost/cost_model.h"
 #include "strata/codegen/optimize/matmul_p.h"
 #include "strata/core/uop/kernel.h"
 
@@ -75,16 +78,119 @@ void take_wave_tile(ScheduleBuilder& plan) {
         if (tiles[i] > 1) plan.add(ActionKind::upcast, reused[i], tiles[i]);
 }
 
-/// By matrix instructions; the reduction that they go along, or nothing.
-UOp add_matrix(ScheduleBuilder& plan) {
+/// By the matrix instruction of this number among those that fit; the reduction that they go along, or nothing.
+UOp add_matrix(ScheduleBuilder& plan, int64_t number = 0) {
     for (int axis = static_cast<int>(plan.axes(ActionKind::matrix).size()); axis-- > 0;) {
         const UOp range = plan.axes(ActionKind::matrix)[static_cast<size_t>(axis)];
-        if (plan.add(ActionKind::matrix, axis, 0)) return range;
+        if (plan.add(ActionKind::matrix, axis, number)) return range;
     }
     return {};
 }
 
-/// Each wave has several tiles of results, its operands come by way of local memory.
+/// Of each side of a product the ranges along which its other operand is read again, the last one first; none: there are more sides.
+using Sides = std::array<std::vector<UOp>, 2>;
+std::optional<Sides> sides_of_matrices(const ScheduleBuilder& plan) {
+    const std::vector<int> reused = reused_axes(plan);
+    const std::vector<UOp> axes = plan.axes(ActionKind::upcast);
+    std::vector<std::vector<bool>> keys;
+    Sides sides;
+    for (size_t i = reused.size(); i-- > 0;) {
+        const UOp range = axes[static_cast<size_t>(reused[i])];
+        const std::vector<bool> key = loads_without(plan, range);
+        const auto at = static_cast<size_t>(std::ranges::find(keys, key) - keys.begin());
+        if (at == sides.size()) return {};
+        if (at == keys.size()) keys.push_back(key);
+        sides[at].push_back(range);
+    }
+    return sides;
+}
+
+/// Divides the sides by so much each; false: their ranges are no multiples of it.
+bool divide(ScheduleBuilder& plan, const Sides& sides, ActionKind kind, const std::array<int64_t, 2>& amounts) {
+    for (size_t side : {0, 1}) {
+        int64_t left = amounts[side];
+        for (UOp range : sides[side]) {
+            const std::optional<int> axis = plan.place(range);
+            const int64_t part = axis ? std::gcd(left, plan.size(kind, *axis)) : 1;
+            if (part == 1) continue;
+            if (!plan.add(kind, *axis, part)) return false;
+            left /= part;
+        }
+        if (left > 1) return false;
+    }
+    return true;
+}
+
+/// A product by one of the matrix instructions.
+struct Instructed {
+    ScheduleBuilder plan;
+    UOp steps;  ///< the reduction
+    Sides sides;
+
+    ProductShape shape() const {
+        const int64_t side = plan.matrix_side(), rows = product(sides[0]) * side, columns = product(sides[1]) * side;
+        const int64_t results = product(plan.axes(ActionKind::upcast)) * side * side;
+        return {.rows = rows,
+                .columns = columns,
+                .depth = range_arg(steps).size,
+                .batch = std::max<int64_t>(results / std::max<int64_t>(rows * columns, 1), 1),
+                .bytes = plan.narrowest_load(),
+                .by_matrix = true};
+    }
+};
+
+/// Tiles of a wave and waves of a block, and what the cost model takes the product for with them.
+struct Candidate {
+    const Instructed* product;
+    ProductTile tile;
+    double us;
+    size_t number;  ///< among all
+
+    auto order() const { return std::pair(us, number); }
+};
+
+/// Blocks whose operands come by way of local memory, and waves that are blocks of their own.
+void add_candidates(const Instructed& product, const CostModel& costs, std::vector<Candidate>& all) {
+    constexpr int64_t kMostThreads = 512, kMostSums = 128;  // of a block; of a lane, in registers
+    constexpr int64_t kRun = 64;                            // bytes along memory that a block reads, of a line
+    const int64_t side = product.plan.matrix_side(), deep = product.plan.matrix_shape()->k;
+    const int64_t tiles = kBlockTile / side, wave = product.plan.target().wave_size, most = kMostThreads / wave;
+    const ProductShape shape = product.shape();
+    for (int64_t rows = 1; rows <= tiles; rows *= 2)
+        for (int64_t columns = 1; columns <= tiles; columns *= 2)
+            for (int64_t down = 1; down <= most; down *= 2)
+                for (int64_t across = 1; down * across <= most; across *= 2) {
+                    const int64_t height = rows * down * side, width = columns * across * side;
+                    if (rows * columns * side * side > kMostSums * wave || height > shape.rows ||
+                        width > shape.columns || height * shape.bytes < std::min(kRun, shape.rows * shape.bytes) ||
+                        width * shape.bytes < std::min(kRun, shape.columns * shape.bytes))
+                        continue;
+                    for (int64_t amount : {16, 8, 4, 2, 1}) {
+                        const ProductTile tile{{rows * side, columns * side}, {down, across}, amount * deep};
+                        all.push_back({&product, tile, costs.product(shape, tile), all.size()});
+                    }
+                }
+}
+
+/// That candidate as a schedule, with the operands of a step brought before it where that costs less; nothing: it does not fit.
+std::optional<ScheduleBuilder> made(const Candidate& candidate) {
+    const Instructed& product = *candidate.product;
+    ScheduleBuilder plan = product.plan;
+    const int64_t side = plan.matrix_side(), amount = candidate.tile.steps / plan.matrix_shape()->k;
+    const auto& [wave, waves, steps] = candidate.tile;
+    if (!divide(plan, product.sides, ActionKind::upcast, {wave[0] / side, wave[1] / side}) ||
+        !divide(plan, product.sides, ActionKind::local, waves))
+        return {};
+    const int place = place_of(plan, product.steps);
+    ScheduleBuilder ahead = plan;
+    if (!plan.add(ActionKind::stage, place, amount)) return {};
+    if (plan.target().ahead == Ahead::scheduled && ahead.add(ActionKind::double_buffer, place, amount) &&
+        ahead.cost() < plan.cost())
+        return ahead;
+    return plan;
+}
+
+/// Each wave has several tiles of results, its operands come by way of local memory: as many as leave waves for a whole card.
 void tile_waves(ScheduleBuilder& plan, UOp steps) {
     take_wave_tile(plan);
     const std::vector<int> left = reused_axes(plan);
@@ -92,8 +198,55 @@ void tile_waves(ScheduleBuilder& plan, UOp steps) {
     stage_matrices(plan, steps);
 }
 
+/// Whether what lies apart in memory does so by whole dwords. Elements of rows that do not are loaded one by one.
+bool lies_by_dwords(const ScheduleBuilder& plan) {
+    for (const Walked& walked : walked_memory(plan.kernel()))
+        for (UOp r : plan.axes(ActionKind::upcast)) {
+            const std::optional<int64_t> step = step_of(walked.offset, r);
+            if (step && std::abs(*step) > 1 && *step * plan.narrowest_load() % 4 != 0) return false;
+        }
+    return true;
+}
+
+/// The schedule of least cost of those whose tiles the cost model takes for the best, by each instruction; the usual tiles where that
+/// is about as much.
+std::optional<ScheduleBuilder> best_tiles(std::span<const Instructed> products) {
+    constexpr size_t kTried = 6;
+    constexpr double kWorthIt = 0.95;  // static costs that are nearer to each other say little
+    std::optional<ScheduleBuilder> best;
+    double least = 0;
+    for (const Instructed& product : products) {
+        if (!best) {
+            best = product.plan;
+            tile_waves(*best, product.steps);
+            least = kWorthIt * best->cost();
+        }
+        std::vector<Candidate> candidates;
+        add_candidates(product, CostModel(product.plan.target().arch), candidates);
+        std::ranges::sort(candidates, {}, &Candidate::order);
+        size_t tried = 0;
+        for (const Candidate& candidate : candidates) {
+            if (tried == kTried) break;
+            std::optional<ScheduleBuilder> plan = made(candidate);
+            if (!plan) continue;
+            ++tried;
+            if (const double cost = plan->cost(); cost < least) best = std::move(plan), least = cost;
+        }
+    }
+    return best;
+}
+
 std::optional<ScheduleBuilder> by_matrices(ScheduleBuilder plan, Rounding rounding) {
     pad_product(plan, rounding);
+    std::vector<Instructed> products;
+    for (int64_t number = 0; plan.target().arch.is_amd() && lies_by_dwords(plan); ++number) {
+        ScheduleBuilder one = plan;
+        const UOp steps = add_matrix(one, number);
+        if (!steps) break;
+        if (std::optional<Sides> sides = sides_of_matrices(one); sides)
+            products.push_back({std::move(one), steps, *std::move(sides)});
+    }
+    if (std::optional<ScheduleBuilder> best = best_tiles(products)) return best;
     const UOp steps = add_matrix(plan);
     if (!steps) return {};
     tile_waves(plan, steps);

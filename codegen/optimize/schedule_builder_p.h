@@ -97,11 +97,16 @@ class ScheduleBuilder {
         return n;
     }
 
-    /// Rows, which are as many as columns, of what a matrix instruction computes.
-    int matrix_side() const {
+    /// The matrix instruction that multiplies; null: there is none.
+    const MatrixShape* matrix_shape() const {
         for (UOp u : toposort(kernel_.sink))
-            if (u.is(Op::wmma) && !is_ldmatrix(u)) return find_shape(target_->matrix, u.as<MatrixArg>().name)->m;
-        return 1;
+            if (u.is(Op::wmma) && !is_ldmatrix(u)) return find_shape(target_->matrix, u.as<MatrixArg>().name);
+        return nullptr;
+    }
+    /// Rows, which are as many as columns, of what it computes.
+    int matrix_side() const {
+        const MatrixShape* shape = matrix_shape();
+        return shape ? shape->m : 1;
     }
     bool multiplies_by_warpgroups() const {
         return std::ranges::any_of(toposort(kernel_.sink), [&](UOp u) {

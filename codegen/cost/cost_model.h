@@ -1,0 +1,64 @@
+#pragma once
+#include <array>
+#include <cstdint>
+
+#include "strata/codegen/target/rates.h"
+#include "strata/codegen/target/target.h"
+
+namespace strata::codegen {
+
+/// Products of matrices, `batch` of them: rows x columns results, each a sum of `depth` products.
+struct ProductShape {
+    int64_t rows = 1, columns = 1, depth = 1, batch = 1;
+    int bytes = 4;           ///< of an element of the operands
+    bool by_matrix = false;  ///< by matrix instructions, where the target has some of these operands
+};
+
+/// How workgroups divide a product: rows and columns of results of a wave, waves of a group along both, and steps of the sum whose
+/// operands are in local memory together.
+struct ProductTile {
+    std::array<int64_t, 2> wave{32, 32}, waves{2, 2};
+    int64_t steps = 32;
+};
+
+/// Modelled times of kernels on the usual card of a chip, in microseconds without their launches: a roofline of operations and
+/// bytes, waves of workgroups (wave quantisation), and latency where too little is resident to hide it. For decisions that are
+/// made before a kernel has a schedule; static_cost (codegen/optimize) compares schedules of one kernel.
+class CostModel {
+  public:
+    explicit CostModel(Chip chip);
+
+    /// A launch after another kernel.
+    double launch() const { return card_->next_launch_us; }
+    /// Bytes that go through DRAM once.
+    double memory(double bytes) const { return bytes / card_->dram_gbs * 1e-3; }
+    /// An intermediate of so many bytes: one kernel writes it, the next one reads it, whose launch comes on top.
+    double stored(double bytes) const { return launch() + memory(2 * bytes); }
+    /// Vector operations where the card is full.
+    double vector(double operations) const { return operations / vector_rate(); }
+    /// A product by such tiles, the sum divided into `parts` (split-K) whose partial results are not added yet.
+    double product(const ProductShape& shape, const ProductTile& tile, int64_t parts = 1) const;
+    /// By the tiles that take least.
+    double product(const ProductShape& shape, int64_t parts = 1) const;
+    /// Workgroups of so many threads that the card holds at once: with fewer, some of it idles.
+    int64_t resident_groups(int64_t threads) const;
+    double card_bytes() const { return card_->dram_gib * 1024 * 1024 * 1024; }
+
+  private:
+    /// Operations of the vector units in a microsecond.
+    double vector_rate() const { return card_->simd_clocks_per_s() * 1e-6 * target_.wave_size / rates_->issue; }
+    /// Products of one SIMD in a clock.
+    double products_of_simd(const ProductShape& shape) const {
+        const double products = shape.by_matrix ? by_bytes_[static_cast<size_t>(shape.bytes)] : 0;
+        return products > 0 ? products : target_.wave_size / rates_->issue;
+    }
+    /// Workgroups that a unit holds at once.
+    double held(const ProductShape& shape, const ProductTile& tile) const;
+
+    const isa::Card* card_;
+    const Rates* rates_;
+    Target target_;
+    std::array<double, 9> by_bytes_{};  ///< by matrix instructions, of operands of so many bytes
+};
+
+}  // namespace strata::codegen
