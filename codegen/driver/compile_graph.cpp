@@ -20,7 +20,7 @@ using executable::Executable, executable::kNone, executable::Role;
 class GraphStorage final : public Storage {
   public:
     GraphStorage(const GraphOptions& options, const Target& target)
-        : options_(options), has_product_chains_(!target.matrix.empty()) {}
+        : options_(options), chip_(target.arch), has_product_chains_(!target.matrix.empty()) {}
     UOp new_buffer(DType dtype, int64_t size) override {
         const UOp buffer = options_.new_buffer ? options_.new_buffer(dtype, size) : names_.new_buffer(dtype, size);
         made_.emplace(buffer, true);
@@ -32,12 +32,14 @@ class GraphStorage final : public Storage {
     }
     bool serves_other_sizes() override { return options_.any_sizes; }
     bool has_product_chains() override { return has_product_chains_; }
+    Chip chip() override { return chip_; }
     bool is_alone(UOp view) override { return options_.is_alone && options_.is_alone(view); }
 
     bool made(UOp buffer) const { return made_.contains(buffer); }
 
   private:
     const GraphOptions& options_;
+    const Chip chip_;
     const bool has_product_chains_;
     NamedStorage names_;
     UOpMap<bool> made_;

@@ -22,9 +22,6 @@ struct Attention {
     int64_t depth() const { return product.src(0).shape().back(); }  ///< products that are summed
 };
 
-/// Whether its products and exponentials take less time as kernels of their own, with s in memory, or must be:
-/// registers cannot hold what a row sums.
-bool is_slower_fused(const Attention& attention, Fusion fusion);
 /// Whether so few rows read the same keys that these are better divided among blocks, where there are many.
 bool has_few_rows(const Attention& attention);
 

@@ -5,22 +5,18 @@
 // `strata profile` on the modelled 7900 XTX, float32, for shapes as test/python/nn/test_attention.py has them.
 #include <algorithm>
 
-#include "strata/codegen/schedule/attention.h"
+#include "strata/codegen/schedule/plan_p.h"
 #include "strata/codegen/schedule/product_chains.h"
 
 namespace strata::codegen {
 namespace {
 
-constexpr double kLaunch = 3.5;      // us
-constexpr double kTogether = 6.3e6;  // multiplications in a us, of narrow rows, kBeside of which share what they read
-constexpr double kColumns = 4.6e8;   // the same of wide ones, times their columns
+constexpr double kOfVectors = 0.41;  // of the vector units' rate, of narrow rows, kBeside of which share what they read
+constexpr double kColumns = 30;      // the same of wide ones, over their columns
 constexpr double kMasked = 0.43;     // of it where a mask that is known leaves half of the keys
-constexpr double kApart = 3.8e7;     // multiplications in a us, in tiles
-constexpr double kScores = 9.8e4;    // scores that are written and read twice in a us
-constexpr double kDepth = 0.025;     // us a step of the first product, that nothing else fills
-constexpr double kKeys = 0.002;      // and of the second, whose keys are divided where they are many
+constexpr double kScoreBytes = 12;   // of a score that is written and read twice
 constexpr int64_t kTile = 32;        // rows from which on products have tiles
-constexpr int64_t kMostScores = 1 << 28;
+constexpr double kOfMemory = 1.0 / 24;      // of the card's, that scores may take
 constexpr int64_t kWidest = 512;            // columns that the threads of a row have in registers
 constexpr int64_t kSideOfMatrices = 16;     // of matrix instructions
 constexpr int64_t kWidestOfMatrices = 128;  // columns that their tiles have in registers
@@ -67,20 +63,23 @@ bool has_matrix_products(const Attention& attention) {
 
 bool has_few_rows(const Attention& attention) { return rows_of(attention) < kTile; }
 
-bool is_slower_fused(const Attention& attention, Fusion fusion) {
+bool is_slower_fused(const Attention& attention, const Policy& policy) {
     if (std::max(attention.columns(), attention.depth()) > kWidest) return true;
-    if (fusion != Fusion::cost) return fusion == Fusion::less;
+    if (policy.fusion != Fusion::cost) return policy.fusion == Fusion::less;
     if (has_matrix_products(attention)) return false;
-    const int64_t keys = attention.top.src(0).shape().back(), scores = attention.product.numel();
-    if (has_few_rows(attention) || scores > kMostScores) return false;
+    const CostModel& costs = policy.costs;
+    const auto scores = static_cast<double>(attention.product.numel());
+    if (has_few_rows(attention) || kScoreBytes / 3 * scores > kOfMemory * costs.card_bytes()) return false;
     const auto wide = static_cast<double>(std::max(attention.columns(), attention.depth()));
     const auto products = static_cast<double>(attention.product.src(0).numel() + attention.sum.src(0).numel());
-    const double shared = sharing(attention) / static_cast<double>(kBeside);
-    const double together =
-        products / std::min(kTogether * shared, kColumns / wide) * (has_known_mask(attention) ? kMasked : 1);
-    const double apart = products / kApart + static_cast<double>(scores) / kScores +
-                         kDepth * static_cast<double>(attention.depth()) + kKeys * static_cast<double>(keys);
-    return kLaunch + together > 3 * kLaunch + apart;
+    const double share = std::min(kOfVectors * sharing(attention) / static_cast<double>(kBeside), kColumns / wide);
+    const double together = costs.vector(products / share) * (has_known_mask(attention) ? kMasked : 1);
+    const int64_t keys = attention.top.src(0).shape().back(), rows = rows_of(attention);
+    const int64_t batch = std::max<int64_t>(attention.product.numel() / rows / std::max<int64_t>(keys, 1), 1);
+    const double apart = costs.product({.rows = rows, .columns = keys, .depth = attention.depth(), .batch = batch}) +
+                         costs.product({.rows = rows, .columns = attention.columns(), .depth = keys, .batch = batch}) +
+                         costs.memory(kScoreBytes * scores);
+    return together > 2 * costs.launch() + apart;
 }
 
 }  // namespace strata::codegen

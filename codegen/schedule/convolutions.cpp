@@ -14,9 +14,9 @@ namespace strata::codegen {
 namespace {
 
 constexpr int64_t kNeighbours = 8;  // elements that one load of 16 bytes brings
-// Modelled time of 3x3 convolutions of float16 and bfloat16 on a 7900 XTX and an MI300X, of what it is without copies:
-// up to 2^28 terms .93 to 1.7, from 2^30 on .2 to .9.
-constexpr int64_t kManyTerms = 1 << 29;
+// Of an element that is loaded by itself, in a condition where there is padding: its place, comparisons, the load. Each is loaded
+// for every tile of so many results of the other side.
+constexpr double kLoadedAlone = 20, kTileOfOther = 64;
 constexpr int kLeastAxes = 2;  // of windows: along one axis with 3 elements copies take 1.13 to 1.43 of it
 
 UOp product_under(UOp sum) {
@@ -127,9 +127,15 @@ UOp replaced(UOp u, UOp old, UOp made) {
 }
 
 /// A convolution whose operands lie as its instructions read them.
-UOp with_layouts(UOp sum, Fusion fusion) {
-    const MatrixProduct product = matrix_product_of(sum);
-    if (!product || (product.terms < kManyTerms && fusion != Fusion::less)) return sum;
+UOp with_layouts(UOp sum, const Policy& policy) {
+    const MatrixProduct product = matrix_product_of(sum, policy.costs);
+    if (!product) return sum;
+    const double elements = static_cast<double>(product.left.numel() + product.right.numel());
+    const double bytes = elements * product.left.dtype().bytes(),
+                 loads = static_cast<double>(product.terms) / kTileOfOther;
+    if (policy.fusion != Fusion::less &&
+        policy.costs.vector(kLoadedAlone * loads) < policy.costs.stored(bytes) + policy.costs.launch())
+        return sum;
     if (sum.as<ReduceArg>().axes.size() != 1 || !sum.src(0).is(Op::mul)) return sum;
     const UOp mul = product_under(sum);
     const std::vector<UOp> left = chain_of(mul.src(0), product.left), right = chain_of(mul.src(1), product.right);
@@ -139,7 +145,7 @@ UOp with_layouts(UOp sum, Fusion fusion) {
     for (size_t i : {0, 1}) {
         const Chain chain = i == 0 ? left : right;
         const UOp layout = layout_of(chain, axis);
-        if (layout && is_worth_storing(factors[i].numel() / layout.numel(), product.terms))
+        if (layout && is_worth_storing(factors[i].numel() / layout.numel(), product.terms, policy.costs))
             factors[i] = with_layout(chain, layout);
     }
     return sum.with_src(std::vector{replaced(sum.src(0), mul, mul.with_src(factors))});
@@ -147,12 +153,12 @@ UOp with_layouts(UOp sum, Fusion fusion) {
 
 }  // namespace
 
-std::vector<UOp> store_layouts(std::span<const UOp> roots, Fusion fusion) {
-    if (roots.empty() || fusion == Fusion::more) return {roots.begin(), roots.end()};
+std::vector<UOp> store_layouts(std::span<const UOp> roots, const Policy& policy) {
+    if (roots.empty() || policy.fusion == Fusion::more) return {roots.begin(), roots.end()};
     UOpMap<UOp> rebuilt;
     (void)rebuild(in_order(roots), rebuilt, [&](UOp u, std::span<const UOp> sources) {
         const UOp next = u.with_src(sources);
-        return next.is(Op::reduce) ? with_layouts(next, fusion) : next;
+        return next.is(Op::reduce) ? with_layouts(next, policy) : next;
     });
     std::vector<UOp> stored;
     for (UOp root : roots) stored.push_back(rebuilt.at(root));

@@ -30,15 +30,11 @@ constexpr int kLittleWork = 64;  // for each thread of a row what was done once
 constexpr size_t kScans = 2;     // of a kernel that share nothing: a launch less
 constexpr size_t kTried = 4;     // steps before it with results of its shape, the latest first
 constexpr int64_t kAgain = 4;    // reads of an element from which on a reduction is a product
-// Measured on the modelled 7900 XTX, float32, three products of 128 to 2048 rows as one kernel: .48 to .61 of the time
-// of three as long as tiles are small, 1.4 to 2.7 of it where they are large; of two .65 to .81 in either.
+// Measured on the modelled 7900 XTX, float32, three products of 128 to 2048 rows as one kernel: .48 to .61 of the time of three
+// as long as tiles are small, 1.4 to 2.7 of it where they are large; of two .65 to .81 in either.
+constexpr int64_t kSideOfTiles = 16;                // of matrix instructions
 constexpr size_t kLargeTiles = 2, kSmallTiles = 3;  // products of a kernel
 constexpr int64_t kLargeFrom = 1 << 19;             // results from which on tiles are large
-// The same of float16 and bfloat16, which matrix instructions multiply where they are apart, on the modelled 7900 XTX,
-// 9070 XT and MI300X, of two and three: .34 to .90 of the time of as many kernels up to 2^25 terms times depth (64 x 64
-// x 64, 1024 x 32 x 32, 128 x 64 x 64, 8 x 128 x 128, 32 x 64 x 64), .48 to 1.27 of it from 2^27 on (64 x 128 x 128),
-// to 1.8 of it at 2^29, and 1.8 to 5.5 where there is work for the card (128 rows and more of 1024 by 1024).
-constexpr int64_t kLittleNarrow = 1 << 25;
 constexpr int64_t kMostTerms = int64_t{1} << 32;
 
 /// What a kernel of some bodies is like.
@@ -57,19 +53,9 @@ struct Form {
         for (UOp b : buffers) elements += b.numel();
         return terms > kAgain * elements;
     }
-    /// Terms of a product, each as often as it is deep: what matrix instructions would make it faster by grows with
-    /// both.
-    int64_t work_of_product() const {
-        const int64_t each = terms / static_cast<int64_t>(std::max<size_t>(reductions, 1));
-        return each * (each / std::max<int64_t>(results, 1));
-    }
-    /// Of what matrix instructions multiply.
-    bool is_narrow() const {
-        return std::ranges::any_of(buffers, [](UOp b) { return b.dtype().bytes() < 4; });
-    }
 };
 
-Form form_of(std::span<const UOp> bodies) {
+Form form_of(std::span<const UOp> bodies, const CostModel& costs) {
     Form form;
     for (UOp u : in_order(bodies)) {
         form.work += info(u.op()).cost;
@@ -77,7 +63,7 @@ Form form_of(std::span<const UOp> bodies) {
         form.scans |= u.is(Op::scan);
         if (!u.is(Op::reduce) && !u.is(Op::scan)) continue;
         form.terms += u.src(0).numel();
-        form.multiplies_matrices |= bool(matrix_product_of(u));
+        form.multiplies_matrices |= bool(matrix_product_of(u, costs));
         ++form.reductions, form.results = u.numel();
         if (std::ranges::none_of(form.loops, [&](UOp l) { return same_loops(l, u); })) form.loops.push_back(u);
     }
@@ -104,8 +90,8 @@ bool stays_in_place(UOp root, UOp value, const Form& form) {
 
 class Joining {
   public:
-    Joining(std::vector<ScheduleItem> items, std::span<const UOp> roots, Fusion fusion)
-        : items_(std::move(items)), fusion_(fusion) {
+    Joining(std::vector<ScheduleItem> items, std::span<const UOp> roots, const Policy& policy)
+        : items_(std::move(items)), policy_(policy) {
         for (UOp root : roots) kept_.insert(buffer_under(root));
     }
 
@@ -161,9 +147,9 @@ class Joining {
         ScheduleItem& host = items_[at];
         if (host.beside.size() + 1 >= kMostOutputs) return false;
         const std::vector<UOp> bodies = host.bodies();
-        const Form of_host = form_of(bodies);
+        const Form of_host = form_of(bodies, policy_.costs);
         bool reads_host = false;
-        const Form alone = form_of(std::span(&item.body, 1));
+        const Form alone = form_of(std::span(&item.body, 1), policy_.costs);
         for (UOp b : alone.buffers) {
             const auto made = made_at_.find(b);
             if (made == made_at_.end()) continue;
@@ -175,7 +161,7 @@ class Joining {
         std::vector<UOp> all = bodies;
         const Shape& shape = host.body.shape();
         all.push_back(body.shape() == shape ? body : make(Op::reshape, body.dtype(), {body}, ShapeArg{shape}));
-        const Form joined = form_of(all);
+        const Form joined = form_of(all, policy_.costs);
         if (reads_host)
             for (UOp value : bodies)
                 if (!stays_in_place(body, value, joined)) return false;
@@ -187,7 +173,7 @@ class Joining {
     /// Computes a step where it is read, if that is in one step and rows are walked there.
     void take_in(size_t at) {
         const ScheduleItem& host = items_[at];
-        if (fusion_ == Fusion::less || !host.output || host.body.is(Op::custom)) return;
+        if (policy_.fusion == Fusion::less || !host.output || host.body.is(Op::custom)) return;
         for (UOp output : host.outputs())
             if (kept_.contains(output) || !can_be_seen_through(host, output)) return;
         const std::optional<size_t> reader = only_reader(at);
@@ -197,9 +183,9 @@ class Joining {
         ScheduleItem& to = items_[*reader];
         std::vector<UOp> bodies;
         for (UOp body : to.bodies()) bodies.push_back(with_bodies(body, host));
-        const Form rows = form_of(bodies);
+        const Form rows = form_of(bodies, policy_.costs);
         if (rows.loops.empty() || rows.is_product() || !fits(rows, bodies)) return;
-        const Form alone = form_of(host.bodies());
+        const Form alone = form_of(host.bodies(), policy_.costs);
         if (alone.loops.empty() && alone.work > kLittleWork) return;
         std::vector<UOp> values = host.bodies();
         for (UOp u : in_order(host.bodies()))
@@ -239,21 +225,21 @@ class Joining {
         return other != host.beside.end() && other->why != Reason::own;
     }
 
-    static bool fits(const Form& joined, std::span<const UOp> bodies) {
+    bool fits(const Form& joined, std::span<const UOp> bodies) const {
         if (joined.loops.size() > 1 || joined.buffers.size() + bodies.size() > kMostBuffers || joined.work > kMostWork)
             return false;
         if (joined.loops.empty()) return true;
         const Shape& row = joined.loops[0].src(0).shape();
         const bool loops = std::ranges::all_of(bodies, [&](UOp body) {
             if (without_ones(body.shape()) == without_ones(row)) return body.shape() == row;
-            return !form_of(std::span(&body, 1)).loops.empty();
+            return !form_of(std::span(&body, 1), policy_.costs).loops.empty();
         });
         const std::vector<UOp> order = in_order(bodies);
         return loops && find_attention(order).empty() && find_product_chains(order).empty();
     }
 
     bool pays(const Form& a, const Form& b, const Form& joined, bool reads_host) const {
-        if (fusion_ == Fusion::less || (joined.multiplies_matrices && joined.reductions > 1)) return false;
+        if (policy_.fusion == Fusion::less || (joined.multiplies_matrices && joined.reductions > 1)) return false;
         int64_t shared = 0, read = 0;
         for (UOp u : b.buffers) {
             read += u.numel();
@@ -262,9 +248,21 @@ class Joining {
         if (reads_host || (a.scans && b.scans && joined.reductions <= kScans)) return true;
         const bool few = shared > 0 && joined.terms <= kMostTerms &&
                          joined.reductions <= (joined.results < kLargeFrom ? kSmallTiles : kLargeTiles);
-        if (a.is_product() && b.is_product())
-            return few && (!joined.is_narrow() || joined.work_of_product() <= kLittleNarrow);
+        if (a.is_product() && b.is_product()) return few && !is_for_matrices(joined);
         return 4 * shared >= read || (few && !joined.loops.empty());
+    }
+
+    /// Whether matrix instructions multiply each of several products in less time: in kernels of their own, though these do not have
+    /// the form that plan_storage knows.
+    bool is_for_matrices(const Form& joined) const {
+        const bool is_narrow = std::ranges::any_of(joined.buffers, [](UOp b) { return b.dtype().bytes() < 4; });
+        const int64_t terms = joined.terms / static_cast<int64_t>(std::max<size_t>(joined.reductions, 1));
+        const auto [fewest, most] = std::ranges::minmax(joined.buffers, {}, [](UOp b) { return b.numel(); });
+        const ProductShape shape{.rows = terms / std::max<int64_t>(most.numel(), 1),
+                                 .columns = terms / std::max<int64_t>(fewest.numel(), 1),
+                                 .depth = terms / std::max<int64_t>(joined.results, 1),
+                                 .bytes = 2};
+        return is_narrow && shape.rows >= kSideOfTiles && !is_little(shape, policy_.costs);
     }
 
     /// Leaves out what no step and no root reads any more.
@@ -283,8 +281,8 @@ class Joining {
     }
 
     std::vector<ScheduleItem> items_;
-    const Fusion fusion_;
-    UOpSet kept_;  ///< buffers that are read after the last step, and by steps
+    const Policy& policy_;
+    UOpSet kept_;  ///< buffers that are read behind the last step, and by steps
     UOpMap<size_t> made_at_;
     UOpMap<std::set<size_t>> readers_;  ///< of a buffer, by steps
     std::map<Shape, std::vector<size_t>> by_shape_;
@@ -294,8 +292,9 @@ class Joining {
 
 }  // namespace
 
-std::vector<ScheduleItem> fuse_siblings(std::vector<ScheduleItem> items, std::span<const UOp> roots, Fusion fusion) {
-    return Joining(std::move(items), roots, fusion).run();
+std::vector<ScheduleItem> fuse_siblings(std::vector<ScheduleItem> items, std::span<const UOp> roots,
+                                        const Policy& policy) {
+    return Joining(std::move(items), roots, policy).run();
 }
 
 }  // namespace strata::codegen

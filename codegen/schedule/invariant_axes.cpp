@@ -12,8 +12,7 @@
 namespace strata::codegen {
 namespace {
 
-constexpr int64_t kLeastSaved = 1 << 20;  // elements; below, a launch takes longer on every card of models.def
-constexpr int kDeepest = 256;             // views above a shrink are remade up to here
+constexpr int kDeepest = 256;  // views above a shrink are remade up to here
 
 using Axes = uint64_t;  // a bit an axis
 constexpr size_t kMostAxes = 64;
@@ -117,17 +116,18 @@ UOp computed_once(UOp reduction, Axes same) {
     return make(Op::expand, once.dtype(), {once}, ShapeArg{shape});
 }
 
-bool saves_enough(UOp reduction, Axes same) {
+bool saves_enough(UOp reduction, Axes same, const CostModel& costs) {
     int64_t repeats = 1;
     for (size_t axis = 0; axis < reduction.shape().size(); ++axis)
         if (same & bit(axis)) repeats *= reduction.shape()[axis];
     const int64_t terms = reduction.src(0).numel();
-    return repeats > 1 && terms - terms / repeats >= kLeastSaved;
+    const auto saved = static_cast<double>((terms - terms / repeats) * reduction.src(0).dtype().bytes());
+    return repeats > 1 && costs.memory(saved) >= costs.launch();
 }
 
 }  // namespace
 
-std::vector<UOp> compute_invariant_once(std::span<const UOp> roots) {
+std::vector<UOp> compute_invariant_once(std::span<const UOp> roots, const CostModel& costs) {
     UOpMap<Axes> varies;
     UOpMap<UOp> made;
     std::vector<UOp> sources;
@@ -137,7 +137,7 @@ std::vector<UOp> compute_invariant_once(std::span<const UOp> roots) {
         UOp now = u.with_src(sources);
         varies[u] = varying(u, varies);
         if (u.is(Op::reduce) && varies[u] != ~Axes{0})
-            if (const Axes same = long_axes(u.shape()) & ~varies[u]; saves_enough(u, same))
+            if (const Axes same = long_axes(u.shape()) & ~varies[u]; saves_enough(u, same, costs))
                 now = computed_once(now, same);
         made[u] = now;
     }

@@ -17,12 +17,9 @@ namespace strata::codegen {
 namespace {
 
 constexpr int64_t kSide = 16;  // rows, columns and depth of the smallest instruction
-// Modelled time of two and three products of float16 and bfloat16 in one kernel, on a 7900 XTX, a 9070 XT and an
-// MI300X: .34 to .90 of that of as many kernels up to 2^25 terms times depth, from 2^27 on as much or more.
-constexpr int64_t kLeastOfMatrices = 1 << 25;
-// The same of `relu(a) @ b`: an operand in memory of its own costs a launch, and halves the time from 2^24 terms on,
-// where each element is read 128 times.
-constexpr int64_t kFewTerms = 1 << 24, kFewReads = 128;
+constexpr double kComputedAgain =
+    3;  // operations for each term of an operand that is computed where it is read: cast, op, cast
+constexpr double kOperandBytes = 2;  // of an element of an operand
 
 UOp below_views_and_casts(UOp u) {
     while (info(u.op()).is(kMovement) || is_widening(u)) u = u.src(0);
@@ -49,10 +46,16 @@ int64_t reads_of_each(UOp factor, UOp operand) {
 
 }  // namespace
 
-MatrixProduct matrix_product_of(UOp sum) {
+bool is_little(ProductShape shape, const CostModel& costs) {
+    const double by_vectors = costs.product(shape);
+    shape.by_matrix = true;
+    return by_vectors <= costs.launch() + costs.product(shape);
+}
+
+MatrixProduct matrix_product_of(UOp sum, const CostModel& costs) {
     if (!sum.is(Op::reduce) || sum.as<ReduceArg>().op != Op::add || sum.numel() == 0) return {};
     const int64_t terms = sum.src(0).numel(), depth = terms / sum.numel();
-    if (depth < kSide || terms <= kLeastOfMatrices / depth) return {};
+    if (depth < kSide) return {};
     const UOp product = below_views_and_casts(sum.src(0));
     if (!product.is(Op::mul)) return {};
     for (const MatrixShape& shape : matrix_shapes()) {
@@ -60,13 +63,19 @@ MatrixProduct matrix_product_of(UOp sum) {
         const UOp left = operand_in(product.src(0), shape.operand), right = operand_in(product.src(1), shape.operand);
         if (!left || !right) continue;
         const int64_t columns = reads_of_each(product.src(0), left), rows = reads_of_each(product.src(1), right);
-        if (std::min(rows, columns) < kSide) return {};
+        if (std::min(rows, columns) < kSide || is_little({.rows = rows,
+                                                          .columns = columns,
+                                                          .depth = depth,
+                                                          .batch = std::max<int64_t>(sum.numel() / rows / columns, 1),
+                                                          .bytes = shape.operand.bytes()},
+                                                         costs))
+            return {};
         return {left, right, rows, columns, terms};
     }
     return {};
 }
 
-std::vector<UOp> matrix_products_in(UOp sum) {
+std::vector<UOp> matrix_products_in(UOp sum, const CostModel& costs) {
     if (!sum.is(Op::reduce) || sum.as<ReduceArg>().op != Op::add || !sum.src(0).is(Op::add)) return {};
     std::vector<UOp> products, terms{sum.src(0)};
     while (!terms.empty()) {
@@ -78,11 +87,14 @@ std::vector<UOp> matrix_products_in(UOp sum) {
         }
         if (term.shape() != sum.src(0).shape()) return {};  // a number
         products.push_back(sum.with_src(std::vector{term}));
-        if (!matrix_product_of(products.back())) return {};
+        if (!matrix_product_of(products.back(), costs)) return {};
     }
     return products;
 }
 
-bool is_worth_storing(int64_t reads, int64_t terms) { return reads >= kFewReads && terms >= kFewTerms; }
+bool is_worth_storing(int64_t reads, int64_t terms, const CostModel& costs) {
+    const double elements = static_cast<double>(terms) / static_cast<double>(std::max<int64_t>(reads, 1));
+    return costs.vector(kComputedAgain * static_cast<double>(terms)) >= costs.stored(kOperandBytes * elements);
+}
 
 }  // namespace strata::codegen

@@ -132,8 +132,8 @@ UOp merged_places(const TwoStage& p, const PairedReduction& pair, UOp x, UOp ext
 
 }  // namespace
 
-PairedReduction paired_reduction_of(UOp u) {
-    if (!u.is(Op::reduce) || !is_two_stage_where_read_twice(u)) return {};
+PairedReduction paired_reduction_of(UOp u, const CostModel& costs) {
+    if (!u.is(Op::reduce) || !is_two_stage_where_read_twice(u, costs)) return {};
     if (u.dtype().is_integer()) return places_of(u);
     if (u.as<ReduceArg>().op != Op::add || !u.dtype().is_float() || u.dtype().bits() < 32) return {};
     const UOp body = u.src(0);
@@ -149,8 +149,8 @@ PairedReduction paired_reduction_of(UOp u) {
     return pair.shift.numel() == u.numel() ? pair : PairedReduction{};
 }
 
-UOp merged_pair(const PairedReduction& pair, UOp x, UOp shift) {
-    const TwoStage pieces = two_stage_of(pair.second, kMostOfPair);
+UOp merged_pair(const PairedReduction& pair, UOp x, UOp shift, const CostModel& costs) {
+    const TwoStage pieces = two_stage_of(pair.second, kMostOfPair, costs);
     const auto total = [&] {
         switch (pair.kind) {
             case PairedReduction::Kind::squares: return merged_squares(pieces, x, shift);

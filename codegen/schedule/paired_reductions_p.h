@@ -16,9 +16,9 @@ struct PairedReduction {
 constexpr int64_t kMostOfPair = 1 << 13;
 
 /// The pair that a reduction ends; its members are empty: it ends none.
-PairedReduction paired_reduction_of(UOp reduction);
+PairedReduction paired_reduction_of(UOp reduction, const CostModel& costs);
 /// The second reduction over x, with `shift`, as they have become by now.
-UOp merged_pair(const PairedReduction& pair, UOp x, UOp shift);
+UOp merged_pair(const PairedReduction& pair, UOp x, UOp shift, const CostModel& costs);
 /// The first stage of the first reduction, and its result.
 UOp two_stages(const TwoStage& pieces, UOp x, Op op);
 

@@ -37,7 +37,7 @@ struct Carried {
 
 class Planner {
   public:
-    Planner(Fusion fusion, bool has_product_chains) : fusion_(fusion), has_chains_(has_product_chains) {}
+    Planner(const Policy& policy, bool has_product_chains) : policy_(policy), has_chains_(has_product_chains) {}
 
     Plan run(std::span<const UOp> targets) {
         const std::vector<UOp> order = in_order(targets);
@@ -46,7 +46,7 @@ class Planner {
         asked_.insert(targets.begin(), targets.end());
         order_ = order;
         take_attention();
-        if (has_chains_ && fusion_ != Fusion::less) take_chains();
+        if (has_chains_ && policy_.fusion != Fusion::less) take_chains();
         find_products();
         leading_ = leading_to_rows(order, products_);
         for (UOp u : order) visit(u);
@@ -90,18 +90,18 @@ class Planner {
     void find_products() {
         for (UOp u : order_) {
             const MatrixProduct product =
-                inside_.contains(u) || sums_.contains(u) ? MatrixProduct() : matrix_product_of(u);
+                inside_.contains(u) || sums_.contains(u) ? MatrixProduct() : matrix_product_of(u, policy_.costs);
             if (!product) continue;
             products_.insert(u);
-            if (is_worth_storing(product.columns, product.terms)) operands_.insert(product.left);
-            if (is_worth_storing(product.rows, product.terms)) operands_.insert(product.right);
+            if (is_worth_storing(product.columns, product.terms, policy_.costs)) operands_.insert(product.left);
+            if (is_worth_storing(product.rows, product.terms, policy_.costs)) operands_.insert(product.right);
         }
     }
 
     void take_attention() {
         for (const Attention& attention : find_attention(order_)) {
             if (std::ranges::any_of(attention.inside, [&](UOp u) { return asked_.contains(u); })) continue;
-            if (is_slower_fused(attention, fusion_)) {
+            if (is_slower_fused(attention, policy_)) {
                 wide_.insert(attention.top.src(0));
                 continue;
             }
@@ -116,7 +116,8 @@ class Planner {
     void take_operands(UOp sum) {
         for (UOp factor : sum.src(0).src())
             if (const UOp value = narrow_in(factor); value && !inside_.contains(value))
-                if (is_worth_storing(factor.numel() / std::max<int64_t>(value.numel(), 1), factor.numel()))
+                if (is_worth_storing(factor.numel() / std::max<int64_t>(value.numel(), 1), factor.numel(),
+                                     policy_.costs))
                     operands_.insert(value);
     }
 
@@ -386,7 +387,7 @@ class Planner {
         return u.is(Op::buffer) || u.is(Op::pick);
     }
 
-    const Fusion fusion_;
+    const Policy& policy_;
     const bool has_chains_;
     Plan plan_;
     std::span<const UOp> order_;
@@ -402,8 +403,8 @@ class Planner {
 
 }  // namespace
 
-Plan plan_storage(std::span<const UOp> targets, Fusion fusion, bool has_product_chains) {
-    return Planner(fusion, has_product_chains).run(targets);
+Plan plan_storage(std::span<const UOp> targets, const Policy& policy, bool has_product_chains) {
+    return Planner(policy, has_product_chains).run(targets);
 }
 
 }  // namespace strata::codegen

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "strata/codegen/cost/cost_model.h"
+#include "strata/codegen/schedule/attention.h"
 #include "strata/codegen/schedule/schedule.h"
 #include "strata/core/symbolic/symbolic.h"
 #include "strata/core/uop/uop.h"
@@ -7,20 +9,29 @@
 
 namespace strata::codegen {
 
+/// What decides between schedules of the same values.
+struct Policy {
+    Fusion fusion = Fusion::cost;
+    CostModel costs;
+};
+
+/// Whether the products and exponentials of attention take less time as kernels of their own, with the scores in memory, or must
+/// be: registers cannot hold what a row sums.
+bool is_slower_fused(const Attention& attention, const Policy& policy);
+
 /// Which nodes get memory of their own, and why.
 struct Plan {
     UOpMap<Reason> stored;
 };
 
 /// Decides for a resolved graph: what the user asked for, what several users share and is dear to compute again, and
-/// every reduction that another reduction, an expansion or several kernels read, unless they are of the same rows
-/// (rows.cpp) or inside of attention (attention.cpp) or, where there are such kernels, of chains of products
-/// (product_chains.cpp).
-Plan plan_storage(std::span<const UOp> targets, Fusion fusion, bool has_product_chains = false);
+/// every reduction that another reduction, an expansion or several kernels read, unless they are of the same rows (rows.cpp) or
+/// inside of attention (attention.cpp) or, where there are such kernels, of chains of products (product_chains.cpp).
+Plan plan_storage(std::span<const UOp> targets, const Policy& policy, bool has_product_chains = false);
 
-/// Splits reductions that are large and leave few results into two stages, so that the first fills the machine. Of
-/// several graphs, which may share nodes.
-std::vector<UOp> split_reductions(std::span<const UOp> roots, Fusion fusion, bool has_product_chains = false);
+/// Splits reductions that are large and leave few results into two stages, so that the first fills the machine. Of several
+/// graphs, which may share nodes.
+std::vector<UOp> split_reductions(std::span<const UOp> roots, const Policy& policy, bool has_product_chains = false);
 
 /// Whether a sum is a product of matrices, of sides that tiles are of.
 bool is_tiled_product(UOp u);
@@ -32,29 +43,31 @@ struct MatrixProduct {
     explicit operator bool() const { return bool(left); }
 };
 /// Recognised where instructions take less time than one kernel with other sums does: in matrix_products.cpp.
-MatrixProduct matrix_product_of(UOp sum);
+MatrixProduct matrix_product_of(UOp sum, const CostModel& costs);
+/// Whether a product takes less time without matrix instructions than a kernel of its own is launched in.
+bool is_little(ProductShape shape, const CostModel& costs);
 /// The sums of products whose sum a sum of several products is; empty: it is none.
-std::vector<UOp> matrix_products_in(UOp sum);
-/// Whether a product is faster when an operand is computed by a kernel of its own.
-bool is_worth_storing(int64_t reads, int64_t terms);
+std::vector<UOp> matrix_products_in(UOp sum, const CostModel& costs);
+/// Whether a product of so many terms is faster when an operand, each of whose elements it reads so often, is computed by a kernel
+/// of its own.
+bool is_worth_storing(int64_t reads, int64_t terms, const CostModel& costs);
 
-/// Operands of convolutions that matrix instructions compute get memory in the order in which those read them:
-/// convolutions.cpp.
-std::vector<UOp> store_layouts(std::span<const UOp> roots, Fusion fusion);
+/// Operands of convolutions that matrix instructions compute get memory in the order in which those read them: convolutions.cpp.
+std::vector<UOp> store_layouts(std::span<const UOp> roots, const Policy& policy);
 
 /// Such a product as the sum of several, where that takes less time.
-UOp split_k(UOp u, Fusion fusion);
+UOp split_k(UOp u, const Policy& policy);
 
 /// Computes reductions that are the same all along an axis once: invariant_axes.cpp.
-std::vector<UOp> compute_invariant_once(std::span<const UOp> roots);
+std::vector<UOp> compute_invariant_once(std::span<const UOp> roots, const CostModel& costs);
 
 /// Splits scans that are long and few into blocks, for the same reason.
 std::vector<UOp> split_scans(std::span<const UOp> roots);
 
-/// Makes one step of those whose kernel computes several values of the same loops in less time than their own kernels
-/// would.
-/// `roots`: views of what is read after the last step.
-std::vector<ScheduleItem> fuse_siblings(std::vector<ScheduleItem> items, std::span<const UOp> roots, Fusion fusion);
+/// Makes one step of those whose kernel computes several values of the same loops in less time than their own kernels would.
+/// `roots`: views of what is read behind the last step.
+std::vector<ScheduleItem> fuse_siblings(std::vector<ScheduleItem> items, std::span<const UOp> roots,
+                                        const Policy& policy);
 
 /// Has the last blocks of steps compute what follows where that is little.
 std::vector<ScheduleItem> fuse_last_block(std::vector<ScheduleItem> items, Fusion fusion);

@@ -49,7 +49,7 @@ UOp resolve(UOp root, Storage& storage, UOpMap<UOp>& resolved) {
 
 class Scheduler {
   public:
-    Scheduler(Storage& storage, Fusion fusion) : storage_(storage), fusion_(fusion) {}
+    Scheduler(Storage& storage, Fusion fusion) : storage_(storage), policy_{fusion, CostModel(storage.chip())} {}
 
     Schedule run(std::span<const UOp> roots) {
         UOpMap<UOp> resolved;
@@ -59,11 +59,12 @@ class Scheduler {
             const UOp target = resolve(root, storage_, resolved), below = below_same_bits(target);
             targets.push_back(is_stored_view(below) ? target : below);
         }
-        targets = store_layouts(separate_attention(split_scans(compute_invariant_once(targets))), fusion_);
-        targets = split_reductions(targets, fusion_, storage_.has_product_chains());
+        targets =
+            store_layouts(separate_attention(split_scans(compute_invariant_once(targets, policy_.costs))), policy_);
+        targets = split_reductions(targets, policy_, storage_.has_product_chains());
         for (UOp& target : targets)
             if (target.is(Op::constant) || target.is(Op::iota)) target = make(Op::contiguous, target.dtype(), {target});
-        Plan plan = plan_storage(targets, fusion_, storage_.has_product_chains());
+        Plan plan = plan_storage(targets, policy_, storage_.has_product_chains());
         const std::vector<UOp> order = in_order(targets);
         for (UOp u : order) uses_[u] = 0;
         for (UOp u : order)
@@ -72,13 +73,14 @@ class Scheduler {
         for (UOp u : order) lower(u, plan);
         for (UOp target : targets) schedule_.roots.push_back(lowered_.at(target));
         const std::vector<ScheduleItem> late = in_less_memory();
-        schedule_.items = in_best_order(fuse_siblings(std::move(schedule_.items), schedule_.roots, fusion_));
+        schedule_.items = in_best_order(fuse_siblings(std::move(schedule_.items), schedule_.roots, policy_));
         if (!late.empty()) {
-            std::vector<ScheduleItem> joined = in_best_order(fuse_siblings(late, schedule_.roots, fusion_));
+            std::vector<ScheduleItem> joined = in_best_order(fuse_siblings(late, schedule_.roots, policy_));
             if (joined.size() * 10 <= schedule_.items.size() * 11 && keeps_less(joined, schedule_.items))
                 schedule_.items = std::move(joined);
         }
-        if (!storage_.serves_other_sizes()) schedule_.items = fuse_last_block(std::move(schedule_.items), fusion_);
+        if (!storage_.serves_other_sizes())
+            schedule_.items = fuse_last_block(std::move(schedule_.items), policy_.fusion);
         return std::move(schedule_);
     }
 
@@ -180,7 +182,7 @@ class Scheduler {
     }
 
     Storage& storage_;
-    const Fusion fusion_;
+    const Policy policy_;
     Schedule schedule_;
     UOpMap<UOp> lowered_;
     UOpMap<int> uses_;  ///< of each node by others, and as what was asked for

@@ -3,6 +3,7 @@
 #include <string_view>
 #include <vector>
 
+#include "strata/codegen/target/chip.h"
 #include "strata/core/uop/uop.h"
 
 namespace strata::codegen {
@@ -55,6 +56,8 @@ class Storage {
     virtual std::vector<size_t> tensors(UOp custom) { return first_places(custom.src()); }
     /// Whether the kernels are to serve other sizes too: then what blocks are there is no part of them.
     virtual bool serves_other_sizes() { return false; }
+    /// What the kernels are for: its usual card decides what they cost.
+    virtual Chip chip() { return isa::Arch::gfx1100; }
     /// Whether the target has kernels of chains of products (product_chains.h).
     virtual bool has_product_chains() { return true; }
     /// Whether a custom node may write to this view, its source: what is there is seen by nobody else.

@@ -14,18 +14,13 @@
 namespace strata::codegen {
 namespace {
 
-constexpr double kLaunch = 2.5;                        // us
-constexpr double kStep = 0.032, kNarrowStep = 0.0027;  // us of a step of a tile, and by matrix instructions
-constexpr double kRate = 2.2e7, kNarrowRate = 4.4e7;   // multiplications in a us where the card is full
-constexpr double kBytes = 9e5;                         // of memory in a us
 constexpr double kWorthIt = 0.9;
 constexpr int64_t kSide = 16;                                    // rows and columns from which on a product is meant,
 constexpr int64_t kTile = 32, kTileOfLong = 16;                  // and has tiles without matrix instructions
 constexpr int64_t kSplitFrom = 1 << 10, kSplitAllFrom = 1 << 8;  // steps below which a launch is not worth it,
 constexpr int64_t kSharedFrom = 1 << 15;                         // and where threads share each sum
 constexpr int64_t kLeastSteps = 64, kMostParts = 512, kMostShared = 32;
-constexpr int64_t kMostPartials = 1 << 24;  // elements
-constexpr int kWideBytes = 4;               // of an element that matrix instructions of narrow types do not take
+constexpr int kWideBytes = 4;  // of an element that matrix instructions of narrow types do not take
 
 UOp below_casts(UOp u) {
     while (u.is(Op::cast)) u = u.src(0);
@@ -65,22 +60,26 @@ class Product {
     bool has_tiles() const { return is_narrow() || side() >= (steps_ < kSharedFrom ? kTile : kTileOfLong); }
 
     /// Parts that take the least time; 1 where none pays.
-    int64_t best_parts(int64_t fewest_steps, double worth_it) const {
+    int64_t best_parts(const CostModel& costs, int64_t fewest_steps, double worth_it) const {
         int64_t best = 1;
-        double least = worth_it * us(1);
+        double least = worth_it * us(costs, 1);
         if (steps_ < (has_tiles() ? fewest_steps : kSharedFrom)) return 1;
         for (int64_t m = 2; m <= std::min(has_tiles() ? kMostParts : kMostShared, steps_ / kLeastSteps); ++m)
-            if (steps_ % m == 0 && results_ * m <= kMostPartials && us(m) < least) best = m, least = us(m);
+            if (const double time = steps_ % m == 0 ? us(costs, m) : least; time < least) best = m, least = time;
         return best;
     }
 
   private:
-    double us(int64_t parts) const {
-        const auto m = static_cast<double>(parts), results = static_cast<double>(results_) * m;
-        const double step = std::max(is_narrow() ? kNarrowStep : kStep, results / (is_narrow() ? kNarrowRate : kRate));
-        const auto read = static_cast<double>(a_.elements * a_.bytes + b_.elements * b_.bytes);
-        const double products = kLaunch + std::max(static_cast<double>(steps_) / m * step, read / kBytes);
-        return parts == 1 ? products : products + kLaunch + 2 * results * bytes_ / kBytes;
+    double us(const CostModel& costs, int64_t parts) const {
+        const int64_t rows = std::max<int64_t>(b_.times, 1), columns = std::max<int64_t>(a_.times, 1);
+        const ProductShape shape{.rows = rows,
+                                 .columns = columns,
+                                 .depth = steps_,
+                                 .batch = std::max<int64_t>(results_ / rows / columns, 1),
+                                 .bytes = std::max(a_.bytes, b_.bytes),
+                                 .by_matrix = true};
+        const double products = costs.product(shape, parts);
+        return parts == 1 ? products : products + costs.stored(static_cast<double>(results_ * parts * bytes_));
     }
 
     Factor a_, b_;
@@ -95,10 +94,10 @@ bool is_tiled_product(UOp u) {
     return below_casts(u.src(0)).is(Op::mul) && u.numel() > 0 && Product(u).side() >= kSide;
 }
 
-UOp split_k(UOp u, Fusion fusion) {
-    if (fusion == Fusion::more) return u;
-    const bool all = fusion == Fusion::less;
-    const int64_t parts = Product(u).best_parts(all ? kSplitAllFrom : kSplitFrom, all ? 1 : kWorthIt);
+UOp split_k(UOp u, const Policy& policy) {
+    if (policy.fusion == Fusion::more) return u;
+    const bool all = policy.fusion == Fusion::less;
+    const int64_t parts = Product(u).best_parts(policy.costs, all ? kSplitAllFrom : kSplitFrom, all ? 1 : kWorthIt);
     if (parts == 1) return u;
     const size_t axis = static_cast<size_t>(u.as<ReduceArg>().axes[0]);
     const UOp x = u.src(0);

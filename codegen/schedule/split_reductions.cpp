@@ -21,14 +21,14 @@ using Nodes = UOpSet;
 struct OfAttention {
     Nodes products, whole;
 };
-OfAttention of_attention(std::span<const UOp> order, Fusion fusion, std::span<const ProductChain> chains) {
+OfAttention of_attention(std::span<const UOp> order, const Policy& policy, std::span<const ProductChain> chains) {
     OfAttention found;
     for (const ProductChain& chain : chains) {
         found.whole.insert(chain.sum);
         found.whole.insert(chain.inside.begin(), chain.inside.end());
     }
     for (const Attention& attention : find_attention(order)) {
-        if (is_slower_fused(attention, fusion)) continue;
+        if (is_slower_fused(attention, policy)) continue;
         Nodes& into = has_few_rows(attention) ? found.products : found.whole;
         into.insert(attention.sum), into.insert(attention.product);
         if (!has_few_rows(attention)) into.insert(attention.inside.begin(), attention.inside.end());
@@ -41,45 +41,46 @@ struct Pairs {
     UOpMap<PairedReduction> ending;
     Nodes firsts;
 };
-Pairs pairs_in(std::span<const UOp> order, Fusion fusion) {
+Pairs pairs_in(std::span<const UOp> order, const Policy& policy) {
     Pairs pairs;
-    if (fusion == Fusion::less) return pairs;
+    if (policy.fusion == Fusion::less) return pairs;
     for (UOp u : order)
-        if (const PairedReduction pair = paired_reduction_of(u); pair.second)
+        if (const PairedReduction pair = paired_reduction_of(u, policy.costs); pair.second)
             pairs.ending[u] = pair, pairs.firsts.insert(pair.first);
     return pairs;
 }
 
 }  // namespace
 
-std::vector<UOp> split_reductions(std::span<const UOp> roots, Fusion fusion, bool has_product_chains) {
+std::vector<UOp> split_reductions(std::span<const UOp> roots, const Policy& policy, bool has_product_chains) {
     if (roots.empty()) return {};
     const std::vector<UOp> order = in_order(roots);
     std::vector<ProductChain> chains;
-    if (has_product_chains && fusion != Fusion::less)
+    if (has_product_chains && policy.fusion != Fusion::less)
         chains = find_product_chains(order, UOpSet(roots.begin(), roots.end()));
-    const OfAttention attention = of_attention(order, fusion, chains);
-    const Pairs pairs = pairs_in(order, fusion);
+    const OfAttention attention = of_attention(order, policy, chains);
+    const Pairs pairs = pairs_in(order, policy);
     UOpMap<UOp> rebuilt;
     (void)rebuild(order, rebuilt, [&](UOp u, std::span<const UOp> sources) {
         UOp next = u.with_src(sources);
         if (!u.is(Op::reduce) || attention.whole.contains(u)) return next;
         if (const auto pair = pairs.ending.find(u); pair != pairs.ending.end())
-            return merged_pair(pair->second, rebuilt.at(pair->second.x), rebuilt.at(pair->second.shift));
-        if (const std::vector<UOp> products = matrix_products_in(next); !products.empty()) {
+            return merged_pair(pair->second, rebuilt.at(pair->second.x), rebuilt.at(pair->second.shift), policy.costs);
+        if (const std::vector<UOp> products = matrix_products_in(next, policy.costs); !products.empty()) {
             UOp total;
             for (UOp product : products) {
-                const UOp part = is_tiled_product(product) ? split_k(product, fusion) : product;
+                const UOp part = is_tiled_product(product) ? split_k(product, policy) : product;
                 total = total ? make(Op::add, u.dtype(), {total, part}) : part;
             }
             return total;
         }
         if (!is_tiled_product(u)) {
-            if (!is_two_stage(u) && !pairs.firsts.contains(u)) return next;
-            const TwoStage pieces = pairs.firsts.contains(u) ? two_stage_of(u, kMostOfPair) : two_stage_of(u);
+            if (!is_two_stage(u, policy.costs) && !pairs.firsts.contains(u)) return next;
+            const TwoStage pieces =
+                pairs.firsts.contains(u) ? two_stage_of(u, kMostOfPair, policy.costs) : two_stage_of(u, policy.costs);
             return reshaped(two_stages(pieces, next.src(0), u.as<ReduceArg>().op), u.shape());
         }
-        return attention.products.contains(u) ? next : split_k(next, fusion);
+        return attention.products.contains(u) ? next : split_k(next, policy);
     });
     std::vector<UOp> split;
     for (UOp root : roots) split.push_back(rebuilt.at(root));

@@ -12,11 +12,12 @@ constexpr int64_t kSplitFrom = 1 << 15;  // elements a result below which one bl
 constexpr int64_t kFewColumns = 1 << 8, kSplitColumnsFrom = 1 << 13, kManyElements = 1 << 19;
 // Columns that no block holds, and how much of one it does.
 constexpr int64_t kLongColumn = 1 << 13, kHeldOfColumn = 1 << 9;
-constexpr int64_t kFewResults = 1 << 10;  // with more results than this the first stage fills the machine unsplit
-constexpr int64_t kBlocks = 1 << 9;       // partial results to aim at over all results, where a block shares each,
-constexpr int64_t kLeastShared = 1 << 10, kMostShared = 1 << 15;  // of so many elements
-constexpr int64_t kPartials = 1 << 14;                            // the same where a thread has each
-constexpr int64_t kLeastSerial = 16;                              // elements a partial result, at least
+constexpr int64_t kThreads = 256;  // of a block,
+constexpr int64_t kRounds =
+    3;  // of such blocks on a whole card, from which on one that is not full is little of the time
+constexpr int64_t kLeastShared = 1 << 10, kMostShared = 1 << 15;  // elements of a partial result that a block shares
+constexpr int64_t kUnderWay = 6;      // wide loads that a thread has under way, where each has a partial result
+constexpr int64_t kLeastSerial = 16;  // elements a partial result, at least
 
 /// The divisor of n nearest to, and not above, `wish` that is a multiple of `step`; 0 when there is none.
 int64_t divisor_near(int64_t n, int64_t wish, int64_t step) {
@@ -31,10 +32,10 @@ int64_t near(int64_t n, int64_t wish, int64_t step) {
     return divisor < wish / 4 ? wish : divisor;
 }
 
-/// Elements of a partial result that a block shares: a power of two where that divides them, else whole steps of all
-/// its threads, wide loads each, and twice as many blocks, since some of them have less to do.
-int64_t shared_by_block(int64_t n, int64_t results, int64_t most) {
-    const int64_t each = n * results / kBlocks;
+/// Elements of a partial result that a block shares: a power of two where that divides them, else whole steps of all its threads,
+/// wide loads each, and twice as many blocks, since some of them have less to do.
+int64_t shared_by_block(int64_t n, int64_t results, int64_t most, const CostModel& costs) {
+    const int64_t each = n * results / costs.resident_groups(kThreads);
     const auto power = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(each)));
     const int64_t even = std::clamp(power, kLeastShared, most);
     if (n % even == 0) return even;
@@ -67,35 +68,36 @@ UOp reshaped(UOp x, Shape shape) {
     return x.shape() == shape ? x : make(Op::reshape, x.dtype(), {x}, ShapeArg{std::move(shape)});
 }
 
-bool is_two_stage(UOp reduction) {
+bool is_two_stage(UOp reduction, const CostModel& costs) {
     const int64_t results = reduction.numel(), elements = reduction.src(0).numel();
-    if (results == 0 || results > kFewResults) return false;
+    if (results == 0 || results > kRounds * costs.resident_groups(kThreads)) return false;
     if (elements / results >= kSplitFrom) return true;
     return are_columns(reduction) && results <= kFewColumns && elements / results >= kSplitColumnsFrom &&
            elements >= kManyElements;
 }
 
-bool is_two_stage_where_read_twice(UOp reduction) {
+bool is_two_stage_where_read_twice(UOp reduction, const CostModel& costs) {
     const int64_t results = reduction.numel();
-    return is_two_stage(reduction) ||
+    return is_two_stage(reduction, costs) ||
            (results > 0 && are_columns(reduction) && reduction.src(0).numel() / results > kLongColumn);
 }
 
-TwoStage two_stage_of(UOp reduction) { return two_stage_of(reduction, kMostShared); }
+TwoStage two_stage_of(UOp reduction, const CostModel& costs) { return two_stage_of(reduction, kMostShared, costs); }
 
-TwoStage two_stage_of(UOp reduction, int64_t most) {
+TwoStage two_stage_of(UOp reduction, int64_t most, const CostModel& costs) {
     TwoStage p;
     p.results = reduction.numel();
     const int64_t n = p.elements = reduction.src(0).numel() / p.results;
     p.order = kept_first(reduction.src(0), reduction.as<ReduceArg>().axes);
     p.across = !std::is_sorted(p.order.begin(), p.order.end());
     if (p.across) {
-        const int64_t wish = std::max<int64_t>(256, kPartials / p.results);
-        p.count =
-            near(n, is_two_stage(reduction) ? std::min(wish, n / kLeastSerial / 256 * 256) : n / kHeldOfColumn, 1);
+        const int64_t partials = costs.resident_groups(kThreads) * kThreads / kUnderWay;
+        const int64_t wish = std::max<int64_t>(256, partials / p.results);
+        p.count = near(
+            n, is_two_stage(reduction, costs) ? std::min(wish, n / kLeastSerial / 256 * 256) : n / kHeldOfColumn, 1);
         p.length = (n + p.count - 1) / p.count;
     } else {
-        p.length = near(n, shared_by_block(n, p.results, most), kLeastShared);
+        p.length = near(n, shared_by_block(n, p.results, most, costs), kLeastShared);
         p.count = (n + p.length - 1) / p.length;
     }
     return p;

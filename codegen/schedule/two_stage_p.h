@@ -1,4 +1,5 @@
 #pragma once
+#include "strata/codegen/cost/cost_model.h"
 #include "strata/core/uop/uop.h"
 
 namespace strata::codegen {
@@ -37,13 +38,12 @@ struct TwoStage {
 };
 
 /// Whether a reduction takes two stages.
-bool is_two_stage(UOp reduction);
-/// The same where what makes two reductions of the elements would read them twice: of more results, whose columns no
-/// block holds.
-bool is_two_stage_where_read_twice(UOp reduction);
+bool is_two_stage(UOp reduction, const CostModel& costs);
+/// The same where what makes two reductions of the elements would read them twice: of more results, whose columns no block holds.
+bool is_two_stage_where_read_twice(UOp reduction, const CostModel& costs);
 /// The pieces of such a one; of `most` elements where a block goes through each twice.
-TwoStage two_stage_of(UOp reduction);
-TwoStage two_stage_of(UOp reduction, int64_t most);
+TwoStage two_stage_of(UOp reduction, const CostModel& costs);
+TwoStage two_stage_of(UOp reduction, int64_t most, const CostModel& costs);
 
 UOp reshaped(UOp x, Shape shape);
 

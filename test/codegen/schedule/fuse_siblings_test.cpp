@@ -99,7 +99,7 @@ TEST(JoinSteps, ProductsOfMatrixInstructionsAreOneWhereTheyAreLittle) {
     EXPECT_EQ(kernels_of(64, 64, 64), 1u);
     EXPECT_EQ(kernels_of(8, 128, 128), 1u);
     EXPECT_EQ(kernels_of(64, 128, 128), 2u) << "they have one result each";
-    EXPECT_EQ(kernels_of(512, 64, 64), 2u);
+    EXPECT_EQ(kernels_of(512, 128, 64), 2u);
 }
 
 TEST(JoinSteps, NothingIsComputedBeforeWhatItReads) {

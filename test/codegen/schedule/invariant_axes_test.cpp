@@ -9,7 +9,7 @@ using namespace test;
 
 constexpr int64_t kMany = 512;
 
-UOp once(UOp u) { return compute_invariant_once(std::vector{u})[0]; }
+UOp once(UOp u) { return compute_invariant_once(std::vector{u}, costs())[0]; }
 
 /// Reductions of 2^20 terms and more whose values repeat along an axis of kMany.
 std::vector<UOp> repeated_sums() {

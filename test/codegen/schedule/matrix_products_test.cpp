@@ -20,7 +20,7 @@ UOp terms(int64_t m, int64_t k, int64_t n, DType type = dtypes::float16) {
 TEST(MatrixProducts, NarrowTypesOfSidesThatTilesHaveAreRecognised) {
     GraphScope scope;
     for (DType type : {dtypes::float16, dtypes::bfloat16}) {
-        const MatrixProduct product = matrix_product_of(sum(terms(64, 256, 128, type), {2}));
+        const MatrixProduct product = matrix_product_of(sum(terms(64, 256, 128, type), {2}), costs());
         ASSERT_TRUE(product);
         EXPECT_EQ(product.left.dtype(), type);
         EXPECT_EQ(product.left.numel(), 64 * 256);
@@ -28,19 +28,20 @@ TEST(MatrixProducts, NarrowTypesOfSidesThatTilesHaveAreRecognised) {
         EXPECT_EQ(product.columns, 128);
         EXPECT_EQ(product.rows, 64);
     }
-    EXPECT_FALSE(matrix_product_of(sum(terms(64, 256, 128, dtypes::float32), {2}))) << "few cards multiply these";
-    EXPECT_FALSE(matrix_product_of(sum(terms(4, 4096, 1024), {2}))) << "few rows";
-    EXPECT_FALSE(matrix_product_of(sum(terms(64, 64, 64), {2}))) << "a launch takes longer";
-    EXPECT_FALSE(matrix_product_of(reduce(terms(64, 256, 128), Op::max, {2}))) << "no sum";
+    EXPECT_FALSE(matrix_product_of(sum(terms(64, 256, 128, dtypes::float32), {2}), costs()))
+        << "few cards multiply these";
+    EXPECT_FALSE(matrix_product_of(sum(terms(4, 4096, 1024), {2}), costs())) << "few rows";
+    EXPECT_FALSE(matrix_product_of(sum(terms(64, 64, 64), {2}), costs())) << "a launch takes longer";
+    EXPECT_FALSE(matrix_product_of(reduce(terms(64, 256, 128), Op::max, {2}), costs())) << "no sum";
 }
 
 TEST(MatrixProducts, ASumOfSeveralIsTheSumOfEach) {
     GraphScope scope;
     const UOp a = terms(32, 256, 32), b = terms(32, 256, 32), c = terms(32, 256, 32);
-    EXPECT_EQ(matrix_products_in(sum(a + b + c, {2})).size(), 3u);
-    EXPECT_TRUE(matrix_products_in(sum(a, {2})).empty());
-    EXPECT_TRUE(matrix_products_in(sum(a + number(1), {2})).empty()) << "a number has no product";
-    EXPECT_TRUE(matrix_products_in(sum(a + filled({32, 32, 256}), {2})).empty());
+    EXPECT_EQ(matrix_products_in(sum(a + b + c, {2}), costs()).size(), 3u);
+    EXPECT_TRUE(matrix_products_in(sum(a, {2}), costs()).empty());
+    EXPECT_TRUE(matrix_products_in(sum(a + number(1), {2}), costs()).empty()) << "a number has no product";
+    EXPECT_TRUE(matrix_products_in(sum(a + filled({32, 32, 256}), {2}), costs()).empty());
     const std::vector<UOp> roots{sum(a + b, {2}) * sum(c, {2})};
     const Schedule schedule = scheduled(roots);
     expect_same_values(roots, schedule);

@@ -117,8 +117,8 @@ TEST(Pairs, FarFromZeroAreOfTheDeviations) {
 TEST(Pairs, AreFoundByWhatIsTakenOff) {
     GraphScope scope;
     UOp x = filled({1 << 16}), m = mean(x, {0});
-    const PairedReduction deviations = paired_reduction_of(squares(x, {0})),
-                          tops = paired_reduction_of(sum(raised(x, {0}), {0}));
+    const PairedReduction deviations = paired_reduction_of(squares(x, {0}), costs()),
+                          tops = paired_reduction_of(sum(raised(x, {0}), {0}), costs());
     EXPECT_EQ(deviations.first, m.src(0));
     EXPECT_EQ(deviations.shift, m);
     EXPECT_EQ(deviations.kind, PairedReduction::Kind::squares);
@@ -129,7 +129,7 @@ TEST(Pairs, AreFoundByWhatIsTakenOff) {
 
 TEST(Pairs, AreNoneOfShortRowsNarrowTypesOrOtherShifts) {
     GraphScope scope;
-    const auto is_pair = [](UOp u) { return static_cast<bool>(paired_reduction_of(u).second); };
+    const auto is_pair = [](UOp u) { return static_cast<bool>(paired_reduction_of(u, costs()).second); };
     UOp x = filled({1 << 16}), y = filled({1 << 16});
     EXPECT_FALSE(is_pair(squares(filled({1 << 14}), {0}))) << "a block holds it";
     EXPECT_FALSE(is_pair(squares(filled({1 << 16}, dtypes::float16), {0})));

@@ -5,9 +5,16 @@
 #include <unordered_set>
 
 #include "../kernel/tensors.h"
+#include "strata/codegen/cost/cost_model.h"
 #include "strata/codegen/schedule/schedule.h"
 
 namespace strata::codegen {
+
+/// What kernels cost on the chip that HostStorage is of.
+inline const CostModel& costs() {
+    static const CostModel model{Chip(isa::Arch::gfx1100)};
+    return model;
+}
 
 /// Memory on the host: new buffers are numbered from 1,000,000, and nodes may be declared to be in memory.
 class HostStorage : public Storage {

@@ -20,22 +20,23 @@ std::vector<UOp> divided_sums() {
 
 TEST(TwoStage, AreOfLongRowsThatLeaveFewResults) {
     GraphScope scope;
-    EXPECT_TRUE(is_two_stage(sum(filled({1 << 15}), {0})));
-    EXPECT_FALSE(is_two_stage(sum(filled({(1 << 15) - 1}), {0})));
-    EXPECT_FALSE(is_two_stage(sum(expand(filled({1, 1 << 15}), {1025, 1 << 15}), {1}))) << "results fill the machine";
-    EXPECT_TRUE(is_two_stage(sum(expand(filled({1, 1 << 15}), {1024, 1 << 15}), {1})));
-    EXPECT_FALSE(is_two_stage(sum(filled({0, 1 << 15}), {1}))) << "no results";
-    EXPECT_FALSE(is_two_stage(sum(filled({0}), {0}))) << "no elements";
+    EXPECT_TRUE(is_two_stage(sum(filled({1 << 15}), {0}), costs()));
+    EXPECT_FALSE(is_two_stage(sum(filled({(1 << 15) - 1}), {0}), costs()));
+    EXPECT_FALSE(is_two_stage(sum(expand(filled({1, 1 << 15}), {1153, 1 << 15}), {1}), costs()))
+        << "results fill the machine";
+    EXPECT_TRUE(is_two_stage(sum(expand(filled({1, 1 << 15}), {1152, 1 << 15}), {1}), costs()));
+    EXPECT_FALSE(is_two_stage(sum(filled({0, 1 << 15}), {1}), costs())) << "no results";
+    EXPECT_FALSE(is_two_stage(sum(filled({0}), {0}), costs())) << "no elements";
 }
 
 TEST(TwoStage, AreOfColumnsThatNoBlockHoldsWhereTheseWouldBeReadTwice) {
     GraphScope scope;
     const auto columns = [](int64_t n, int64_t count) { return sum(expand(filled({n, 1}), {n, count}), {0}); };
-    EXPECT_FALSE(is_two_stage(columns(16384, 4096)));
-    EXPECT_TRUE(is_two_stage_where_read_twice(columns(16384, 4096)));
-    EXPECT_FALSE(is_two_stage_where_read_twice(columns(8192, 4096))) << "a block holds them";
-    EXPECT_FALSE(is_two_stage_where_read_twice(sum(expand(filled({1, 16384}), {4096, 16384}), {1}))) << "rows";
-    const TwoStage pieces = two_stage_of(columns(16384, 4096));
+    EXPECT_FALSE(is_two_stage(columns(16384, 4096), costs()));
+    EXPECT_TRUE(is_two_stage_where_read_twice(columns(16384, 4096), costs()));
+    EXPECT_FALSE(is_two_stage_where_read_twice(columns(8192, 4096), costs())) << "a block holds them";
+    EXPECT_FALSE(is_two_stage_where_read_twice(sum(expand(filled({1, 16384}), {4096, 16384}), {1}), costs())) << "rows";
+    const TwoStage pieces = two_stage_of(columns(16384, 4096), costs());
     EXPECT_TRUE(pieces.across);
     EXPECT_EQ(pieces.length, 512);
 }
@@ -43,7 +44,7 @@ TEST(TwoStage, AreOfColumnsThatNoBlockHoldsWhereTheseWouldBeReadTwice) {
 TEST(TwoStage, HaveEachElementOnceAndTheFillerBehindThem) {
     GraphScope scope;
     for (UOp u : divided_sums()) {
-        const TwoStage pieces = two_stage_of(u);
+        const TwoStage pieces = two_stage_of(u, costs());
         const Array got = computed(pieces.of(u.src(0), number(1000))), x = computed(u.src(0));
         double total = 0, wanted = 0;
         int64_t filled_up = 0;
@@ -61,7 +62,7 @@ TEST(TwoStage, ReducedAndMergedAreTheReduction) {
     for (UOp u : divided_sums())
         for (Op op : {Op::add, Op::max, Op::min}) {
             const UOp whole = reduce(u.src(0), op, u.as<ReduceArg>().axes);
-            const TwoStage pieces = two_stage_of(whole);
+            const TwoStage pieces = two_stage_of(whole, costs());
             const UOp merged = pieces.merged(pieces.reduced(pieces.of(u.src(0), identity(op, u.dtype())), op), op);
             EXPECT_EQ(difference(computed(reshaped(merged, whole.shape())), computed(whole)), "") << tree(whole);
         }
@@ -70,7 +71,7 @@ TEST(TwoStage, ReducedAndMergedAreTheReduction) {
 TEST(TwoStage, KnowHowManyElementsEachHas) {
     GraphScope scope;
     for (UOp u : divided_sums()) {
-        const TwoStage pieces = two_stage_of(u);
+        const TwoStage pieces = two_stage_of(u, costs());
         const UOp ones = pieces.of(ones_of(u.src(0).shape()), number(0));
         const Array counted = computed(pieces.reduced(ones, Op::add)), told = computed(pieces.lengths(dtypes::float32));
         for (size_t k = 0; k < counted.numel(); ++k)
@@ -81,7 +82,7 @@ TEST(TwoStage, KnowHowManyElementsEachHas) {
 TEST(TwoStage, TellElementsFromFiller) {
     GraphScope scope;
     for (UOp u : divided_sums()) {
-        const TwoStage pieces = two_stage_of(u);
+        const TwoStage pieces = two_stage_of(u, costs());
         const UOp real = pieces.are_real();
         ASSERT_EQ(!real, pieces.are_whole());
         if (!real) continue;
@@ -94,7 +95,7 @@ TEST(TwoStage, OfAPairFitTheRegistersOfABlock) {
     GraphScope scope;
     for (int64_t n : {1 << 15, 40009, 1 << 20, 10'000'019, 1 << 24}) {
         const UOp u = sum(filled({n}), {0});
-        const TwoStage once = two_stage_of(u), twice = two_stage_of(u, 1 << 13);
+        const TwoStage once = two_stage_of(u, costs()), twice = two_stage_of(u, 1 << 13, costs());
         EXPECT_LE(twice.length, 1 << 13) << n;
         EXPECT_LE(twice.length, once.length) << n;
         EXPECT_GE(twice.count * twice.length, n);
@@ -105,7 +106,7 @@ TEST(TwoStage, OfAPairFitTheRegistersOfABlock) {
 TEST(TwoStage, ValuesOfPiecesAndOfResultsGoToWhereTheyBelong) {
     GraphScope scope;
     for (UOp u : {sum(filled({3, 1 << 15}), {1}), sum(filled({1 << 15, 4}), {0})}) {
-        const TwoStage pieces = two_stage_of(u);
+        const TwoStage pieces = two_stage_of(u, costs());
         const Array whole = computed(u);
         const Array repeated = computed(pieces.merged(pieces.to_pieces(u), Op::max));
         EXPECT_EQ(difference(repeated, whole), "");
