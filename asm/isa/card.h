@@ -37,7 +37,8 @@ struct Card {
 
 std::span<const Card> cards();
 
-/// The named card of an architecture ("gfx1100", "sm_90"), or its default for an empty name. The error lists the known ones.
+/// The named card of an architecture ("gfx1100", "sm_90"), or its default for an empty name. The error lists the known
+/// ones.
 Result<const Card*> find_card(std::string_view arch, std::string_view name = {});
 
 }  // namespace strata::isa

@@ -87,7 +87,8 @@ UOp add_matrix(ScheduleBuilder& plan, int64_t number = 0) {
     return {};
 }
 
-/// Of each side of a product the ranges along which its other operand is read again, the last one first; none: there are more sides.
+/// Of each side of a product the ranges along which its other operand is read again, the last one first; none: there
+/// are more sides.
 using Sides = std::array<std::vector<UOp>, 2>;
 std::optional<Sides> sides_of_matrices(const ScheduleBuilder& plan) {
     const std::vector<int> reused = reused_axes(plan);
@@ -172,7 +173,8 @@ void add_candidates(const Instructed& product, const CostModel& costs, std::vect
                 }
 }
 
-/// That candidate as a schedule, with the operands of a step brought before it where that costs less; nothing: it does not fit.
+/// That candidate as a schedule, with the operands of a step brought before it where that costs less; nothing: it does
+/// not fit.
 std::optional<ScheduleBuilder> made(const Candidate& candidate) {
     const Instructed& product = *candidate.product;
     ScheduleBuilder plan = product.plan;
@@ -190,7 +192,8 @@ std::optional<ScheduleBuilder> made(const Candidate& candidate) {
     return plan;
 }
 
-/// Each wave has several tiles of results, its operands come by way of local memory: as many as leave waves for a whole card.
+/// Each wave has several tiles of results, its operands come by way of local memory: as many as leave waves for a whole
+/// card.
 void tile_waves(ScheduleBuilder& plan, UOp steps) {
     take_wave_tile(plan);
     const std::vector<int> left = reused_axes(plan);
@@ -208,8 +211,8 @@ bool lies_by_dwords(const ScheduleBuilder& plan) {
     return true;
 }
 
-/// The schedule of least cost of those whose tiles the cost model takes for the best, by each instruction; the usual tiles where that
-/// is about as much.
+/// The schedule of least cost of those whose tiles the cost model takes for the best, by each instruction; the usual
+/// tiles where that is about as much.
 std::optional<ScheduleBuilder> best_tiles(std::span<const Instructed> products) {
     constexpr size_t kTried = 6;
     constexpr double kWorthIt = 0.95;  // static costs that are nearer to each other say little

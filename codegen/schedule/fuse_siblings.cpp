@@ -30,8 +30,8 @@ constexpr int kLittleWork = 64;  // for each thread of a row what was done once
 constexpr size_t kScans = 2;     // of a kernel that share nothing: a launch less
 constexpr size_t kTried = 4;     // steps before it with results of its shape, the latest first
 constexpr int64_t kAgain = 4;    // reads of an element from which on a reduction is a product
-// Measured on the modelled 7900 XTX, float32, three products of 128 to 2048 rows as one kernel: .48 to .61 of the time of three
-// as long as tiles are small, 1.4 to 2.7 of it where they are large; of two .65 to .81 in either.
+// Measured on the modelled 7900 XTX, float32, three products of 128 to 2048 rows as one kernel: .48 to .61 of the time
+// of three as long as tiles are small, 1.4 to 2.7 of it where they are large; of two .65 to .81 in either.
 constexpr int64_t kSideOfTiles = 16;                // of matrix instructions
 constexpr size_t kLargeTiles = 2, kSmallTiles = 3;  // products of a kernel
 constexpr int64_t kLargeFrom = 1 << 19;             // results from which on tiles are large
@@ -252,8 +252,8 @@ class Joining {
         return 4 * shared >= read || (few && !joined.loops.empty());
     }
 
-    /// Whether matrix instructions multiply each of several products in less time: in kernels of their own, though these do not have
-    /// the form that plan_storage knows.
+    /// Whether matrix instructions multiply each of several products in less time: in kernels of their own, though
+    /// these do not have the form that plan_storage knows.
     bool is_for_matrices(const Form& joined) const {
         const bool is_narrow = std::ranges::any_of(joined.buffers, [](UOp b) { return b.dtype().bytes() < 4; });
         const int64_t terms = joined.terms / static_cast<int64_t>(std::max<size_t>(joined.reductions, 1));
@@ -282,7 +282,7 @@ class Joining {
 
     std::vector<ScheduleItem> items_;
     const Policy& policy_;
-    UOpSet kept_;  ///< buffers that are read behind the last step, and by steps
+    UOpSet kept_;  ///< buffers that are read after the last step, and by steps
     UOpMap<size_t> made_at_;
     UOpMap<std::set<size_t>> readers_;  ///< of a buffer, by steps
     std::map<Shape, std::vector<size_t>> by_shape_;

@@ -15,8 +15,8 @@ struct Policy {
     CostModel costs;
 };
 
-/// Whether the products and exponentials of attention take less time as kernels of their own, with the scores in memory, or must
-/// be: registers cannot hold what a row sums.
+/// Whether the products and exponentials of attention take less time as kernels of their own, with the scores in
+/// memory, or must be: registers cannot hold what a row sums.
 bool is_slower_fused(const Attention& attention, const Policy& policy);
 
 /// Which nodes get memory of their own, and why.
@@ -25,12 +25,13 @@ struct Plan {
 };
 
 /// Decides for a resolved graph: what the user asked for, what several users share and is dear to compute again, and
-/// every reduction that another reduction, an expansion or several kernels read, unless they are of the same rows (rows.cpp) or
-/// inside of attention (attention.cpp) or, where there are such kernels, of chains of products (product_chains.cpp).
+/// every reduction that another reduction, an expansion or several kernels read, unless they are of the same rows
+/// (rows.cpp) or inside of attention (attention.cpp) or, where there are such kernels, of chains of products
+/// (product_chains.cpp).
 Plan plan_storage(std::span<const UOp> targets, const Policy& policy, bool has_product_chains = false);
 
-/// Splits reductions that are large and leave few results into two stages, so that the first fills the machine. Of several
-/// graphs, which may share nodes.
+/// Splits reductions that are large and leave few results into two stages, so that the first fills the machine. Of
+/// several graphs, which may share nodes.
 std::vector<UOp> split_reductions(std::span<const UOp> roots, const Policy& policy, bool has_product_chains = false);
 
 /// Whether a sum is a product of matrices, of sides that tiles are of.
@@ -48,11 +49,12 @@ MatrixProduct matrix_product_of(UOp sum, const CostModel& costs);
 bool is_little(ProductShape shape, const CostModel& costs);
 /// The sums of products whose sum a sum of several products is; empty: it is none.
 std::vector<UOp> matrix_products_in(UOp sum, const CostModel& costs);
-/// Whether a product of so many terms is faster when an operand, each of whose elements it reads so often, is computed by a kernel
-/// of its own.
+/// Whether a product of so many terms is faster when an operand, each of whose elements it reads so often, is computed
+/// by a kernel of its own.
 bool is_worth_storing(int64_t reads, int64_t terms, const CostModel& costs);
 
-/// Operands of convolutions that matrix instructions compute get memory in the order in which those read them: convolutions.cpp.
+/// Operands of convolutions that matrix instructions compute get memory in the order in which those read them:
+/// convolutions.cpp.
 std::vector<UOp> store_layouts(std::span<const UOp> roots, const Policy& policy);
 
 /// Such a product as the sum of several, where that takes less time.
@@ -64,8 +66,8 @@ std::vector<UOp> compute_invariant_once(std::span<const UOp> roots, const CostMo
 /// Splits scans that are long and few into blocks, for the same reason.
 std::vector<UOp> split_scans(std::span<const UOp> roots);
 
-/// Makes one step of those whose kernel computes several values of the same loops in less time than their own kernels would.
-/// `roots`: views of what is read behind the last step.
+/// Makes one step of those whose kernel computes several values of the same loops in less time than their own kernels
+/// would. `roots`: views of what is read after the last step.
 std::vector<ScheduleItem> fuse_siblings(std::vector<ScheduleItem> items, std::span<const UOp> roots,
                                         const Policy& policy);
 

@@ -3,7 +3,7 @@
 #include <string_view>
 #include <vector>
 
-#include "strata/codegen/target/chip.h"
+#include "strata/codegen/target/target.h"
 #include "strata/core/uop/uop.h"
 
 namespace strata::codegen {
@@ -59,7 +59,7 @@ class Storage {
     /// What the kernels are for: its usual card decides what they cost.
     virtual Chip chip() { return isa::Arch::gfx1100; }
     /// Whether the target has kernels of chains of products (product_chains.h).
-    virtual bool has_product_chains() { return true; }
+    virtual bool has_product_chains() { return !target_of(chip()).matrix.empty(); }
     /// Whether a custom node may write to this view, its source: what is there is seen by nobody else.
     virtual bool is_alone(UOp /*view*/) { return false; }
     /// The same of memory that nothing was put in: a new buffer takes its place.

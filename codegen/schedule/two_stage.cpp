@@ -32,8 +32,8 @@ int64_t near(int64_t n, int64_t wish, int64_t step) {
     return divisor < wish / 4 ? wish : divisor;
 }
 
-/// Elements of a partial result that a block shares: a power of two where that divides them, else whole steps of all its threads,
-/// wide loads each, and twice as many blocks, since some of them have less to do.
+/// Elements of a partial result that a block shares: a power of two where that divides them, else whole steps of all
+/// its threads, wide loads each, and twice as many blocks, since some of them have less to do.
 int64_t shared_by_block(int64_t n, int64_t results, int64_t most, const CostModel& costs) {
     const int64_t each = n * results / costs.resident_groups(kThreads);
     const auto power = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(each)));

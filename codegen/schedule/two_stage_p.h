@@ -39,7 +39,8 @@ struct TwoStage {
 
 /// Whether a reduction takes two stages.
 bool is_two_stage(UOp reduction, const CostModel& costs);
-/// The same where what makes two reductions of the elements would read them twice: of more results, whose columns no block holds.
+/// The same where what makes two reductions of the elements would read them twice: of more results, whose columns no
+/// block holds.
 bool is_two_stage_where_read_twice(UOp reduction, const CostModel& costs);
 /// The pieces of such a one; of `most` elements where a block goes through each twice.
 TwoStage two_stage_of(UOp reduction, const CostModel& costs);

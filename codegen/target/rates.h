@@ -24,12 +24,13 @@ struct Rates {
 
 const Rates& rates_of(Chip chip);
 
-/// Clocks in which L2, the last-level cache and DRAM bring what workgroups ask for: the slowest of them. wanted: bytes of lines that
-/// they ask L2 for; first: those that are asked for the first time; of_l2: those that go over L2's bandwidth.
+/// Clocks in which L2, the last-level cache and DRAM bring what workgroups ask for: the slowest of them. wanted: bytes
+/// of lines that they ask L2 for; first: those that are asked for the first time; of_l2: those that go over L2's
+/// bandwidth.
 double memory_clocks(const Rates& rates, double wanted, double first, double of_l2);
 
-/// Clocks that a matrix instruction of a wave keeps its SIMD's matrix core busy: by the instruction table, of NVIDIA's chips by
-/// what a core multiplies in a clock.
+/// Clocks that a matrix instruction of a wave keeps its SIMD's matrix core busy: by the instruction table, of NVIDIA's
+/// chips by what a core multiplies in a clock.
 double clocks_of(const MatrixShape& shape, const Target& target);
 
 }  // namespace strata::codegen

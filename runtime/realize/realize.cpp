@@ -59,7 +59,6 @@ class DeviceStorage : public codegen::Storage {
     bool is_dropped(UOp pick) override { return calls_.is_dropped(pick); }
     bool is_unset(UOp view) override { return calls_.is_unset(view); }
     bool serves_other_sizes() override { return any_sizes(); }
-    bool has_product_chains() override { return !codegen::target_of(device_.arch()).matrix.empty(); }
     codegen::Chip chip() override { return device_.arch(); }
 
   private:

@@ -108,10 +108,16 @@ def wrong(strata, program, dtype):
 # Modelled times.
 
 
-def limited_by(launches, wants_matrix, ms):
+def queued_ms(launches, card):
+    """Milliseconds that launches take less because all but the first find the queue busy: each is modelled by itself,
+    from an empty one."""
+    return max(len(launches) - 1, 0) * (card["launch_us"] - card["next_launch_us"]) * 1e-3
+
+
+def limited_by(launches, wants_matrix, ms, card):
     """What holds the program up: launches, or what most of the time of its kernels is bound by. wants_matrix: whether
     its products should be by matrix instructions."""
-    started = sum(one["bound_cycles"]["launch"] / one["mhz"] * 1e-3 for one in launches)
+    started = sum(one["bound_cycles"]["launch"] / one["mhz"] * 1e-3 for one in launches) - queued_ms(launches, card)
     if started > ms / 2:
         return f"launches {started / ms:.0%}"
     by = {}
@@ -154,7 +160,8 @@ def modelled(strata, card, program, dtype, sizes):
     own = sum(t.nbytes for t in results if not any(t is other for other in given))
     least = held + own + o.written - bytes_of(strata, program.unread(**sizes), dtype)
     operations_ms = program.operations(**sizes) / peak_of(card, dtype) * 1e3
-    limit, ms = max(least / card["dram_gb_per_s"] * 1e-6, operations_ms), sum(one["time_ms"] for one in launches)
+    limit = max(least / card["dram_gb_per_s"] * 1e-6, operations_ms)
+    ms = sum(one["time_ms"] for one in launches) - queued_ms(launches, card)
     wants_matrix = program.operations(**sizes) and peak_of(card, dtype) > peak_of(card, "float32")
     return {
         "ms": round(ms, 5),
@@ -163,7 +170,7 @@ def modelled(strata, card, program, dtype, sizes):
         "kernels": len(launches),
         "bytes_over_least": round(sum(one["dram_bytes"] for one in launches) / least, 2),
         "peak_over_least": round(peak / (held + own + bytes_of(strata, program.kept(**sizes), dtype)), 2),
-        "limited_by": limited_by(launches, wants_matrix, ms),
+        "limited_by": limited_by(launches, wants_matrix, ms, card),
     }
 
 
