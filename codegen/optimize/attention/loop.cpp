@@ -122,7 +122,22 @@ void AttentionLoop::update(const Register& r, int64_t i, UOp value) {
     updates_.push_back(uop::store(in_loop(r, i), value));
 }
 
+/// Whether scores are products, by a number or masked out: no far numbers that lose their difference when they are scaled first.
+bool AttentionLoop::are_near() const {
+    const UOp none = number(-std::numeric_limits<double>::infinity());
+    UOp u = p_.of_scores;
+    while (u != p_.scores)
+        if (u.is(Op::mul) && u.src(1).is_const())
+            u = u.src(0);
+        else if (u.is(Op::where) && (u.src(1) == none || u.src(2) == none))
+            u = u.src(u.src(1) == none ? 2 : 1);
+        else
+            return false;
+    return true;
+}
+
 UOp AttentionLoop::exp2_of(UOp x, UOp less) const {
+    if (!are_near()) return make(Op::exp2_approx, dtypes::float32, {(x - less) * number(p_.to_exp2)});
     return make(Op::exp2_approx, dtypes::float32, {alu(Op::fma, {x, number(p_.to_exp2), less})});
 }
 /// What exponents are less, as exp2 takes it.
@@ -131,7 +146,7 @@ UOp AttentionLoop::shift(UOp top) const {
     const UOp none = number(-std::numeric_limits<double>::infinity());
     const UOp by = finite ? alu(Op::where, {alu(Op::abs, {top}) < p_.shift.src(0).src(1), top, p_.shift.src(2)})
                           : alu(Op::where, {alu(Op::cmpeq, {top, none}), number(0), top});
-    return by * number(-p_.to_exp2);
+    return are_near() ? by * number(-p_.to_exp2) : by;
 }
 
 UOp AttentionLoop::total_of(UOp total, UOp top) const {

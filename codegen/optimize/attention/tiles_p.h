@@ -59,6 +59,7 @@ class AttentionLoop {
     /// What exponents are less, as exp2 takes it.
     UOp shift(UOp top) const;
     UOp exp2_of(UOp x, UOp less) const;
+    bool are_near() const;
     /// The total of a row with this maximum: no number where a row without keys has none.
     UOp total_of(UOp total, UOp top) const;
 
