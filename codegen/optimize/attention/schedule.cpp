@@ -5,7 +5,9 @@
 #include "strata/codegen/optimize/action.h"
 #include "strata/codegen/optimize/attention/parts_p.h"
 #include "strata/codegen/optimize/attention_p.h"
+#include "strata/core/symbolic/symbolic.h"
 #include "strata/core/uop/uop.h"
+#include "strata/core/uop/walk.h"
 
 namespace strata::codegen {
 namespace {
@@ -71,6 +73,14 @@ class Steps {
     const Target& target_;
 };
 
+/// Whether a load reads elsewhere in the second step of a range.
+bool moves_with_step(UOp load, UOp range) {
+    const UOp offset = load.src(0).src(1);
+    if (!depends_on(offset, range)) return false;
+    const auto at = [&](int64_t step) { return simplify(substitute(offset, {{range, index_const(step)}})); };
+    return at(0) != at(1);
+}
+
 /// The output range that the fewest loads change with: its steps read the same keys.
 int rows_range(const Kernel& kernel) {
     std::vector<UOp> loads;
@@ -80,7 +90,7 @@ int rows_range(const Kernel& kernel) {
     size_t fewest = loads.size() + 1;
     for (UOp r : axes_of(kernel, ActionKind::local)) {
         const size_t n =
-            static_cast<size_t>(std::ranges::count_if(loads, [&](UOp load) { return depends_on(load.src(0), r); }));
+            static_cast<size_t>(std::ranges::count_if(loads, [&](UOp load) { return moves_with_step(load, r); }));
         if (n <= fewest) fewest = n, best = range_arg(r).id;
     }
     return best;
