@@ -122,7 +122,8 @@ void AttentionLoop::update(const Register& r, int64_t i, UOp value) {
     updates_.push_back(uop::store(in_loop(r, i), value));
 }
 
-/// Whether scores are products, by a number or masked out: no far numbers that lose their difference when they are scaled first.
+/// Whether scores are products, by a number or masked out: far numbers lose their difference when they are scaled
+/// first.
 bool AttentionLoop::are_near() const {
     const UOp none = number(-std::numeric_limits<double>::infinity());
     UOp u = p_.of_scores;
