@@ -151,8 +151,15 @@ class Vectorizer {
         return deepest + u.is(Op::store);
     }
 
+    /// The effects of a group, and of the groups in it, as where each element is stored to several memories.
+    static void flatten(std::span<const UOp> effects, std::vector<UOp>& flat) {
+        for (UOp e : effects) e.is(Op::group) ? flatten(e.src(), flat) : flat.push_back(e);
+    }
+
     /// A group with neighbouring stores as one.
-    UOp joined(UOp group, std::span<const UOp> effects) {
+    UOp joined(UOp group, std::span<const UOp> nested) {
+        std::vector<UOp> effects;
+        flatten(nested, effects);
         std::map<std::pair<Key, int>, std::pair<Place, Run>> runs;
         for (UOp e : effects) {
             if (!e.is(Op::store) || !can_be_vector(e.src(0), target_) || e.src(1).dtype().lanes > 1) continue;

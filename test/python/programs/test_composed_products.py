@@ -2,6 +2,8 @@
 instructions.
 """
 
+import re
+
 import numpy as np
 import pytest
 import strata
@@ -220,3 +222,26 @@ def test_values_are_those_of_float64(name, arch, rng):
         wide = [t.numpy() for t in results(f, [t.cast("float64") for t in narrow])]
     for x, y in zip(got, wide, strict=True):
         np.testing.assert_allclose(x, y, rtol=0, atol=2.0**-7 * np.abs(y).max())
+
+
+def test_each_of_several_results_is_stored_in_vectors():
+    """A product whose value a gradient needs stores it beside what is made of it: neighbours of each as one access."""
+    with strata.config(device="emu:gfx1100"):
+        kernels = strata.compile(
+            results(gradients(gelu_mlp), arguments([(256, 256), (512, 256), (512,), (256, 512)], "bfloat16")),
+            arch="sm_90",
+            target="hip",
+        ).kernels
+    several = [kernel.source for kernel in kernels if "* __restrict__ out1" in kernel.source]
+    assert several
+    for source in several:
+        assert not re.search(r"\bout\d\[", source), "an element by itself"
+
+
+@pytest.mark.parametrize("rows,columns", [(4096, 50304), (50304, 4096)])
+def test_neighbouring_blocks_differ_in_the_operand_that_caches_hold(rows, columns):
+    with strata.config(device="emu:gfx1100"):
+        x, w = (Tensor.empty(n, 768, dtype="bfloat16").realize() for n in (rows, columns))
+        (kernel,) = strata.compile(x @ w.mT, arch="sm_90", target="hip").kernels
+    fast, slow, _ = kernel.grid
+    assert fast <= 4096 // 64 < slow
