@@ -289,6 +289,7 @@ int place_of(const ScheduleBuilder& plan, UOp steps) {
 }
 
 void stage_matrices(ScheduleBuilder& plan, UOp reduction) {
+    order_blocks(plan);
     const int steps = place_of(plan, reduction);
     // What is read a step ahead is in registers meanwhile.
     if (plan.target().ahead != Ahead::scheduled)

@@ -42,6 +42,8 @@ bool tile_matrices(ScheduleBuilder& plan);
 /// Matrix products: each thread has results of several rows and columns, a block's operands come by way of local
 /// memory.
 bool tile_product(ScheduleBuilder& plan);
+/// Lets neighbouring blocks of a product differ in the range whose operand stays in caches.
+void order_blocks(ScheduleBuilder& plan);
 /// Products of a matrix and a few rows: each element of the matrix is read once, for all of them.
 bool take_few_rows(ScheduleBuilder& plan);
 

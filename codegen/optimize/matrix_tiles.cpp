@@ -37,9 +37,9 @@ bool tile_groups(ScheduleBuilder& plan) {
         for (int64_t waves : {8, 4})
             for (int rows : reused_axes(wide)) {
                 ScheduleBuilder tried = wide;
-                if (!tried.add(ActionKind::local, rows, waves) ||
-                    !tried.add_largest(ActionKind::stage, place_of(tried, steps), {4, 2, 1}))
-                    continue;
+                if (!tried.add(ActionKind::local, rows, waves)) continue;
+                order_blocks(tried);
+                if (!tried.add_largest(ActionKind::stage, place_of(tried, steps), {4, 2, 1})) continue;
                 if (product_of_blocks(tried.kernel()) < kManyBlocks) continue;
                 plan = std::move(tried);
                 return true;
