@@ -76,8 +76,8 @@ class Finishing {
         const std::vector<UOp> made = other.outputs(), order = in_order(item.bodies());
         const std::vector<UOp> others = in_order(other.bodies());
         const auto loop = std::ranges::find_if(others, reduces);
-        return std::ranges::none_of(
-            order, [&](UOp u) { return std::ranges::count(made, u) || (reduces(u) && !same_loops(u, *loop)); });
+        const auto other_loop = [&](UOp u) { return reduces(u) && (loop == others.end() || !same_loops(u, *loop)); };
+        return std::ranges::none_of(order, [&](UOp u) { return std::ranges::count(made, u) || other_loop(u); });
     }
 
     /// Partial results of what fills the machine.
@@ -104,7 +104,7 @@ class Finishing {
         return reductions > 1 && down > 0;
     }
 
-    /// What the step's reductions take in; 0: there are none, or it does what a block is not to do alone.
+    /// What the step's reductions take in, or without any what its results read; 0: it does what a block is not to do alone.
     static int64_t terms_of(const ScheduleItem& item) {
         if (item.body.is(Op::custom)) return 0;
         const std::vector<UOp> order = in_order(item.bodies());
@@ -114,6 +114,8 @@ class Finishing {
             if (u.is(Op::scan) || u.is(Op::take) || u.numel() > kOfBlock * kMostOfThread) return 0;
             terms += reduces(u) ? u.src(0).numel() : 0;
         }
+        if (terms > 0) return terms;
+        for (UOp u : order) terms += u.is(Op::buffer) ? item.body.numel() : 0;  // each result may read of each
         return terms;
     }
 

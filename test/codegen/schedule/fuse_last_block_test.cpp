@@ -55,6 +55,19 @@ TEST(FinishSteps, AStepHasOneFinishAndNoneOfWhatItDoesNotMake) {
     for (const ScheduleItem& item : chain.items) EXPECT_EQ(item.finish.size(), 1u);
 }
 
+TEST(FinishSteps, LittleThatIsMovedAfterASumIsDoneByTheLastBlock) {
+    GraphScope scope;
+    const auto turned = [](int64_t rows) {
+        const UOp s = sum(expand(filled({1, 64}), {rows, 64}) * filled({rows, 64}), {1});
+        const UOp halves = reshape(contiguous(s), {rows / 8, 8});
+        const UOp swapped = flip(halves, {1});
+        return swapped * number(2) - halves * expand(filled({1, 8}), {rows / 8, 8});
+    };
+    EXPECT_EQ(launches({turned(512)}), 1u);
+    EXPECT_EQ(launches({turned(1 << 16)}), 2u) << "much for a block";
+    EXPECT_EQ(launches({turned(512)}, Fusion::less), 2u);
+}
+
 TEST(FinishSteps, WhatIsReadMustBeThereBeforeTheStepBegins) {
     GraphScope scope;
     UOp x = filled({1 << 16}), y = filled({1 << 16});
