@@ -3,8 +3,10 @@
 // Axes are followed by their place: the row is the last axis of all that is made of the scores, and only gains axes of
 // one element before it and repetition along them on its way into the sum.
 #include "strata/codegen/schedule/attention.h"
+#include "strata/codegen/schedule/plan_p.h"
 #include "strata/codegen/schedule/softmax.h"
 #include "strata/core/uop/uop_set.h"
+#include "strata/core/uop/walk.h"
 
 #include <algorithm>
 #include <cmath>
@@ -56,6 +58,29 @@ UOp product_in(UOp scores) {
     return UOp();
 }
 
+/// A factor without its rounding to a narrower type, where that is one of weights; empty: it is another.
+UOp without_rounding(UOp factor) {
+    std::vector<UOp> views;
+    UOp u = factor;
+    for (; info(u.op()).is(kMovement) || is_widening(u); u = u.src(0)) views.push_back(u);
+    if (!u.is(Op::cast) || u.src(0).dtype() != factor.dtype() || !exponential_in(u.src(0))) return UOp();
+    for (u = u.src(0); !views.empty(); views.pop_back())
+        if (const UOp view = views.back(); !view.is(Op::cast)) u = make(view.op(), u.dtype(), {u}, view.arg());
+    return u;
+}
+
+/// The sum whose weights are not rounded; empty: it has none, or they are not.
+UOp with_wide_weights(UOp sum) {
+    if (!reduces_last(sum, Op::add) || !sum.src(0).is(Op::mul)) return UOp();
+    std::vector<UOp> factors(sum.src(0).src().begin(), sum.src(0).src().end());
+    for (UOp& factor : factors)
+        if (const UOp wide = without_rounding(factor)) {
+            factor = wide;
+            return sum.with_src(std::vector{sum.src(0).with_src(factors)});
+        }
+    return UOp();
+}
+
 std::optional<Attention> recognised_sum(UOp sum) {
     if (!reduces_last(sum, Op::add) || !sum.src(0).is(Op::mul) || sum.dtype().bits() < 32) return {};
     UOp e = exponential_in(sum.src(0));
@@ -69,6 +94,11 @@ std::optional<Attention> recognised_sum(UOp sum) {
 
 /// With `result` as its result.
 std::optional<Attention> recognised(UOp result) {
+    if (const UOp value = value_of_piece(result)) {
+        std::optional<Attention> piece = recognised(value);
+        if (piece) piece->result = result;
+        return piece;
+    }
     if (!result.is(Op::fdiv)) return recognised_sum(result);
     UOp sum = result.src(0), total = below_repeats(result.src(1));
     while (sum.is(Op::reshape)) sum = sum.src(0);
@@ -173,6 +203,30 @@ std::vector<Attention> find_attention(std::span<const UOp> order) {
         if (uses->close(*attention) && !uses->is_shared(*attention)) found.push_back(*std::move(attention));
     }
     return found;
+}
+
+std::vector<UOp> widen_weights(std::span<const UOp> roots, const Policy& policy) {
+    std::vector<UOp> out(roots.begin(), roots.end());
+    UOpMap<UOp> wide;
+    for (UOp u : in_order(roots))
+        if (const UOp sum = with_wide_weights(u)) wide.emplace(u, sum);
+    if (wide.empty()) return out;
+    const auto rewritten = [&](const UOpMap<UOp>& sums, UOpMap<UOp>& made) {
+        (void)rebuild(in_order(roots), made, [&](UOp u, std::span<const UOp> sources) {
+            const UOp next = u.with_src(sources);
+            return sums.contains(u) ? with_wide_weights(next) : next;
+        });
+        for (size_t i = 0; i < out.size(); ++i) out[i] = made.at(roots[i]);
+    };
+    UOpMap<UOp> all, made, fused;
+    rewritten(wide, all);
+    UOpSet sums;
+    for (const Attention& attention : find_attention(in_order(out)))
+        if (!is_slower_fused(attention, policy)) sums.insert(attention.sum);
+    for (const auto& [narrow, sum] : wide)
+        if (sums.contains(all.at(narrow))) fused.emplace(narrow, sum);
+    rewritten(fused, made);
+    return out;
 }
 
 std::vector<UOp> separate_attention(std::span<const UOp> roots) {

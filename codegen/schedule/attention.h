@@ -22,6 +22,8 @@ struct Attention {
     int64_t depth() const { return product.src(0).shape().back(); }  ///< products that are summed
 };
 
+/// Query rows that read the same keys.
+int64_t rows_of(const Attention& attention);
 /// Whether so few rows read the same keys that these are better divided among blocks, where there are many.
 bool has_few_rows(const Attention& attention);
 
@@ -35,6 +37,9 @@ UOp subtracted_top(UOp u);
 /// Gives attention whose scores or weights others use too nodes of its own, where one kernel computes its scores again
 /// in less time than it takes to read them.
 std::vector<UOp> separate_attention(std::span<const UOp> roots);
+
+/// The value in what split_keys stores of a piece of the keys; empty: it is none.
+UOp value_of_piece(UOp u);
 
 /// Those in graphs whose nodes are listed, sources before users, where nothing else uses what is inside.
 std::vector<Attention> find_attention(std::span<const UOp> order);

@@ -31,13 +31,6 @@ int64_t times_read(UOp factor) {
     return factor.numel() / std::max<int64_t>(source.numel(), 1);
 }
 
-/// Query rows that read the same keys.
-int64_t rows_of(const Attention& attention) {
-    const UOp factors = attention.product.src(0);
-    const int64_t keys = attention.top.src(0).shape().back();
-    return times_read(factors.src(0)) * times_read(factors.src(1)) / std::max<int64_t>(keys, 1);
-}
-
 /// How many of them stand side by side and read keys and values once.
 double sharing(const Attention& attention) {
     const int64_t threads = std::max<int64_t>(kThreads / std::max<int64_t>(attention.top.numel(), 1), 1);
@@ -52,6 +45,12 @@ bool has_known_mask(const Attention& attention) {
 }
 
 }  // namespace
+
+int64_t rows_of(const Attention& attention) {
+    const UOp factors = attention.product.src(0);
+    const int64_t keys = attention.top.src(0).shape().back();
+    return times_read(factors.src(0)) * times_read(factors.src(1)) / std::max<int64_t>(keys, 1);
+}
 
 bool has_matrix_products(const Attention& attention) {
     const int64_t depth = attention.depth();

@@ -3,6 +3,7 @@
 #include "strata/codegen/cost/cost_model.h"
 #include "strata/codegen/schedule/attention.h"
 #include "strata/codegen/schedule/schedule.h"
+#include "strata/codegen/target/rates.h"
 #include "strata/core/symbolic/symbolic.h"
 #include "strata/core/uop/uop.h"
 #include "strata/core/uop/uop_set.h"
@@ -56,6 +57,11 @@ bool is_worth_storing(int64_t reads, int64_t terms, const CostModel& costs);
 /// Operands of convolutions that matrix instructions compute get memory in the order in which those read them:
 /// convolutions.cpp.
 std::vector<UOp> store_layouts(std::span<const UOp> roots, const Policy& policy);
+
+/// Attention of few rows and many keys, of pieces of these that fill the card: split_keys.cpp.
+std::vector<UOp> split_keys(std::span<const UOp> roots, const Policy& policy, const Rates& card);
+/// Keeps the weights of attention in the type of their sum, where the program rounds them to a narrower one in between.
+std::vector<UOp> widen_weights(std::span<const UOp> roots, const Policy& policy);
 
 /// Such a product as the sum of several, where that takes less time.
 UOp split_k(UOp u, const Policy& policy);

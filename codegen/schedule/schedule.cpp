@@ -59,9 +59,10 @@ class Scheduler {
             const UOp target = resolve(root, storage_, resolved), below = below_same_bits(target);
             targets.push_back(is_stored_view(below) ? target : below);
         }
-        targets =
-            store_layouts(separate_attention(split_scans(compute_invariant_once(targets, policy_.costs))), policy_);
-        targets = split_reductions(targets, policy_, storage_.has_product_chains());
+        targets = separate_attention(split_scans(compute_invariant_once(targets, policy_.costs)));
+        targets = widen_weights(targets, policy_);
+        if (!storage_.serves_other_sizes()) targets = split_keys(targets, policy_, rates_of(storage_.chip()));
+        targets = split_reductions(store_layouts(targets, policy_), policy_, storage_.has_product_chains());
         for (UOp& target : targets)
             if (target.is(Op::constant) || target.is(Op::iota)) target = make(Op::contiguous, target.dtype(), {target});
         Plan plan = plan_storage(targets, policy_, storage_.has_product_chains());

@@ -45,6 +45,20 @@ void take_factor(AttentionParts& p) {
     p.of_scores = below, p.to_exp2 *= factor;
 }
 
+/// Whether what is stored has the top itself, beside what the sums are.
+bool stores_top(const AttentionParts& p) {
+    UOpMap<bool> seen;
+    std::vector<UOp> stack{p.store.src(1)};
+    while (!stack.empty()) {
+        const UOp u = stack.back();
+        stack.pop_back();
+        if (u == p.top) return true;
+        if (u != p.total && u != p.sum && seen.try_emplace(u, true).second)
+            stack.insert(stack.end(), u.src().begin(), u.src().end());
+    }
+    return false;
+}
+
 /// Attention: sums[0] the total, sums[1], if any, of weighted values.
 bool take_softmax(AttentionParts& p, std::vector<UOp> sums) {
     if (sums.empty() || sums.size() > 2) return false;
@@ -57,8 +71,8 @@ bool take_softmax(AttentionParts& p, std::vector<UOp> sums) {
     if (weight.src(0).src(0) != p.of_scores) return false;
     if (p.shift != p.top && guarded_maximum(p.shift) != p.top) return false;
     if (sums.size() == 1) return true;
-    take_factor(p);
     p.sum = sums[1];
+    if (!stores_top(p)) take_factor(p);
     const UOp product = p.sum.src(0);
     if (!product.is(Op::mul) || (product.src(0) != weight && product.src(1) != weight)) return false;
     p.value = below_widening(product.src(product.src(0) == weight ? 1 : 0));
