@@ -48,7 +48,7 @@ std::optional<Sides> sides_of(const ScheduleBuilder& plan) {
 
 /// The tile of a matrix product that a block computes: rows and columns of a thread and of threads, steps of the
 /// reduction that a thread unrolls, and those that local memory holds.
-struct ProductTile {
+struct ThreadTiles {
     struct Side {
         int64_t near, threads, far;  ///< near: neighbours of a thread; far: as many again, after those of all threads
         int64_t size() const { return near * threads * far; }
@@ -58,19 +58,19 @@ struct ProductTile {
     int64_t blocks;  ///< of two units, which it should leave at least
     int64_t size() const { return rows.size() * columns.size(); }
 };
-constexpr ProductTile kProductTiles[] = {{{4, 8, 2}, {8, 16, 1}, 2, 16, 5},
+constexpr ThreadTiles kProductTiles[] = {{{4, 8, 2}, {8, 16, 1}, 2, 16, 5},
                                          {{4, 8, 2}, {8, 8, 1}, 2, 8, 4},
                                          {{4, 8, 2}, {4, 16, 1}, 4, 8, 2},
                                          {{4, 8, 1}, {4, 8, 1}, 4, 8, 4},
                                          {{4, 4, 1}, {2, 16, 1}, 4, 8, 0}};
 
 /// Where a factor's neighbours are read one by one: lanes beside each other have what is beside each other.
-constexpr ProductTile kWindowTiles[] = {
+constexpr ThreadTiles kWindowTiles[] = {
     {{4, 4, 2}, {2, 16, 2}, 4, 8, 4}, {{4, 4, 2}, {2, 8, 2}, 4, 8, 4}, {{4, 4, 1}, {2, 16, 1}, 4, 8, 0}};
 
 /// The same where copies go on by themselves: steps are copied an element at a time, several ahead. On an H100 float32
 /// products of 4096 reach 48.1 and 47.8 TFLOP/s so, for 40.7 by the first tile of kProductTiles.
-constexpr ProductTile kCopiedTiles[] = {{{4, 16, 2}, {4, 16, 4}, 1, 16, 6}, {{4, 8, 2}, {4, 8, 4}, 1, 16, 4}};
+constexpr ThreadTiles kCopiedTiles[] = {{{4, 16, 2}, {4, 16, 4}, 1, 16, 6}, {{4, 8, 2}, {4, 8, 4}, 1, 16, 4}};
 
 /// What is taken of a side, range by range: an amount each of a thread, of threads, of a thread again.
 struct Taken {
@@ -78,7 +78,7 @@ struct Taken {
     ActionKind kind;
     int64_t amount;
 };
-std::vector<Taken> split_side(std::span<const UOp> ranges, const ProductTile::Side& side) {
+std::vector<Taken> split_side(std::span<const UOp> ranges, const ThreadTiles::Side& side) {
     std::vector<int64_t> sizes;
     for (UOp r : ranges) sizes.push_back(range_arg(r).size);
     std::vector<Taken> all;
@@ -96,25 +96,25 @@ std::vector<Taken> split_side(std::span<const UOp> ranges, const ProductTile::Si
     take(ActionKind::upcast, side.far);
     return all;
 }
-bool fits(std::span<const UOp> ranges, const ProductTile::Side& side) {
+bool fits(std::span<const UOp> ranges, const ThreadTiles::Side& side) {
     int64_t size = 1;
     for (const Taken& taken : split_side(ranges, side)) size *= taken.amount;
     return size == side.size();
 }
 
-const ProductTile* first_that_fits(std::span<const ProductTile> tiles, const ScheduleBuilder& plan,
+const ThreadTiles* first_that_fits(std::span<const ThreadTiles> tiles, const ScheduleBuilder& plan,
                                    const Sides& sides) {
     const int64_t results = product(plan.axes(ActionKind::upcast)), units = rates_of(plan.target().arch).units;
-    const auto found = std::ranges::find_if(tiles, [&](const ProductTile& tile) {
+    const auto found = std::ranges::find_if(tiles, [&](const ThreadTiles& tile) {
         return fits(sides.rows, tile.rows) && fits(sides.columns, tile.columns) &&
                2 * results >= tile.blocks * units * tile.size();
     });
     return found == tiles.end() ? nullptr : &*found;
 }
-const ProductTile& tile_for(const ScheduleBuilder& plan, const Sides& sides) {
-    const std::span<const ProductTile> tiles =
-        reads_windows(plan) ? std::span<const ProductTile>(kWindowTiles) : kProductTiles;
-    const ProductTile* const found = first_that_fits(tiles, plan, sides);
+const ThreadTiles& tile_for(const ScheduleBuilder& plan, const Sides& sides) {
+    const std::span<const ThreadTiles> tiles =
+        reads_windows(plan) ? std::span<const ThreadTiles>(kWindowTiles) : kProductTiles;
+    const ThreadTiles* const found = first_that_fits(tiles, plan, sides);
     return found ? *found : tiles.back();
 }
 
@@ -146,7 +146,7 @@ bool share_tile(ScheduleBuilder& plan) {
     return false;
 }
 
-void take_sides(ScheduleBuilder& plan, const ProductTile& tile, const Sides& sides) {
+void take_sides(ScheduleBuilder& plan, const ThreadTiles& tile, const Sides& sides) {
     for (const auto& [ranges, side] : {std::pair(sides.columns, tile.columns), std::pair(sides.rows, tile.rows)})
         for (const Taken& taken : split_side(ranges, side))
             if (const auto axis = plan.place(ranges[taken.range])) plan.add(taken.kind, *axis, taken.amount);
@@ -163,8 +163,8 @@ bool take_copied(ScheduleBuilder& plan, const Sides& sides) {
     if (reads_windows(plan)) return false;
     // The small tile's threads have too many copies where those of the columns are of an element each.
     const bool wide = plan.walked_by_one(sides.columns[0], false) > 0;
-    const ProductTile* const tile =
-        first_that_fits(std::span<const ProductTile>(kCopiedTiles, wide ? 2 : 1), plan, sides);
+    const ThreadTiles* const tile =
+        first_that_fits(std::span<const ThreadTiles>(kCopiedTiles, wide ? 2 : 1), plan, sides);
     if (!tile) return false;
     ScheduleBuilder tried = plan;
     take_sides(tried, *tile, sides);
@@ -175,7 +175,7 @@ bool take_copied(ScheduleBuilder& plan, const Sides& sides) {
     return true;
 }
 
-void take(ScheduleBuilder& plan, const ProductTile& tile, const Sides& sides, bool shared) {
+void take(ScheduleBuilder& plan, const ThreadTiles& tile, const Sides& sides, bool shared) {
     take_sides(plan, tile, sides);
     fill_waves(plan, sides);
     plan.add_largest(ActionKind::unroll, longest_axis(plan, ActionKind::unroll), {tile.unrolled, 2});
@@ -319,7 +319,7 @@ bool tile_product(ScheduleBuilder& plan) {
     ScheduleBuilder waves = plan;
     const bool by_waves =
         take_by_waves(waves, kTileOfWaves, *plan.place(sides->rows[0]), *plan.place(sides->columns[0]));
-    const ProductTile& tile = tile_for(plan, *sides);
+    const ThreadTiles& tile = tile_for(plan, *sides);
     ScheduleBuilder shared = plan;
     take(plan, tile, *sides, false);
     take(shared, tile, *sides, true);

@@ -89,12 +89,12 @@ UOp add_matrix(ScheduleBuilder& plan, int64_t number = 0) {
 
 /// Of each side of a product the ranges along which its other operand is read again, the last one first; none: there
 /// are more sides.
-using Sides = std::array<std::vector<UOp>, 2>;
-std::optional<Sides> sides_of_matrices(const ScheduleBuilder& plan) {
+using SideRanges = std::array<std::vector<UOp>, 2>;
+std::optional<SideRanges> sides_of_matrices(const ScheduleBuilder& plan) {
     const std::vector<int> reused = reused_axes(plan);
     const std::vector<UOp> axes = plan.axes(ActionKind::upcast);
     std::vector<std::vector<bool>> keys;
-    Sides sides;
+    SideRanges sides;
     for (size_t i = reused.size(); i-- > 0;) {
         const UOp range = axes[static_cast<size_t>(reused[i])];
         const std::vector<bool> key = loads_without(plan, range);
@@ -107,7 +107,7 @@ std::optional<Sides> sides_of_matrices(const ScheduleBuilder& plan) {
 }
 
 /// Divides the sides by so much each; false: their ranges are no multiples of it.
-bool divide(ScheduleBuilder& plan, const Sides& sides, ActionKind kind, const std::array<int64_t, 2>& amounts) {
+bool divide(ScheduleBuilder& plan, const SideRanges& sides, ActionKind kind, const std::array<int64_t, 2>& amounts) {
     for (size_t side : {0, 1}) {
         int64_t left = amounts[side];
         for (UOp range : sides[side]) {
@@ -126,7 +126,7 @@ bool divide(ScheduleBuilder& plan, const Sides& sides, ActionKind kind, const st
 struct Instructed {
     ScheduleBuilder plan;
     UOp steps;  ///< the reduction
-    Sides sides;
+    SideRanges sides;
 
     ProductShape shape() const {
         const int64_t side = plan.matrix_side(), rows = product(sides[0]) * side, columns = product(sides[1]) * side;
@@ -246,7 +246,7 @@ std::optional<ScheduleBuilder> by_matrices(ScheduleBuilder plan, Rounding roundi
         ScheduleBuilder one = plan;
         const UOp steps = add_matrix(one, number);
         if (!steps) break;
-        if (std::optional<Sides> sides = sides_of_matrices(one); sides)
+        if (std::optional<SideRanges> sides = sides_of_matrices(one); sides)
             products.push_back({std::move(one), steps, *std::move(sides)});
     }
     if (std::optional<ScheduleBuilder> best = best_tiles(products)) return best;
