@@ -11,7 +11,7 @@
 namespace strata::codegen {
 namespace {
 
-constexpr double kBytesOfMiB = 1 << 20;
+constexpr double kBytesOfMiB = 1024.0 * 1024.0;
 
 /// Bytes of memory that a range places and another one does not.
 double bytes_of_one(UOp sink, UOp range, UOp other) {

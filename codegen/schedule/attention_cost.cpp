@@ -12,9 +12,9 @@ namespace strata::codegen {
 namespace {
 
 constexpr double kOfVectors = 0.41;  // of the vector units' rate, of narrow rows, kBeside of which share what they read
-constexpr double kColumns = 30;      // the same of wide ones, over their columns
+constexpr double kColumns = 26;      // the same of wide ones, over their columns
 constexpr double kMasked = 0.43;     // of it where a mask that is known leaves half of the keys
-constexpr double kScoreBytes = 12;   // of a score that is written and read twice
+constexpr double kScoreBytes = 8;    // from memory, of a score that is written and read twice: caches have the rest
 constexpr int64_t kTile = 32;        // rows from which on products have tiles
 constexpr double kOfMemory = 1.0 / 24;      // of the card's, that scores may take
 constexpr int64_t kWidest = 512;            // columns that the threads of a row have in registers
@@ -68,7 +68,7 @@ bool is_slower_fused(const Attention& attention, const Policy& policy) {
     if (has_matrix_products(attention)) return false;
     const CostModel& costs = policy.costs;
     const auto scores = static_cast<double>(attention.product.numel());
-    if (has_few_rows(attention) || kScoreBytes / 3 * scores > kOfMemory * costs.card_bytes()) return false;
+    if (has_few_rows(attention) || dtypes::float32.bytes() * scores > kOfMemory * costs.card_bytes()) return false;
     const auto wide = static_cast<double>(std::max(attention.columns(), attention.depth()));
     const auto products = static_cast<double>(attention.product.src(0).numel() + attention.sum.src(0).numel());
     const double share = std::min(kOfVectors * sharing(attention) / static_cast<double>(kBeside), kColumns / wide);

@@ -24,6 +24,7 @@ EXCEPTIONS = {
     "codegen/schedule/schedule.cpp: kMuchMemory": "bytes worth an order of steps that takes time to find",
     "codegen/schedule/split_k.cpp: kSplitFrom": "steps that the threads of a block share without a second kernel",
     "codegen/schedule/split_k.cpp: kSharedFrom": "the same where no tile holds the results",
+    "codegen/schedule/split_keys.cpp: kThreads": "as codegen/optimize/attention/schedule.cpp has it",
     "codegen/schedule/split_scans.cpp: kSplitFrom": "elements that one block scans as fast as memory brings them",
     "codegen/schedule/split_scans.cpp: kManyScans": "scans of a block each that fill every card of the table",
     "codegen/schedule/split_scans.cpp: kBlocks": "the same",
