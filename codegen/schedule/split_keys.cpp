@@ -21,8 +21,8 @@
 namespace strata::codegen {
 namespace {
 
-constexpr int kHalf = 32;           // bits
-constexpr double kTimesOfCost = 2;  // that time saved is the cost of another kernel: latency is known so well
+constexpr int kHalf = 32;      // bits
+constexpr double kWaits = 16;  // loads from memory that another kernel waits for, one after the other
 // As codegen/optimize/attention/schedule.cpp has them: keys of a row whose loads are in flight, columns of a thread,
 // threads of a row and of all rows up to which a row's keys have more.
 constexpr int64_t kInFlight = 4, kColumns = 16, kMostOfARow = 256, kThreads = 1 << 15;
@@ -78,7 +78,7 @@ Pieces pieces_of(const Attention& attention, const CostModel& costs, const Rates
         std::clamp<int64_t>(kThreads / (heads * rows * lanes), 1, std::max<int64_t>(kMostOfARow / lanes, 1));
     if (2 * lanes >= kMostOfARow) return {};                                    // a row takes a block
     const double idle = std::max(pieces / static_cast<double>(more), 1.0) - 1;  // of what full bandwidth takes
-    if (pieces < 2 || costs.memory(bytes) * idle < kTimesOfCost * costs.launch()) return {};
+    if (pieces < 2 || costs.memory(bytes) * idle < costs.launch() + costs.memory(kWaits * to_wait)) return {};
     const int64_t of_part = 2 * rows * columns * dtypes::uint64.bytes(), of_key = (attention.depth() + columns) * width;
     const int64_t least = kKeyBytesOfPart * of_part / of_key;
     const int64_t wish = std::max({static_cast<int64_t>(static_cast<double>(keys) / pieces), least, kMultiple});
