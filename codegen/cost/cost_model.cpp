@@ -80,7 +80,7 @@ double CostModel::product(const ProductShape& shape, const ProductTile& tile, in
 
 double CostModel::product(const ProductShape& shape, int64_t parts) const {
     double least = 0;
-    const bool by_matrix = shape.by_matrix && by_bytes_[static_cast<size_t>(shape.bytes)] > 0;
+    const bool by_matrix = shape.by_matrix && has_matrices(shape.bytes);
     const std::array steps = by_matrix ? std::array<int64_t, 3>{32, 64, 128} : std::array<int64_t, 3>{2, 4, 8};
     for (int64_t rows = 16; rows <= 64; rows *= 2)
         for (int64_t columns = 16; columns <= 64; columns *= 2)

@@ -43,6 +43,8 @@ class CostModel {
     double product(const ProductShape& shape, int64_t parts = 1) const;
     /// Workgroups of so many threads that the card holds at once: with fewer, some of it idles.
     int64_t resident_groups(int64_t threads) const;
+    /// Whether matrix instructions multiply operands of so many bytes.
+    bool has_matrices(int bytes) const { return by_bytes_[static_cast<size_t>(bytes)] > 0; }
     double card_bytes() const { return card_->dram_gib * 1024 * 1024 * 1024; }
 
   private:

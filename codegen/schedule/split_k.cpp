@@ -14,6 +14,8 @@
 namespace strata::codegen {
 namespace {
 
+// Of the time of fewer parts, whose threads have longer sums to share, where there are no matrix instructions.
+constexpr double kMoreParts = 0.7;
 constexpr double kWorthIt = 0.9;
 constexpr int64_t kSide = 16;                                    // rows and columns from which on a product is meant,
 constexpr int64_t kTile = 32, kTileOfLong = 16;                  // and has tiles without matrix instructions
@@ -61,11 +63,15 @@ class Product {
 
     /// Parts that take the least time; 1 where none pays.
     int64_t best_parts(const CostModel& costs, int64_t fewest_steps, double worth_it) const {
+        if (steps_ < (has_tiles() ? fewest_steps : kSharedFrom)) return 1;
+        const int64_t most = std::min(has_tiles() ? kMostParts : kMostShared, steps_ / kLeastSteps);
         int64_t best = 1;
         double least = worth_it * us(costs, 1);
-        if (steps_ < (has_tiles() ? fewest_steps : kSharedFrom)) return 1;
-        for (int64_t m = 2; m <= std::min(has_tiles() ? kMostParts : kMostShared, steps_ / kLeastSteps); ++m)
+        for (int64_t m = 2; m <= most; ++m)
             if (const double time = steps_ % m == 0 ? us(costs, m) : least; time < least) best = m, least = time;
+        if (best == 1 || costs.has_matrices(std::max(a_.bytes, b_.bytes))) return best;
+        for (int64_t m = 2; m < best; ++m)
+            if (steps_ % m == 0 && kMoreParts * us(costs, m) <= least) return m;
         return best;
     }
 
