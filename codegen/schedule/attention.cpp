@@ -167,9 +167,8 @@ class Uses {
 UOp copy_of(const Attention& attention, const UOpMap<UOp>& made) {
     UOpMap<UOp> copies;
     const auto copied = [&](UOp s) {
-        if (const auto found = copies.find(s); found != copies.end()) return found->second;
-        const auto found = made.find(s);
-        return found == made.end() ? s : found->second;
+        const auto found = copies.find(s);
+        return found != copies.end() ? found->second : made.at(s);
     };
     const UOp terms = attention.product.src(0), left = copied(terms.src(0)), factor = copied(terms.src(1));
     copies[terms] = terms.with_src(std::vector{left, bitcast(bitcast(factor, dtypes::int32), factor.dtype())});
@@ -207,16 +206,16 @@ std::vector<Attention> find_attention(std::span<const UOp> order) {
 
 std::vector<UOp> widen_weights(std::span<const UOp> roots, const Policy& policy) {
     std::vector<UOp> out(roots.begin(), roots.end());
+    const std::vector<UOp> order = in_order(roots);
     UOpMap<UOp> wide;
-    for (UOp u : in_order(roots))
+    for (UOp u : order)
         if (const UOp sum = with_wide_weights(u)) wide.emplace(u, sum);
     if (wide.empty()) return out;
     const auto rewritten = [&](const UOpMap<UOp>& sums, UOpMap<UOp>& made) {
-        (void)rebuild(in_order(roots), made, [&](UOp u, std::span<const UOp> sources) {
+        out = rebuild_all(roots, order, made, [&](UOp u, std::span<const UOp> sources) {
             const UOp next = u.with_src(sources);
             return sums.contains(u) ? with_wide_weights(next) : next;
         });
-        for (size_t i = 0; i < out.size(); ++i) out[i] = made.at(roots[i]);
     };
     UOpMap<UOp> all, made, fused;
     rewritten(wide, all);
@@ -243,18 +242,13 @@ std::vector<UOp> separate_attention(std::span<const UOp> roots) {
     UOpMap<const Attention*> results;
     for (const Attention& attention : shared)
         if (!inside.contains(attention.result)) results[attention.result] = &attention;
-    std::vector<UOp> out(roots.begin(), roots.end());
-    if (results.empty()) return out;
+    if (results.empty()) return {roots.begin(), roots.end()};
     // In order, so that one attention after another has the copy of the first below it.
     UOpMap<UOp> made;
-    for (UOp u : order) {
-        std::vector<UOp> sources;
-        for (UOp s : u.src()) sources.push_back(made.at(s));
+    return rebuild_all(roots, order, made, [&](UOp u, std::span<const UOp> sources) {
         const auto found = results.find(u);
-        made[u] = found != results.end() ? copy_of(*found->second, made) : u.with_src(sources);
-    }
-    for (UOp& root : out) root = made.at(root);
-    return out;
+        return found != results.end() ? copy_of(*found->second, made) : u.with_src(sources);
+    });
 }
 
 }  // namespace strata::codegen

@@ -154,15 +154,11 @@ UOp with_layouts(UOp sum, const Policy& policy) {
 }  // namespace
 
 std::vector<UOp> store_layouts(std::span<const UOp> roots, const Policy& policy) {
-    if (roots.empty() || policy.fusion == Fusion::more) return {roots.begin(), roots.end()};
-    UOpMap<UOp> rebuilt;
-    (void)rebuild(in_order(roots), rebuilt, [&](UOp u, std::span<const UOp> sources) {
+    if (policy.fusion == Fusion::more) return {roots.begin(), roots.end()};
+    return rebuild_all(roots, [&](UOp u, std::span<const UOp> sources) {
         const UOp next = u.with_src(sources);
         return next.is(Op::reduce) ? with_layouts(next, policy) : next;
     });
-    std::vector<UOp> stored;
-    for (UOp root : roots) stored.push_back(rebuilt.at(root));
-    return stored;
 }
 
 }  // namespace strata::codegen

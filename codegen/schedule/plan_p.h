@@ -7,6 +7,7 @@
 #include "strata/core/symbolic/symbolic.h"
 #include "strata/core/uop/uop.h"
 #include "strata/core/uop/uop_set.h"
+#include "strata/core/uop/walk.h"
 
 namespace strata::codegen {
 
@@ -15,6 +16,21 @@ struct Policy {
     Fusion fusion = Fusion::cost;
     CostModel costs;
 };
+
+/// Rebuilds graphs, which may share nodes, as rebuild (core/uop/walk.h) does one: gives what has become of the roots.
+/// `order` is in_order(roots).
+template <class F>
+std::vector<UOp> rebuild_all(std::span<const UOp> roots, std::span<const UOp> order, UOpMap<UOp>& rebuilt, F f) {
+    if (!order.empty()) (void)rebuild(order, rebuilt, f);
+    std::vector<UOp> out;
+    for (UOp root : roots) out.push_back(rebuilt.at(root));
+    return out;
+}
+template <class F>
+std::vector<UOp> rebuild_all(std::span<const UOp> roots, F f) {
+    UOpMap<UOp> rebuilt;
+    return rebuild_all(roots, in_order(roots), rebuilt, f);
+}
 
 /// Whether the products and exponentials of attention take less time as kernels of their own, with the scores in
 /// memory, or must be: registers cannot hold what a row sums.

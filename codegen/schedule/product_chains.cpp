@@ -76,7 +76,7 @@ bool has_exponential(UOp u) {
 
 /// What is rounded in a factor that repeats, moves and widens it.
 UOp rounded_in(UOp factor, DType type) {
-    while (info(factor.op()).is(kMovement) || is_widening(factor)) factor = factor.src(0);
+    factor = source_of(factor);
     return factor.is(Op::cast) && factor.dtype() == type ? factor.src(0) : UOp();
 }
 
@@ -115,8 +115,13 @@ std::optional<ProductChain> log_total(UOp u) {
 
 }  // namespace
 
-UOp narrow_in(UOp factor) {
+UOp source_of(UOp factor) {
     while (info(factor.op()).is(kMovement) || is_widening(factor)) factor = factor.src(0);
+    return factor;
+}
+
+UOp narrow_in(UOp factor) {
+    factor = source_of(factor);
     return factor.dtype().is_float() && factor.dtype().bits() == 16 ? factor : UOp();
 }
 

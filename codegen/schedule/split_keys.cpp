@@ -13,6 +13,7 @@
 
 #include "strata/codegen/schedule/attention.h"
 #include "strata/codegen/schedule/plan_p.h"
+#include "strata/codegen/schedule/product_chains.h"
 #include "strata/codegen/schedule/softmax.h"
 #include "strata/codegen/schedule/two_stage_p.h"
 #include "strata/core/uop/uop_set.h"
@@ -30,12 +31,6 @@ constexpr int64_t kInFlight = 4, kColumns = 16, kMostOfARow = 256, kThreads = 1 
 constexpr int64_t kKeyBytesOfPart = 4;
 constexpr int64_t kSide = 16;      // of matrix instructions
 constexpr int64_t kMultiple = 32;  // of the keys of a piece
-
-/// What a factor repeats, moves and widens.
-UOp source_of(UOp factor) {
-    while (info(factor.op()).is(kMovement) || is_widening(factor)) factor = factor.src(0);
-    return factor;
-}
 
 int64_t keys_of(const Attention& attention) { return attention.top.src(0).shape().back(); }
 
@@ -292,14 +287,11 @@ std::vector<UOp> split_keys(std::span<const UOp> roots, const Policy& policy, co
         }
     if (split.empty()) return {roots.begin(), roots.end()};
     UOpMap<UOp> made;
-    (void)rebuild(order, made, [&](UOp u, std::span<const UOp> sources) {
+    return rebuild_all(roots, order, made, [&](UOp u, std::span<const UOp> sources) {
         if (const auto found = split.find(u); found != split.end())
             if (UOp value = Splitting(found->second, pieces.at(u), made).run()) return value;
         return u.with_src(sources);
     });
-    std::vector<UOp> out;
-    for (UOp root : roots) out.push_back(made.at(root));
-    return out;
 }
 
 }  // namespace strata::codegen

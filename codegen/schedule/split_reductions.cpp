@@ -53,7 +53,6 @@ Pairs pairs_in(std::span<const UOp> order, const Policy& policy) {
 }  // namespace
 
 std::vector<UOp> split_reductions(std::span<const UOp> roots, const Policy& policy, bool has_product_chains) {
-    if (roots.empty()) return {};
     const std::vector<UOp> order = in_order(roots);
     std::vector<ProductChain> chains;
     if (has_product_chains && policy.fusion != Fusion::less)
@@ -61,7 +60,7 @@ std::vector<UOp> split_reductions(std::span<const UOp> roots, const Policy& poli
     const OfAttention attention = of_attention(order, policy, chains);
     const Pairs pairs = pairs_in(order, policy);
     UOpMap<UOp> rebuilt;
-    (void)rebuild(order, rebuilt, [&](UOp u, std::span<const UOp> sources) {
+    return rebuild_all(roots, order, rebuilt, [&](UOp u, std::span<const UOp> sources) {
         UOp next = u.with_src(sources);
         if (!u.is(Op::reduce) || attention.whole.contains(u)) return next;
         if (const auto pair = pairs.ending.find(u); pair != pairs.ending.end())
@@ -82,9 +81,6 @@ std::vector<UOp> split_reductions(std::span<const UOp> roots, const Policy& poli
         }
         return attention.products.contains(u) ? next : split_k(next, policy);
     });
-    std::vector<UOp> split;
-    for (UOp root : roots) split.push_back(rebuilt.at(root));
-    return split;
 }
 
 }  // namespace strata::codegen

@@ -78,16 +78,12 @@ UOp split(UOp u) {
 }  // namespace
 
 std::vector<UOp> split_scans(std::span<const UOp> roots) {
-    const std::vector<UOp> order = in_order(roots);
-    if (std::ranges::none_of(order, [](UOp u) { return u.is(Op::scan); })) return {roots.begin(), roots.end()};
-    UOpMap<UOp> rebuilt;
-    (void)rebuild(order, rebuilt, [](UOp u, std::span<const UOp> sources) {
+    if (std::ranges::none_of(in_order(roots), [](UOp u) { return u.is(Op::scan); }))
+        return {roots.begin(), roots.end()};
+    return rebuild_all(roots, [](UOp u, std::span<const UOp> sources) {
         const UOp next = u.with_src(sources);
         return u.is(Op::scan) ? split(next) : next;
     });
-    std::vector<UOp> split;
-    for (UOp root : roots) split.push_back(rebuilt.at(root));
-    return split;
 }
 
 }  // namespace strata::codegen

@@ -18,7 +18,6 @@
 namespace strata::codegen {
 namespace {
 
-constexpr LaneGrid kLanes{8, 4};
 constexpr int64_t kFar = 8;  // rows or columns from the first half of a matrix to the second
 constexpr int64_t kRegisters =
     255;  // that a lane may have. Source: CUDA C++ Programming Guide, table "Technical Specifications"
@@ -39,10 +38,7 @@ class ByRows : public AttentionByFragments {
     Place result_place(int64_t e) const override { return {e / 4, lane_ * 2 + (e / 2 % 2 * kFar + e % 2)}; }
     Place operand_place(int64_t e) const override { return {e / 2 % 2, lane_ * 2 + (e / 4 * kFar + e % 2)}; }
 
-    UOp over_keys(Op op, UOp value) const override {
-        for (int mask : {1, 2}) value = alu(op, {value, uop::shuffle_xor(value, mask)});
-        return value;
-    }
+    UOp over_keys(Op op, UOp value) const override { return over_lanes_of_row(op, value); }
     UOp multiply_add(UOp of_rows, UOp of_tile, UOp sum) const override { return wmma(of_rows, of_tile, sum); }
 
     /// An operand from local memory: the place of this lane's row, by the matrix of 8 rows of 16 bytes that it is in.

@@ -1,5 +1,4 @@
-// The parts of attention over tiles (matrix.cpp) that are the same whichever of NVIDIA's instructions make its
-// products.
+// The parts of attention over tiles (matrix.cpp) that NVIDIA's instructions share.
 #include "strata/codegen/optimize/attention/tiles_p.h"
 
 #include <algorithm>
@@ -8,14 +7,23 @@
 #include "strata/core/uop/kernel.h"
 
 namespace strata::codegen {
-namespace {
-
-UOp over_columns(Op op, UOp value) {
+UOp over_lanes_of_row(Op op, UOp value) {
     for (int mask : {1, 2}) value = alu(op, {value, uop::shuffle_xor(value, mask)});
     return value;
 }
 
-}  // namespace
+UOp swizzled_place(UOp row, UOp chunk, int64_t rows) {
+    constexpr int64_t kChunks = kSwizzledRow / kSwizzledChunk;
+    const UOp in_row = alu(Op::bit_xor, {chunk % kChunks, row % kSwizzledRows});
+    return chunk / kChunks * (rows * kElementsOfLine) + row * kElementsOfLine + in_row * kTogether;
+}
+
+const MatrixShape* warpgroup_shape(const AttentionParts& p, int64_t columns, const Target& target) {
+    const auto found = std::ranges::find_if(target.matrix, [&](const MatrixShape& s) {
+        return s.by_warpgroups && s.operand == p.key.dtype() && s.accumulator == dtypes::float32 && s.n == columns;
+    });
+    return found == target.matrix.end() ? nullptr : &*found;
+}
 
 /// The row of results that a lane has in the upper or lower half of a matrix.
 UOp AttentionTiles::result_row(int64_t matrix, int64_t half) const {
@@ -32,7 +40,7 @@ std::vector<AttentionTiles::Copy> AttentionTiles::copies(UOp load, int64_t rows,
             substitute(load.src(0).src(1), {{range, first ? first + row : row}, {p_.row, chunk * kTogether}});
         const UOp to = uop::at(load.src(0).src(0), simplify(from));
         out.push_back(
-            {make(Op::load, load.dtype().vector(kTogether), {to}), simplify(place_in_tile(row, chunk, rows))});
+            {make(Op::load, load.dtype().vector(kTogether), {to}), simplify(swizzled_place(row, chunk, rows))});
     }
     return out;
 }
@@ -79,7 +87,7 @@ AttentionTiles::Weights AttentionTiles::weigh(int64_t m, UOp tile, const std::fu
                 places.push_back(static_cast<size_t>(n) * kHeld + static_cast<size_t>(place.column / 8) * 4 + 2 * half +
                                  e % 2);
             }
-        out.tops[half] = alu(Op::max, {tops[half], over_columns(Op::max, combined(Op::max, of_row))});
+        out.tops[half] = alu(Op::max, {tops[half], over_lanes_of_row(Op::max, combined(Op::max, of_row))});
         const UOp less = shift(out.tops[half]);
         out.rescale[half] = exp2_of(tops[half], less);
         for (UOp& weight : of_row) weight = exp2_of(weight, less);
@@ -110,7 +118,7 @@ void AttentionTiles::finish(int64_t m, UOp end, std::vector<UOp>& stores) const 
     std::array<UOp, 2> totals;
     for (size_t half : {0, 1}) {
         const size_t row = static_cast<size_t>(2 * m) + half;
-        totals[half] = total_of(over_columns(Op::add, held(totals_[row], 0)), held(tops_[row], 0));
+        totals[half] = total_of(over_lanes_of_row(Op::add, held(totals_[row], 0)), held(tops_[row], 0));
     }
     for (int64_t c = 0; c < columns_ / kSide; ++c)
         for (size_t e = 0; e < kHeld; ++e) {

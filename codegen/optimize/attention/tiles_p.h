@@ -7,6 +7,7 @@
 
 #include "strata/codegen/kernel/kernel.h"
 #include "strata/codegen/optimize/attention/parts_p.h"
+#include "strata/codegen/target/warpgroup_products.h"
 
 namespace strata::codegen {
 
@@ -84,11 +85,20 @@ class AttentionLoop {
 /// Several values as one, by a balanced tree: its steps do not wait for each other.
 UOp combined(Op op, std::vector<UOp> values);
 
-/// Such a loop whose lanes hold results as NVIDIA's instructions have them, by products that a derived class makes.
+// NVIDIA's instructions: the lanes of a wave, a value over the four lanes that share a row of results, where eight
+// elements of a row are in a tile of so many rows as groups of four waves read it (SwizzledTile), and the product of
+// such groups with so many columns, or nothing.
+inline constexpr LaneGrid kLanes{8, 4};
+inline constexpr int64_t kElementsOfLine = kSwizzledRow / kSwizzledChunk * kTogether;
+UOp over_lanes_of_row(Op op, UOp value);
+UOp swizzled_place(UOp row, UOp chunk, int64_t rows);
+const MatrixShape* warpgroup_shape(const AttentionParts& parts, int64_t columns, const Target& target);
+
+/// Such a loop whose lanes hold results as products of groups of four waves leave them, which a derived class makes.
 class AttentionTiles : public AttentionLoop {
   public:
     AttentionTiles(UOp sink, const AttentionParts& parts, const AttentionTile& tile, int64_t before = 0)
-        : AttentionLoop(sink, parts, tile, {8, 4}, before) {}
+        : AttentionLoop(sink, parts, tile, kLanes, before) {}
 
   protected:
     /// Softmax weights of one key tile in operand order, 16 keys each; the factor that rescales the running sums; and
@@ -104,10 +114,8 @@ class AttentionTiles : public AttentionLoop {
         int64_t column;
     };
 
-    virtual Place place_of(size_t element) const = 0;
-    /// Where 8 elements of a row are in a tile of so many rows in local memory.
-    virtual UOp place_in_tile(UOp row, UOp chunk, int64_t rows) const = 0;
-    virtual int64_t size_of_tile(int64_t rows) const = 0;
+    static Place place_of(size_t e) { return {e / 2 % 2, static_cast<int64_t>(e / 4 * 8 + e % 2)}; }
+    int64_t size_of_tile(int64_t rows) const { return rows * columns_; }
 
     /// Reads of rows of a tile, 16 bytes each, and where each goes in local memory.
     struct Copy {

@@ -16,23 +16,13 @@
 namespace strata::codegen {
 namespace {
 
-constexpr LaneGrid kLanesOfWave{8, 4};
-constexpr int64_t kChunksOfLine = kSwizzledRow / kSwizzledChunk;
-constexpr int64_t kElementsOfLine = kChunksOfLine * kTogether;
 constexpr int64_t kRowsOfWarpgroup = kWavesOfWarpgroup * kSide;
-
-const MatrixShape* shape_with(const AttentionParts& p, int64_t columns, const Target& target) {
-    const auto found = std::ranges::find_if(target.matrix, [&](const MatrixShape& s) {
-        return s.by_warpgroups && s.operand == p.key.dtype() && s.accumulator == dtypes::float32 && s.n == columns;
-    });
-    return found == target.matrix.end() ? nullptr : &*found;
-}
 
 class ByWarpgroupRows : public AttentionBlock {
   public:
     ByWarpgroupRows(UOp sink, const AttentionParts& parts, const AttentionTile& tile, int wave_size,
                     const MatrixShape& of_scores, const MatrixShape* of_sums)
-        : AttentionBlock(sink, parts, tile, kLanesOfWave, wave_size), of_scores_(of_scores), of_sums_(of_sums) {}
+        : AttentionBlock(sink, parts, tile, kLanes, wave_size), of_scores_(of_scores), of_sums_(of_sums) {}
 
     static int64_t bytes_of(const AttentionParts& p, const AttentionTile& tile) {
         int64_t elements = p.sum && product_of_values(p) < 0 ? 2 * tile.keys * p.columns() : 0;
@@ -45,16 +35,9 @@ class ByWarpgroupRows : public AttentionBlock {
     int64_t rows_of_lane() const override { return 2; }
     UOp row_in_matrix(int64_t row) const override { return row_of_lanes_ + row * 8; }
     Place result_place(int64_t e) const override { return {e / 2 % 2, lane_ * 2 + (e / 4 * 8 + e % 2)}; }
-    UOp over_keys(Op op, UOp value) const override {
-        for (int mask : {1, 2}) value = alu(op, {value, uop::shuffle_xor(value, mask)});
-        return value;
-    }
+    UOp over_keys(Op op, UOp value) const override { return over_lanes_of_row(op, value); }
 
-    static UOp swizzled(UOp row, UOp chunk, int64_t rows) {
-        const UOp in_line = alu(Op::bit_xor, {chunk % kChunksOfLine, row % kSwizzledRows});
-        return chunk / kChunksOfLine * (rows * kElementsOfLine) + row * kElementsOfLine + in_line * kTogether;
-    }
-    UOp place_in_tile(UOp key, UOp chunk, int64_t) const override { return swizzled(key, chunk, t_.keys); }
+    UOp place_in_tile(UOp key, UOp chunk, int64_t) const override { return swizzled_place(key, chunk, t_.keys); }
     int64_t size_of_tile(int64_t depth) const override { return t_.keys * depth; }
 
     /// One memory, which a product fills.
@@ -74,7 +57,7 @@ class ByWarpgroupRows : public AttentionBlock {
                 const UOp number = thread() + n, row = simplify(number / chunks), chunk = simplify(number % chunks);
                 const UOp elements = read(product.query, p_.rows, row_in_bounds(row), product.row, chunk);
                 stores.push_back(
-                    uop::store(uop::at(queries_.back(), simplify(swizzled(row, chunk, t_.rows()))), elements));
+                    uop::store(uop::at(queries_.back(), simplify(swizzled_place(row, chunk, t_.rows()))), elements));
             }
         }
         taken_ = uop::barrier(stores);
@@ -150,8 +133,8 @@ class ByWarpgroupRows : public AttentionBlock {
 
 std::optional<UOp> attention_by_warpgroup_rows(UOp sink, const AttentionParts& p, const AttentionTile& tile,
                                                const Target& target) {
-    const MatrixShape* of_scores = shape_with(p, tile.keys, target);
-    const MatrixShape* of_sums = p.sum ? shape_with(p, p.columns(), target) : nullptr;
+    const MatrixShape* of_scores = warpgroup_shape(p, tile.keys, target);
+    const MatrixShape* of_sums = p.sum ? warpgroup_shape(p, p.columns(), target) : nullptr;
     const auto has_lines = [](const ScoreProduct& x) { return range_arg(x.row).size % kElementsOfLine == 0; };
     if (!of_scores || (p.sum && !of_sums) || !AttentionBlock::fits(p, tile) ||
         !std::ranges::all_of(p.products, has_lines) || ByWarpgroupRows::bytes_of(p, tile) > target.lds_bytes)

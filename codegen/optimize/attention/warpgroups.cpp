@@ -18,15 +18,6 @@
 namespace strata::codegen {
 namespace {
 
-constexpr int64_t kLine = kSwizzledRow / kSwizzledChunk;  // chunks of 16 bytes
-
-const MatrixShape* shape_of(const AttentionParts& p, int64_t columns, const Target& target) {
-    const auto found = std::ranges::find_if(target.matrix, [&](const MatrixShape& s) {
-        return s.by_warpgroups && s.operand == p.key.dtype() && s.accumulator == dtypes::float32 && s.n == columns;
-    });
-    return found == target.matrix.end() ? nullptr : &*found;
-}
-
 class ByWarpgroups : public AttentionTiles {
   public:
     ByWarpgroups(UOp sink, const AttentionParts& parts, const AttentionTile& tile, const MatrixShape& of_scores,
@@ -34,13 +25,6 @@ class ByWarpgroups : public AttentionTiles {
         : AttentionTiles(sink, parts, tile, 1), of_scores_(of_scores), of_sums_(of_sums) {}
 
   private:
-    Place place_of(size_t e) const override { return {e / 2 % 2, static_cast<int64_t>(e / 4 * 8 + e % 2)}; }
-    UOp place_in_tile(UOp row, UOp chunk, int64_t rows) const override {
-        const UOp in_line = alu(Op::bit_xor, {chunk % kLine, row % kSwizzledRows});
-        return chunk / kLine * (rows * kLine * kTogether) + row * (kLine * kTogether) + in_line * kTogether;
-    }
-    int64_t size_of_tile(int64_t rows) const override { return rows * columns_; }
-
     UOp walk() override {
         fill_edges();
         start();
@@ -80,7 +64,7 @@ class ByWarpgroups : public AttentionTiles {
     /// Scores of a tile, in registers after it.
     Register multiply(UOp keys, std::span<const UOp> behind) {
         constexpr int64_t kRowsOfGroup = kWavesOfWarpgroup * kSide;
-        const UOp group = wave_ / kWavesOfWarpgroup * (kRowsOfGroup * kLine * kTogether);
+        const UOp group = wave_ / kWavesOfWarpgroup * (kRowsOfGroup * kElementsOfLine);
         const UOp product =
             uop::wmma(name_of(of_scores_.mnemonic, {columns_ / kSide, {true, t_.rows()}, {true, t_.keys}}),
                       tile_at(uop::after(queries_, behind), group), tile_at(uop::after(keys, behind), index_const(0)),
@@ -171,7 +155,8 @@ class ByWarpgroups : public AttentionTiles {
 std::optional<UOp> attention_by_warpgroups(UOp sink, const AttentionParts& p, const AttentionTile& tile,
                                            const Target& target) {
     const int64_t columns = range_arg(p.row).size;
-    const MatrixShape *of_scores = shape_of(p, tile.keys, target), *of_sums = shape_of(p, columns, target);
+    const MatrixShape *of_scores = warpgroup_shape(p, tile.keys, target),
+                      *of_sums = warpgroup_shape(p, columns, target);
     const int64_t bytes = (6 * tile.keys + tile.rows()) * columns * p.key.dtype().bytes();
     if (!of_scores || !of_sums || columns > tile.most_columns || range_arg(p.rows).size % tile.rows() ||
         range_arg(p.keys).size % tile.keys || bytes > target.lds_bytes || !is_plain_attention(p) ||
