@@ -113,8 +113,8 @@ class Gpu {
     /// what they may do from now on. Where pages of it go, a kernel that uses them faults.
     Result<void> map_host(void* memory, size_t bytes, bool writable = true);
     Result<void> unmap_host(void* memory);
-    /// The same for addresses that a program has mapped by itself, under what is said of them in messages; none of
-    /// both: kernels that use it fault.
+    /// The same for addresses that a program has mapped by itself. Messages name them by `label`. Kernels that use
+    /// them fault where they are neither readable nor writable.
     Result<void> map_virtual(void* memory, size_t bytes, std::string_view label, bool readable, bool writable);
     size_t allocated_bytes() const;
     size_t pooled_bytes() const;  ///< of freed memory that is not given back to the host yet

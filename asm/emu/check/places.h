@@ -3,8 +3,8 @@
 
 namespace strata::emu {
 
-/// The bytes of local memory at which the items of an access's active lanes begin; for inactive ones that of the first
-/// active lane stands in.
+/// By lane: the byte of local memory at which the item of an access begins. Inactive lanes have that of the first
+/// active lane.
 struct Places {
     Places(Wave& wave, const Op& op);
     /// All begin in one place, or each one where the one before ends.

@@ -9,8 +9,8 @@
 namespace strata::emu {
 
 /// Free ranges of reserved host addresses. Neighbours are one range; a request is cut from the smallest range that it
-/// fits. Knows which of their addresses may still have pages of the host, and gives such pages back. Every call takes
-/// the logarithm of how many ranges there are, and a page is given back once for each time that add() was told of it.
+/// fits. Knows which of their addresses may still have pages of the host, and gives such pages back. A call takes
+/// time logarithmic in the number of ranges. A page is given back once for each add() that named it.
 class FreeRanges {
   public:
     /// Where a block goes: `bytes` from `front` bytes before an address that is a multiple of `align`.

@@ -49,8 +49,9 @@ struct ImageSampler {
     const char* unusable = nullptr;
 };
 
-/// Rows begin at multiples of so many bytes where the T# does not tell; RDNA4's lie closer, in slices as if they did
-/// not (ROCR-Runtime, image/addrlib: gfx11addrlib.cpp HwlComputeSurfaceInfoLinear, gfx12addrlib.cpp GetMipOffset).
+/// The pitch of rows, in bytes, where the T# gives none. RDNA4's rows are closer, but its slices have the size that the
+/// wider pitch gives (ROCR-Runtime, image/addrlib: gfx11addrlib.cpp HwlComputeSurfaceInfoLinear, gfx12addrlib.cpp
+/// GetMipOffset).
 constexpr uint64_t kImagePitch = 256, kImagePitch12 = 128;
 
 }  // namespace strata::emu

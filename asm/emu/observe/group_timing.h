@@ -48,9 +48,8 @@ struct Touched {
     Caches::Held held = {};
 };
 
-/// Measures one workgroup: a scoreboard a wave, busy cycles of the units, lines of memory touched. Of loops a few turns
-/// are measured, but for memory, of which every access counts. Nothing here depends on the host's time, threads or
-/// addresses.
+/// Measures one workgroup: a scoreboard a wave, busy cycles of the units, lines of memory touched. A few turns of
+/// each loop are measured; memory accesses are counted in every turn. Host time, threads and addresses do not matter.
 class GroupTiming final : public Observer {
   public:
     /// A workgroup among others.

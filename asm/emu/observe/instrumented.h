@@ -55,11 +55,11 @@ class Observer {
     virtual ~Observer() = default;
     /// The op is about to run on the wave. What the observer wants of the wave from the next op on.
     virtual Wants before(Wave& wave, const Site& site) = 0;
-    /// The op, which starts a straight run, is about to run. True: the observer is done with the whole run; else it is
-    /// told of each of the run's ops. Asked only where it is the only observer.
+    /// Called before the first op of a straight run, where this is the only observer. True: the observer needs no call
+    /// for the ops of the run; false: before() is called for each.
     virtual bool before_run(Wave&, const Site&) { return false; }
-    /// The same of an op in a run, of which the observer was done with what came before. False: it is told of this op
-    /// and of those after it in the run.
+    /// The same before an op inside a run whose earlier ops needed no call. False: before() is called for this op and
+    /// the rest of the run.
     virtual bool within_run(Wave&, const Site&) { return false; }
     /// The wave is ready to start.
     virtual void started(const Wave&) {}
