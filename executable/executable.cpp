@@ -2,12 +2,6 @@
 
 namespace strata::executable {
 
-uint64_t Executable::bytes(const Step& step) const {
-    uint64_t bytes = 0;
-    for (uint32_t at : step.operands) bytes += operands[at].bytes();
-    return bytes;
-}
-
 size_t Executable::host_bytes() const {
     size_t bytes = sizeof *this + operands.size() * sizeof(Operand) + kernels.size() * sizeof(Kernel) +
                    results.size() * sizeof(uint32_t);

@@ -37,12 +37,16 @@ struct Number {
 };
 
 struct Step {
-    uint32_t device = 0;                 ///< index among the devices that the executable runs on
-    uint32_t kernel = kNone;             ///< none: the operand of slot 1 is copied to that of slot 0
-    std::vector<uint32_t> operands;      ///< by slot
-    std::vector<Number> numbers = {};    ///< by slot, after the operands
-    std::vector<InPlace> in_place = {};  ///< what may be filled over what
-    std::vector<uint32_t> freed = {};    ///< places that no later step uses
+    uint32_t device = 0;  ///< index among the devices that the executable runs on
+    uint32_t kernel = kNone;
+    uint32_t call = kNone;  ///< without a kernel: a user's kernel, by its number among those that each run gives
+    std::vector<uint32_t> operands = {};  ///< by slot
+    std::vector<Number> numbers = {};     ///< by slot, after the operands
+    std::vector<InPlace> in_place = {};   ///< what may be filled over what
+    std::vector<uint32_t> freed = {};     ///< places that no later step uses
+    uint64_t bytes = 0;                   ///< of its operands
+    /// The operand of slot 1 is copied to that of slot 0.
+    bool is_copy() const { return kernel == kNone && call == kNone; }
 };
 
 struct Kernel {
@@ -67,7 +71,8 @@ struct Provenance {
 /// A compiled graph: kernels, the order of their launches, and the memory between them. It knows no device and no
 /// graph, and nothing changes it while it runs: threads share one.
 struct Executable {
-    std::string arch;   ///< "gfx1100"
+    std::string arch;  ///< "gfx1100"
+    uint32_t devices = 1;
     size_t inputs = 0;  ///< the first operands; steps fill the others
     std::vector<Operand> operands;
     size_t numbers = 0;  ///< that each run gives
@@ -78,8 +83,7 @@ struct Executable {
     std::vector<Origin> origins = {};         ///< by operand; empty: they were not asked for
     std::vector<Provenance> provenance = {};  ///< by step; empty: it was not asked for
 
-    uint64_t bytes(const Step& step) const;  ///< of its operands
-    size_t host_bytes() const;               ///< that it takes without its kernels' code, about
+    size_t host_bytes() const;  ///< that it takes without its kernels' code, about
 };
 
 }  // namespace strata::executable

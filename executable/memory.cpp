@@ -156,11 +156,6 @@ class Replay {
 
 }  // namespace
 
-uint32_t last_heir(const Executable& exe, uint32_t operand) {
-    while (exe.operands[operand].heir != kNone) operand = exe.operands[operand].heir;
-    return operand;
-}
-
 std::vector<Lifetime> lifetimes(const Executable& exe) {
     const std::vector<size_t> last_use = last_uses(exe);
     std::vector<Lifetime> lives(exe.operands.size());

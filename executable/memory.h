@@ -24,7 +24,10 @@ std::vector<uint64_t> bytes_at(const Executable& executable);
 void place_memory(Executable& executable);
 
 /// The last operand in the memory of this one.
-uint32_t last_heir(const Executable& executable, uint32_t operand);
+inline uint32_t last_heir(const Executable& executable, uint32_t operand) {
+    while (executable.operands[operand].heir != kNone) operand = executable.operands[operand].heir;
+    return operand;
+}
 
 /// Checks what place_memory must keep: each step finds the values that it reads, and overwrites only what its kernel
 /// allows. An internal error otherwise.

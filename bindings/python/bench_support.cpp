@@ -22,8 +22,12 @@ namespace {
 std::vector<codegen::HipSource> render_only(const std::vector<UOp>& roots) {
     GraphScope scope;
     const codegen::Target target = runtime::target_of(runtime::device());
-    const codegen::CompiledGraph graph = codegen::compile_graph(
-        roots, target, {.copy_by_kernels = true, .user_kernel = [](UOp) { return executable::Kernel{}; }});
+    struct Unknown : codegen::UserKernels {
+        codegen::UserKernel kernel(UOp) const override { return {}; }
+    };
+    const Unknown users;
+    const codegen::CompiledGraph graph =
+        codegen::compile_graph(roots, target, {.copy_by_kernels = true, .user_kernels = &users});
     std::vector<codegen::HipSource> rendered(graph.kernels.size());
     parallel_for(rendered.size(), [&](size_t i) {
         const codegen::Kernel& kernel = graph.kernels[i].kernel;

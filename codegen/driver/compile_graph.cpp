@@ -27,15 +27,20 @@ class GraphStorage final : public Storage {
         return buffer;
     }
     UOp find(UOp node) override { return options_.in_memory ? options_.in_memory(node) : UOp(); }
-    std::vector<bool> written(UOp custom) override {
-        return options_.written ? options_.written(custom) : Storage::written(custom);
-    }
+    std::vector<bool> written(UOp custom) override { return users().written(custom); }
+    std::vector<size_t> tensors(UOp custom) override { return users().tensors(custom); }
     bool serves_other_sizes() override { return options_.any_sizes; }
     bool has_product_chains() override { return has_product_chains_; }
     Chip chip() override { return chip_; }
-    bool is_alone(UOp view) override { return options_.is_alone && options_.is_alone(view); }
+    bool is_alone(UOp view) override { return users().is_alone(view); }
+    bool is_unset(UOp view) override { return users().is_unset(view); }
+    bool is_dropped(UOp pick) override { return users().is_dropped(pick); }
 
     bool made(UOp buffer) const { return made_.contains(buffer); }
+    const UserKernels& users() const {
+        STRATA_CHECK(options_.user_kernels, "a graph with users' kernels is compiled without them");
+        return *options_.user_kernels;
+    }
 
   private:
     const GraphOptions& options_;
@@ -124,7 +129,7 @@ class GraphCompiler {
     /// Adds the step of an item; gives its buffers by slot.
     std::vector<UOp> start(const ScheduleItem& item) {
         exe().steps.emplace_back();
-        out_.custom.emplace_back();
+        out_.kept.emplace_back();
         if (item.body.is(Op::custom)) return start_custom(item.body);
         const UOp copied = item.beside.empty() && !options_.copy_by_kernels ? whole_buffer(item.body) : UOp();
         if (copied) return {item.output, copied};
@@ -134,9 +139,10 @@ class GraphCompiler {
     }
 
     std::vector<UOp> start_custom(UOp custom) {
-        STRATA_CHECK(options_.user_kernel, "a graph with a user's kernel is compiled without one");
-        exe().steps.back().kernel = add_kernel(options_.user_kernel(custom), {});
-        out_.custom.back() = custom;
+        UserKernel user = storage_.users().kernel(custom);
+        executable::Step& step = exe().steps.back();
+        if (step.call = user.call; step.call == kNone) step.kernel = add_kernel(std::move(user.kernel), {});
+        out_.kept.back() = std::move(user.kept);
         std::vector<UOp> buffers;
         for (UOp view : custom.src()) buffers.push_back(buffer_under(view));
         return buffers;
@@ -190,12 +196,20 @@ class GraphCompiler {
         for (executable::Operand& input : exe().operands) input.role = Role::input;
         add_all(true);
         for (size_t s = 0; s < buffers.size(); ++s)
-            for (UOp buffer : buffers[s]) exe().steps[s].operands.push_back(numbers.at(buffer));
+            for (UOp buffer : buffers[s]) {
+                const uint32_t at = exe().steps[s].operands.emplace_back(numbers.at(buffer));
+                exe().steps[s].bytes += exe().operands[at].bytes();
+            }
         out_.roots.assign(roots.begin(), roots.end());
-        for (UOp root : roots) {
-            const uint32_t at = exe().results.emplace_back(numbers.at(buffer_under(root)));
+        const auto keep = [&](UOp view) {
+            const uint32_t at = numbers.at(buffer_under(view));
             if (at >= exe().inputs) exe().operands[at].role = Role::result;
-        }
+            return at;
+        };
+        for (UOp root : roots) exe().results.push_back(keep(root));
+        for (const std::vector<UOp>& kept : out_.kept)
+            for (UOp view : kept)
+                if (view) keep(view);
     }
 
     void add_provenance(const Schedule& schedule) {
@@ -223,7 +237,7 @@ class GraphCompiler {
         std::vector<std::pair<uint32_t, size_t>> starts;  // kernel, step
         for (size_t s = from; s < to; ++s) {
             const uint32_t kernel = exe().steps[s].kernel;
-            if (kernel == kNone || out_.custom[s] || kernel < finished_) continue;
+            if (kernel == kNone || !out_.kernels[kernel].kernel.sink || kernel < finished_) continue;
             starts.emplace_back(kernel, s);
             finished_ = kernel + 1;
         }

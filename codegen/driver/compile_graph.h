@@ -29,6 +29,26 @@ struct TakenValues {
 
 using SharedCode = std::shared_ptr<const executable::Code>;
 
+/// A user's kernel as a step runs it: with its code, or by the number of the kernel that each run gives.
+struct UserKernel {
+    executable::Kernel kernel = {};
+    uint32_t call = executable::kNone;
+    std::vector<UOp> kept = {};  ///< views of its results that stay in memory, by source of its node, or empty
+};
+
+/// What is known of the users' kernels of a graph, by their nodes. The other questions are Storage's (schedule.h).
+class UserKernels {
+  public:
+    virtual ~UserKernels() = default;
+    /// Its node's sources are views of buffers.
+    virtual UserKernel kernel(UOp custom) const = 0;
+    virtual std::vector<bool> written(UOp custom) const { return std::vector<bool>(custom.src().size()); }
+    virtual std::vector<size_t> tensors(UOp custom) const { return first_places(custom.src()); }
+    virtual bool is_alone(UOp /*view*/) const { return false; }
+    virtual bool is_unset(UOp /*view*/) const { return false; }
+    virtual bool is_dropped(UOp /*pick*/) const { return false; }
+};
+
 /// How a graph is compiled. Functions that are not set have the effect that is said.
 struct GraphOptions {
     Fusion fusion = Fusion::cost;
@@ -46,12 +66,8 @@ struct GraphOptions {
     std::function<UOp(UOp)> in_memory = {};
     /// A buffer for a value that is stored. Not set: names without memory.
     std::function<UOp(DType, int64_t)> new_buffer = {};
-    /// Of each source of a user's kernel, whether it writes there. Not set: it writes nowhere.
-    std::function<std::vector<bool>(UOp custom)> written = {};
-    /// True where no other tensor sees this view, so that a user's kernel may write to it. Not set: false.
-    std::function<bool(UOp view)> is_alone = {};
-    /// A user's kernel with its code, where that is wanted. To be set where the graph has custom nodes.
-    std::function<executable::Kernel(UOp custom)> user_kernel = {};
+    /// To be set where the graph has custom nodes.
+    const UserKernels* user_kernels = nullptr;
     /// Makes parameters, from `first_slot` on, of values of a kernel. Not set: all are in its code.
     std::function<TakenValues(UOp& sink, size_t first_slot)> take_values = {};
     /// Chooses the schedule of a kernel; on several threads at once without `made`. Not set: heuristic().
@@ -66,10 +82,10 @@ struct GraphOptions {
 /// An executable, and what its numbers were in the graph.
 struct CompiledGraph {
     executable::Executable executable;
-    std::vector<UOp> operands;       ///< buffers
-    std::vector<UOp> roots;          ///< views of the buffers of executable.results
-    std::vector<Scheduled> kernels;  ///< a user's kernel is empty
-    std::vector<UOp> custom;         ///< by step: the node of a user's kernel, else empty
+    std::vector<UOp> operands;           ///< buffers
+    std::vector<UOp> roots;              ///< views of the buffers of executable.results
+    std::vector<Scheduled> kernels;      ///< a user's kernel is empty
+    std::vector<std::vector<UOp>> kept;  ///< by step, by slot: views of a user's kernel's results that stay, or empty
 
     std::vector<UOp> buffers(size_t step) const;  ///< by slot
 };

@@ -27,7 +27,20 @@ const Device* searched_on(const codegen::Target& target) {
     return here.arch() == target.arch && target_of(here).route == target.route ? &here : nullptr;
 }
 
-executable::Kernel named(UOp custom) { return {find_custom(custom.as<CustomArg>().id)->kernel->name}; }
+/// Users' kernels by name, and compiled for a target where there is one.
+class Named : public codegen::UserKernels {
+  public:
+    explicit Named(const codegen::Target* target = nullptr) : target_(target) {}
+    codegen::UserKernel kernel(UOp custom) const override {
+        const auto launch = find_custom(custom.as<CustomArg>().id);
+        executable::Kernel kernel{launch->kernel->name};
+        if (target_) kernel.code = std::make_shared<const executable::Code>(compile_launch(*launch, *target_).value());
+        return {std::move(kernel)};
+    }
+
+  private:
+    const codegen::Target* target_;
+};
 
 }  // namespace
 
@@ -47,13 +60,9 @@ Artifact compile(const CustomKernel& custom, const codegen::Target& target) {
 Artifact compile(std::span<const UOp> roots, const codegen::Target& target) {
     GraphScope scope;
     const Device* here = searched_on(target);
-    codegen::GraphOptions options{.fusion = usual_fusion(), .copy_by_kernels = true, .distinct_names = true};
-    options.user_kernel = [&](UOp custom) {
-        executable::Kernel kernel = named(custom);
-        kernel.code = std::make_shared<const executable::Code>(
-            compile_launch(*find_custom(custom.as<CustomArg>().id), target).value());
-        return kernel;
-    };
+    const Named users(&target);
+    codegen::GraphOptions options{
+        .fusion = usual_fusion(), .copy_by_kernels = true, .distinct_names = true, .user_kernels = &users};
     options.schedule = [&](const codegen::KernelStart& start) {
         return here ? known_schedule(*here, start.kernel) : unsearched(start.kernel, target);
     };
@@ -68,8 +77,9 @@ Artifact compile(std::span<const UOp> roots, const codegen::Target& target) {
 
 executable::Executable outline(std::span<const UOp> roots, bool copy_by_kernels) {
     GraphScope scope;
+    const Named users;
     codegen::GraphOptions options{
-        .fusion = usual_fusion(), .copy_by_kernels = copy_by_kernels, .provenance = true, .user_kernel = named};
+        .fusion = usual_fusion(), .copy_by_kernels = copy_by_kernels, .provenance = true, .user_kernels = &users};
     options.schedule = [](const codegen::KernelStart& start) { return codegen::Scheduled{start.kernel, {}}; };
     return codegen::compile_graph(roots, target_of(device()), options).executable;
 }

@@ -123,14 +123,11 @@ bool Calls::is_dropped(UOp pick) const {
     return !shares_kernel(call) && written(pick.src(0))[source] && !calls_[call].held[source];
 }
 
-PlannedStep Calls::step(UOp custom) const {
+codegen::UserKernel Calls::kernel(UOp custom) const {
     const size_t call = first_call_of(custom);
-    PlannedStep step{.call = static_cast<int>(call)};
-    for (size_t i = 0; i < custom.src().size(); ++i) {
-        step.buffers.push_back(buffer_under(custom.src(i)));
-        step.held.push_back(calls_[call].held[i] ? custom.src(i) : UOp());
-    }
-    return step;
+    codegen::UserKernel user{.call = static_cast<uint32_t>(call)};
+    for (size_t i = 0; i < custom.src().size(); ++i) user.kept.push_back(calls_[call].held[i] ? custom.src(i) : UOp());
+    return user;
 }
 
 }  // namespace strata::runtime

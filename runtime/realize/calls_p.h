@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "strata/codegen/driver/compile_graph.h"
 #include "strata/core/uop/uop.h"
 #include "strata/core/uop/uop_set.h"
 #include "strata/runtime/kernel_call.h"
@@ -12,7 +13,7 @@
 namespace strata::runtime {
 
 /// The users' kernels that graphs are to run: compiled, and what a schedule must know of their memory.
-class Calls {
+class Calls final : public codegen::UserKernels {
   public:
     /// `nodes`: of a signature of the roots, in its order. `in_memory`: views of what is in memory, by node.
     Calls(Device& device, std::span<const UOp> nodes, std::span<const UOp> roots, const UOpMap<UOp>& in_memory);
@@ -24,13 +25,13 @@ class Calls {
     std::vector<size_t> sources() const;  ///< how many, by call
 
     // Of a node that a schedule made of one of these.
-    std::vector<bool> written(UOp custom) const;
-    std::vector<size_t> tensors(UOp custom) const;
-    bool is_alone(UOp view) const { return alone_.contains(below_reshapes(view)); }
-    bool is_dropped(UOp pick) const;
-    bool is_unset(UOp view) const { return unset_.contains(below_reshapes(view)); }
-    /// The step that calls it.
-    PlannedStep step(UOp custom) const;
+    std::vector<bool> written(UOp custom) const override;
+    std::vector<size_t> tensors(UOp custom) const override;
+    bool is_alone(UOp view) const override { return alone_.contains(below_reshapes(view)); }
+    bool is_dropped(UOp pick) const override;
+    bool is_unset(UOp view) const override { return unset_.contains(below_reshapes(view)); }
+    /// By its number among the calls.
+    codegen::UserKernel kernel(UOp custom) const override;
 
   private:
     struct Call {

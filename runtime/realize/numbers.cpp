@@ -14,25 +14,25 @@ namespace {
 
 thread_local bool serves_any_sizes = false;
 
-std::vector<LaunchNumber> launch_numbers(std::span<const uint64_t> all) {
-    std::vector<LaunchNumber> out;
+std::vector<executable::Number> launch_numbers(std::span<const uint64_t> all) {
+    std::vector<executable::Number> out;
     for (uint64_t bits : all) out.push_back({-1, bits});
     return out;
 }
 
 /// None: the kernel needs its sizes.
-std::optional<ChangingValues> take_changing_sizes(UOp& sink, size_t first_slot) {
+std::optional<codegen::TakenValues> take_changing_sizes(UOp& sink, size_t first_slot) {
     if (!any_sizes() || settings().beam) return {};
     const std::optional<codegen::Sizes> sizes = codegen::sizes_of(sink);
     if (!sizes) return {};
     const std::vector<bool> changing = context().numbers.changing(sizes->form, sizes->values);
-    if (std::ranges::find(changing, true) == changing.end()) return ChangingValues{};
+    if (std::ranges::find(changing, true) == changing.end()) return codegen::TakenValues{};
     const codegen::AnySize made = codegen::with_any_size(sink, changing, static_cast<int>(first_slot));
     sink = made.sink;
-    return ChangingValues{launch_numbers(made.numbers), true};
+    return codegen::TakenValues{launch_numbers(made.numbers), true};
 }
 
-ChangingValues take_changing_numbers(UOp& sink, size_t first_slot) {
+codegen::TakenValues take_changing_numbers(UOp& sink, size_t first_slot) {
     const codegen::FreeNumbers numbers = codegen::free_numbers(sink);
     std::vector<uint64_t> bits, changed_bits;
     for (const codegen::FreeNumber& number : numbers.all) bits.push_back(number.bits);
@@ -54,8 +54,8 @@ ChangingValues take_changing_numbers(UOp& sink, size_t first_slot) {
 bool any_sizes() { return serves_any_sizes; }
 bool set_any_sizes(bool any) { return std::exchange(serves_any_sizes, any); }
 
-ChangingValues take_changing_values(UOp& sink, size_t first_slot) {
-    if (std::optional<ChangingValues> sizes = take_changing_sizes(sink, first_slot)) return std::move(*sizes);
+codegen::TakenValues take_changing_values(UOp& sink, size_t first_slot) {
+    if (std::optional<codegen::TakenValues> sizes = take_changing_sizes(sink, first_slot)) return std::move(*sizes);
     return take_changing_numbers(sink, first_slot);
 }
 

@@ -3,6 +3,9 @@
 #include <random>
 
 #include "helpers.h"
+#include "strata/codegen/driver/compile_graph.h"
+#include "strata/core/support/parallel.h"
+#include "strata/executable/memory.h"
 
 namespace strata::runtime {
 namespace {
@@ -15,22 +18,50 @@ UOp name(uint64_t id, int64_t size = kSize) {
     return make(Op::buffer, dtypes::float32, {}, BufferArg{(uint64_t{1} << 40) + id, size, 0});
 }
 
+struct Copy {
+    UOp to, from;
+};
+
+/// A graph whose steps are copies.
+codegen::CompiledGraph graph_of(std::span<const UOp> inputs, std::span<const Copy> copies, std::span<const UOp> roots) {
+    codegen::CompiledGraph graph;
+    executable::Executable& exe = graph.executable;
+    const auto number = [&](UOp buffer) {
+        const auto at = std::ranges::find(graph.operands, buffer) - graph.operands.begin();
+        if (at == std::ssize(graph.operands)) {
+            graph.operands.push_back(buffer);
+            exe.operands.push_back({.dtype = buffer.dtype(), .elements = buffer.as<BufferArg>().size});
+        }
+        return static_cast<uint32_t>(at);
+    };
+    for (UOp input : inputs) number(input);
+    exe.inputs = inputs.size();
+    for (executable::Operand& operand : exe.operands) operand.role = executable::Role::input;
+    for (const Copy& copy : copies) exe.steps.push_back({.operands = {number(copy.to), number(copy.from)}});
+    for (UOp root : roots) {
+        exe.results.push_back(number(buffer_under(root)));
+        executable::Operand& result = exe.operands[exe.results.back()];
+        if (result.role != executable::Role::input) result.role = executable::Role::result;
+    }
+    graph.roots.assign(roots.begin(), roots.end());
+    graph.kept.resize(exe.steps.size());
+    executable::place_memory(exe);
+    return graph;
+}
+
 /// Copies what is read from buffer to buffer; the result is the last one, turned.
 struct Copies {
     explicit Copies(int count) : input(on_device(counting(kSize))) {
         UOp last = input.get();
         for (int i = 0; i < count; ++i) {
             const UOp next = name(static_cast<uint64_t>(i));
-            steps.push_back({.buffers = {next, last}});
+            steps.push_back({next, last});
             last = next;
         }
         roots = {permute(reshape(last, {64, 64}), {1, 0}), shrink(last, {{1, 3}}), input.get()};
     }
     std::vector<UOp> inputs() const { return {input.get()}; }
-    LaunchPlan plan() {
-        LaunchPlan::Loaded programs;
-        return LaunchPlan(steps, inputs(), roots, programs);
-    }
+    LaunchPlan plan() { return LaunchPlan(graph_of(inputs(), steps, roots), {}); }
     void check(const LaunchPlan& plan, Root memory) {
         const std::vector<Root> views = plan.run(device(), {}, std::vector<UOp>{memory.get()}, {});
         ASSERT_EQ(views.size(), 3u);
@@ -42,7 +73,7 @@ struct Copies {
         EXPECT_EQ(views[2].get(), memory.get());
     }
     Root input;
-    std::vector<PlannedStep> steps;
+    std::vector<Copy> steps;
     std::vector<UOp> roots;
 };
 
@@ -52,6 +83,21 @@ TEST_F(Runtime, APlanRunsOverWhateverMemoryItIsGiven) {
     const LaunchPlan plan = copies.plan();
     copies.check(plan, copies.input);
     copies.check(plan, on_device(counting(kSize, 7)));
+}
+
+TEST_F(Runtime, ThreadsRunOnePlanAtOnceOverMemoryOfTheirOwn) {
+    GraphScope scope;
+    Copies copies(5);
+    const LaunchPlan plan = copies.plan();
+    std::vector<Root> inputs;
+    for (int i = 0; i < 8; ++i) inputs.push_back(on_device(counting(kSize, static_cast<float>(i))));
+    parallel_for(
+        inputs.size(),
+        [&](size_t i) {
+            const GraphScope inner;
+            copies.check(plan, inputs[i]);
+        },
+        4);
 }
 
 TEST_F(Runtime, MemoryBetweenStepsIsUsedAgainUnlessStrictModeLooks) {
@@ -84,11 +130,11 @@ TEST_F(Runtime, WhatALaterStepReadsIsNotOverwrittenBefore) {
             inputs.push_back(memory.back().get());
         }
         all = inputs;
-        std::vector<PlannedStep> steps;
+        std::vector<Copy> steps;
         for (uint64_t i = 0; i < 12; ++i) {
             const size_t from = random() % all.size();
-            steps.push_back({.buffers = {name(i, 8), all[from]}});
-            all.push_back(steps.back().buffers[0]);
+            steps.push_back({name(i, 8), all[from]});
+            all.push_back(steps.back().to);
             holds.push_back(holds[from]);
         }
         std::vector<float> wanted;
@@ -97,8 +143,7 @@ TEST_F(Runtime, WhatALaterStepReadsIsNotOverwrittenBefore) {
             roots.push_back(all[which]);
             wanted.push_back(holds[which]);
         }
-        LaunchPlan::Loaded programs;
-        const std::vector<Root> got = LaunchPlan(steps, inputs, roots, programs).run(device(), {}, inputs, {});
+        const std::vector<Root> got = LaunchPlan(graph_of(inputs, steps, roots), {}).run(device(), {}, inputs, {});
         for (size_t i = 0; i < got.size(); ++i) EXPECT_EQ(values(got[i]), counting(8, wanted[i]));
     }
 }

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "strata/codegen/driver/compile_graph.h"
 #include "strata/runtime/context_p.h"
 #include "strata/runtime/launch_plan.h"
 
@@ -11,11 +12,7 @@ using Numbers = std::vector<uint64_t>;
 using Parameters = std::vector<bool>;
 using Plan = std::shared_ptr<const LaunchPlan>;
 
-Plan plan() {
-    LaunchPlan::Loaded programs;
-    return std::make_shared<const LaunchPlan>(std::span<const PlannedStep>(), std::span<const UOp>(),
-                                              std::span<const UOp>(), programs);
-}
+Plan plan() { return std::make_shared<const LaunchPlan>(codegen::CompiledGraph(), LaunchPlan::Loaded()); }
 
 TEST(LaunchPlans, TwoThreadsThatFoundNoneKeepTheirPlansApart) {
     LaunchPlans plans;

@@ -50,8 +50,8 @@ TEST(CompileGraph, StepsReadInputsAndWhatEarlierStepsFill) {
             EXPECT_NE(read, step.operands.begin()) << "it fills nothing";
             EXPECT_TRUE(std::all_of(read, step.operands.end(), is_there)) << "outputs come first";
             there.insert(step.operands.begin(), read);
-            if (step.kernel == kNone) EXPECT_EQ(step.operands.size(), 2u) << "a copy";
-            EXPECT_GE(exe.provenance[s].read + exe.provenance[s].written, exe.bytes(step));
+            if (step.is_copy()) EXPECT_EQ(step.operands.size(), 2u);
+            EXPECT_GE(exe.provenance[s].read + exe.provenance[s].written, step.bytes);
         }
         for (uint32_t at = 0; at < exe.operands.size(); ++at) {
             EXPECT_EQ(exe.operands[at].role == Role::input, at < exe.inputs);
