@@ -1,0 +1,28 @@
+#pragma once
+#include <variant>
+
+#include "strata/core/layout/layout.h"
+
+namespace strata::layout {
+
+/// What divides, multiplies or is composed with a layout mode by mode: a layout for the whole, an integer n for the
+/// layout n:1, none for a mode that passes, or a tuple of such.
+class Tile {
+  public:
+    Tile(Layout layout) : value_(std::move(layout)) {}
+    Tile(const IntTuple& sizes);  ///< integers and none
+    Tile(std::vector<Tile> modes) : value_(std::move(modes)) {}
+
+    bool is_none() const { return value_.index() == 0; }
+    bool is_tuple() const { return value_.index() == 2; }
+    const Layout& layout() const { return std::get<Layout>(value_); }
+    std::span<const Tile> modes() const { return std::get<std::vector<Tile>>(value_); }
+
+  private:
+    Tile() = default;
+    std::variant<std::monostate, Layout, std::vector<Tile>> value_;
+};
+
+std::string to_string(const Tile& tile);  ///< "[8:1,(2,4):(1,8),*]"
+
+}  // namespace strata::layout
