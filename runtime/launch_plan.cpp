@@ -46,6 +46,7 @@ std::optional<LaunchPlan::Loaded> LaunchPlan::programs(const Device& device) con
     for (const Kernel& kernel : kernels_) {
         loaded.push_back(context().programs.find(kernel.key, device));
         if (!loaded.back() || loaded.back() != kernel.program.lock()) return std::nullopt;
+        if (!loaded.back()->has_wanted_text()) return std::nullopt;
     }
     return loaded;
 }

@@ -35,7 +35,7 @@ class LaunchPlan {
     /// `programs`: of the graph's kernels, under whose graphs Programs has them.
     LaunchPlan(const codegen::CompiledGraph& graph, const Loaded& programs);
 
-    /// The programs, which are not to go soon from now on; none: some went already.
+    /// The programs, which are not to go soon from now on; none: some went already, or lack the text that is wanted.
     std::optional<Loaded> programs(const Device& device) const;
 
     /// Runs over this memory with these numbers and users' kernels, in a GraphScope; gives the views of the roots.

@@ -15,8 +15,6 @@
 namespace strata::runtime {
 namespace {
 
-/// A profile names operations by the text that direct lowering makes where it is asked to.
-codegen::Text text_wanted() { return settings().profiler ? codegen::Text::yes : codegen::Text::no; }
 bool lacks_text(const executable::Code& code) { return code.text.empty() && code.assembly.empty(); }
 
 /// Memory that is no tensor's.
@@ -150,11 +148,10 @@ std::vector<std::shared_ptr<Program>> programs(Device& device, std::span<const c
     for (const codegen::Scheduled& k : kernels)
         if (auto [at, first] = by_sink.try_emplace(k.kernel.sink); first) {
             at->second = known.find(k.kernel.sink, device);
-            const bool enough = at->second && !(text_wanted() == codegen::Text::yes && lacks_text(at->second->code));
-            if (!enough) missing.push_back(k), without_text.push_back(at->second);
+            if (!at->second || !at->second->has_wanted_text()) missing.push_back(k), without_text.push_back(at->second);
         }
     std::vector<Result<executable::Code>> compiled =
-        codegen::compile_kernels(missing, target_of(device), text_wanted());
+        codegen::compile_kernels(missing, target_of(device), is_text_wanted() ? codegen::Text::yes : codegen::Text::no);
     for (size_t i = 0; i < missing.size(); ++i) {
         executable::Code& code = compiled[i].value();
         UOp sink = missing[i].kernel.sink;
@@ -217,6 +214,9 @@ std::shared_ptr<Module> Modules::load(Device& device, std::span<const uint8_t> c
     }
     return recent_.front().module;
 }
+
+bool is_text_wanted() { return settings().profiler != nullptr; }
+bool Program::has_wanted_text() const { return !is_text_wanted() || !lacks_text(code); }
 
 size_t Program::bytes() const {
     // Beside the code object there are its segments and decoded instructions, here and in the emulator.

@@ -79,6 +79,7 @@ class Program {
         if (counter_) counter_->order(true);
     }
     size_t bytes() const;  ///< of the host that it takes, about
+    bool has_wanted_text() const;
     /// A variable of the module, by its symbol or as C++ writes it. Usage error that lists those there are.
     providers::DeviceRange variable(std::string_view name) const;
 
@@ -98,6 +99,10 @@ class Program {
 
 /// The __device__ and __constant__ variables of a code object, by their symbols.
 std::vector<std::string> variables_of(const isa::CodeObject& object);
+
+/// Whether programs are to have their text: a profile names operations by that, and direct lowering makes it for it
+/// alone.
+bool is_text_wanted();
 
 /// What a device's kernels are compiled for: its arch, by the route of the settings.
 codegen::Target target_of(const Device& device);

@@ -25,7 +25,7 @@ constexpr Accepts one_of(auto... words) { return {.choices = {std::string_view(w
 constexpr Accepts switch_of(auto... words) { return {.choices = {std::string_view(words)...}, .is_switch = true}; }
 
 /// The column `keys` of settings.def: which launch plans serve one value of the setting alone.
-enum class Keys : uint8_t { none, plan, search };
+enum class Keys : uint8_t { none, device, route, plan, search };
 
 /// A row of settings.def.
 struct Row {

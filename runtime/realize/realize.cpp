@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "strata/codegen/driver/compile.h"
+#include "strata/codegen/driver/route.h"
 #include "strata/codegen/kernel/scalar_parameters.h"
 #include "strata/core/process/build_id.h"
 #include "strata/core/support/disk_cache.h"
@@ -50,9 +51,15 @@ std::string settings_key(const Device& device) {
     const Settings& s = settings();
     std::string key;
     const auto add = [&](const auto& value) { fmt::format_to(std::back_inserter(key), "{} ", value); };
-    add(device.index()), add(static_cast<int>(target_of(device).route)), add(s.profiler != nullptr);
     visit_settings(s, [&](const setting::Row& row, const auto& value) {
-        if (row.keys == setting::Keys::plan || (row.keys == setting::Keys::search && s.beam)) add(value);
+        switch (row.keys) {
+            case setting::Keys::none: break;
+            case setting::Keys::device: add(device.name()); break;
+            case setting::Keys::route: add(static_cast<int>(codegen::route_in_force(device.arch()))); break;
+            case setting::Keys::plan: add(value); break;
+            case setting::Keys::search:
+                if (s.beam) add(value);
+        }
     });
     s.beam ? (add(winners_generation()), add(TuningSession::number())) : add(any_sizes());
     return key + "\n";
@@ -121,8 +128,7 @@ class Realization {
 
     Plan find_on_disk(const std::vector<bool>& changing, LaunchPlan::Loaded& programs) {
         const DiskCache disk = DiskCache::of_settings();
-        const bool has_text = !settings().profiler && !is_recorded();
-        if (!disk.enabled() || build_id().empty() || !has_text) return nullptr;
+        if (!disk.enabled() || build_id().empty() || is_text_wanted() || is_recorded()) return nullptr;
         const auto bytes = disk.get(CacheKind::plans, disk_key(changing));
         if (!bytes) return nullptr;
         const LaunchPlan::Extent extent{structure_.buffers.size(), numbers_.size(), calls_->sources()};
@@ -133,8 +139,8 @@ class Realization {
 
     /// Everything that decides a plan and the code of its programs.
     std::string disk_key(const std::vector<bool>& changing) const {
-        std::string key = fmt::format("{} {} {} {}\n{}\n{}\n", content_hash(build_id()), device_.name(),
-                                      model_of(device_), codegen::compiler_identity(target_of(device_)),
+        std::string key = fmt::format("{} {} {}\n{}\n{}\n", content_hash(build_id()), model_of(device_),
+                                      codegen::compiler_identity(target_of(device_)),
                                       settings().beam ? winners_state() : "", structure_.form);
         for (size_t i = 0; i < numbers_.size(); ++i)
             key += changing[i] ? std::string("any ") : fmt::format("{:x} ", numbers_[i]);

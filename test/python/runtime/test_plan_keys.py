@@ -1,7 +1,8 @@
-"""The column `keys` of settings.def: a launch plan serves every value of a setting that has `none`.
+"""The column `keys` of settings.def: a launch plan serves every value of a setting that has `none`, and no other.
 
 So no such setting changes what the kernels of a graph are."""
 
+import contextlib
 import re
 from pathlib import Path
 
@@ -10,14 +11,12 @@ import pytest
 import strata
 
 ROWS = re.findall(
-    r"^SETTING\( ?(\w+),.*?((?:anything|range|one_of|switch_of)(?:\(.*?\))?), *(none|plan|search),",
+    r"^SETTING\( ?(\w+),.*?((?:anything|range|one_of|switch_of)(?:\(.*?\))?), *(none|device|route|plan|search),",
     (Path(__file__).parents[3] / "core/support/settings.def").read_text(),
     re.MULTILINE,
 )
 # What a setting of `none` is left at, with the reason.
 LEFT = {
-    "device": "another device has plans of its own",
-    "target": "the route is in the key of each plan",
     "tools": "where programs are looked for",
     "cache_dir": "where files are kept",
     "emu_simd": "chosen when the first kernel is loaded",
@@ -26,7 +25,9 @@ LEFT = {
 
 def another(name, accepts):
     """A value that is not the default, or None."""
-    now = strata.settings()[name]
+    if name == "device":
+        return "emu:gfx942"
+    now = strata.settings()[name] if name != "target" else "asm"
     if isinstance(now, bool):
         return not now
     if isinstance(now, str):
@@ -36,10 +37,10 @@ def another(name, accepts):
 
 def made(number, name, value):
     """(plans made, plans found) for a graph of its own in the default setting, and then in another."""
-    x = strata.Tensor(np.ones((4, 40 + number), np.float32))
     counts = []
     for setting in ({}, {name: value}):
         with strata.config(**{"device": "emu:gfx1100", "target": "asm", "no_cache": True, **setting}):
+            x = strata.Tensor(np.ones((4, 40 + number), np.float32))
             strata.reset_stats()
             ((x + 1).exp().sum(1) * 2).realize()
             counts.append((strata.stats().plans_made, strata.stats().plans_found))
@@ -57,7 +58,7 @@ def test_a_plan_serves_the_values_that_its_key_says(name, accepts, keys):
     value = another(name, accepts)
     first, second = made(list(strata.settings()).index(name), name, value)
     assert first == (1, 0)
-    assert second == ((1, 0) if keys == "plan" else (0, 1))
+    assert second == ((0, 1) if keys in ("none", "search") else (1, 0))
     if keys == "none":
         assert text(name, value) == text(name, strata.settings()[name])
 
@@ -65,3 +66,19 @@ def test_a_plan_serves_the_values_that_its_key_says(name, accepts, keys):
 def test_rows_are_all_there():
     assert {row[0] for row in ROWS} == set(strata.settings())
     assert set(LEFT) <= {name for name, _, keys in ROWS if keys == "none"}
+
+
+def test_a_profile_has_operations_and_the_plan_serves_who_profiles_no_more():
+    with strata.config(device="emu:gfx1100", target="asm", no_cache=True):
+        x = strata.Tensor(np.ones((4, 39), np.float32)).realize()
+        counts, profiles = [], []
+        for profiles_it in (False, True, True, False):
+            strata.reset_stats()
+            with strata.profile() if profiles_it else contextlib.nullcontext() as profile:
+                ((x + 5).exp().sum(1) * 2).realize()
+            profiles.append(profile)
+            counts.append((strata.stats().plans_made, strata.stats().plans_found))
+    assert [made for made, _ in counts] == [1, 1, 0, 0]
+    for profile in profiles[1:3]:
+        (launch,) = profile.launches
+        assert any(one["origin"] for one in launch["instructions"])
