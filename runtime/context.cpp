@@ -11,8 +11,6 @@
 namespace strata::runtime {
 namespace {
 
-constexpr size_t kKeptLaunches = 4096;
-
 std::atomic<void (*)(UOp)> also_told{nullptr};
 std::atomic<bool (*)()> told_behind{nullptr};
 
@@ -74,46 +72,6 @@ void Results::forget_all() {
     Views last;  // freed outside the lock
     std::lock_guard lock(mutex_);
     last.swap(views_);
-}
-
-Stats Counters::get() {
-    std::lock_guard lock(mutex_);
-    Stats out = stats_;
-    std::ranges::rotate(out.launches, out.launches.begin() + static_cast<ptrdiff_t>(oldest_));
-    return out;
-}
-
-void Counters::reset() {
-    std::lock_guard lock(mutex_);
-    stats_ = Stats{};
-    oldest_ = 0;
-}
-
-void Counters::add_times(double schedule_ms, double compile_ms) {
-    std::lock_guard lock(mutex_);
-    stats_.schedule_ms += schedule_ms;
-    stats_.compile_ms += compile_ms;
-}
-
-void Counters::add(bool modelled, const std::function<void(Stats::Launch&)>& fill) {
-    std::lock_guard lock(mutex_);
-    const bool is_full = stats_.launches.size() == kKeptLaunches;
-    Stats::Launch& launch = is_full ? stats_.launches[oldest_] : stats_.launches.emplace_back();
-    fill(launch);
-    stats_.kernels++;
-    stats_.time_ms += launch.time_ms;
-    stats_.modelled |= modelled;
-    stats_.wall_ms += launch.wall_ms;
-    stats_.bytes += launch.bytes;
-    stats_.flops += launch.flops;
-    if (is_full) oldest_ = (oldest_ + 1) % kKeptLaunches;
-}
-
-void Counters::add_untold(uint64_t kernels, uint64_t bytes, uint64_t flops) {
-    std::lock_guard lock(mutex_);
-    stats_.kernels += kernels;
-    stats_.bytes += bytes;
-    stats_.flops += flops;
 }
 
 void Sweeper::sweep() {

@@ -1,5 +1,6 @@
 #pragma once
 #include <atomic>
+#include <deque>
 #include <list>
 #include <map>
 #include <memory>
@@ -228,21 +229,33 @@ class MemoryUse {
     std::atomic<size_t> live_{0}, peak_{0};
 };
 
-/// What Stats counts since the last reset.
+/// What Stats counts since the last reset. Times of launches that nobody waited for are read when they are asked for.
 class Counters {
   public:
-    Stats get();
+    Stats get();  ///< waits for timed launches, and throws what their device reports
     void reset();
     void add_times(double schedule_ms, double compile_ms);
-    /// `fill` writes all of a launch over an older one.
-    void add(bool modelled, const std::function<void(Stats::Launch&)>& fill);
+    /// `fill` writes all of a launch over an older one, but for the time where that is pending.
+    void add(bool modelled, const std::function<void(Stats::Launch&)>& fill, std::unique_ptr<PendingTime> time);
     /// Launches of which nothing more is known.
-    void add_untold(uint64_t kernels, uint64_t bytes, uint64_t flops);
+    void add_untold(uint64_t kernels, uint64_t bytes, uint64_t flops, std::unique_ptr<PendingTime> time);
 
   private:
+    static constexpr uint64_t kUntold = ~uint64_t{0};
+    struct Pending {
+        std::unique_ptr<PendingTime> time;
+        uint64_t launch;  ///< number since the reset, or kUntold
+    };
+    /// Reads times, those of the first launches first, until so many are left.
+    void read_times(size_t left);
+    void add_time(double ms, uint64_t launch, uint64_t resets);
+
+    Mutex reading_mutex_;  ///< outside of the other one, which is not held while a device is waited for
     Mutex mutex_;
-    Stats stats_;        ///< its launches are a ring once they are as many as are kept
-    size_t oldest_ = 0;  ///< of them
+    Stats stats_;            ///< its launches are a ring once they are as many as are kept
+    uint64_t launches_ = 0;  ///< told ones
+    uint64_t resets_ = 0;
+    std::deque<Pending> pending_;
 };
 
 /// Frees graph nodes that no tensor reaches before memory runs short, and what hangs on them: buffers, user kernels,

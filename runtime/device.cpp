@@ -6,6 +6,7 @@
 
 #include "strata/core/support/settings.h"
 #include "strata/runtime/context_p.h"
+#include "strata/runtime/pending_time.h"
 #include "strata/runtime/stream.h"
 
 namespace strata::runtime {
@@ -118,31 +119,63 @@ Device::Device(std::string name, uint16_t index, codegen::Chip arch, const provi
     : name_(std::move(name)), index_(index), arch_(arch), api_(&api), ordinal_(ordinal) {}
 
 Device::~Device() {
-    if (stop_) (void)api_->event_destroy(stop_);
-    if (start_) (void)api_->event_destroy(start_);
+    waited_for_.reset();
+    for (providers::EventHandle* event : events_) (void)api_->event_destroy(event);
     if (stream_) (void)api_->stream_destroy(stream_);
 }
 
-Result<double> Device::timed(const std::function<Result<void>(providers::StreamHandle*)>& enqueue) {
+Result<double> Device::timed(const Enqueue& enqueue) {
     StoppableLock lock(timing_mutex_);
     STRATA_TRY(providers::StreamHandle * stream, stream_of_thread());
-    if (!start_) {
-        STRATA_TRY(start_, api_->event_create(ordinal_));
-    }
-    if (!stop_) {
-        STRATA_TRY(stop_, api_->event_create(ordinal_));
-    }
-    STRATA_TRY_VOID(api_->event_record(start_, stream));
-    STRATA_TRY_VOID(enqueue(stream));
-    STRATA_TRY_VOID(api_->event_record(stop_, stream));
+    if (!waited_for_) waited_for_.reset(new PendingTime(*this));
+    STRATA_TRY_VOID(between_events(*waited_for_, stream, enqueue));
     STRATA_TRY_VOID(api_->stream_synchronize(stream));
-    return api_->event_elapsed_ms(start_, stop_);
+    return api_->event_elapsed_ms(waited_for_->start_, waited_for_->stop_);
 }
 
-Result<void> Device::started(const std::function<Result<void>(providers::StreamHandle*)>& enqueue) {
+Result<void> Device::started(const Enqueue& enqueue) {
     StoppableLock lock(timing_mutex_);
     STRATA_TRY(providers::StreamHandle * stream, stream_of_thread());
     return enqueue(stream);
+}
+
+Result<std::unique_ptr<PendingTime>> Device::started_timed(const Enqueue& enqueue) {
+    StoppableLock lock(timing_mutex_);
+    STRATA_TRY(providers::StreamHandle * stream, stream_of_thread());
+    std::unique_ptr<PendingTime> time(new PendingTime(*this));
+    STRATA_TRY_VOID(between_events(*time, stream, enqueue));
+    return time;
+}
+
+Result<void> Device::between_events(PendingTime& time, providers::StreamHandle* stream, const Enqueue& enqueue) {
+    if (!time.start_) {
+        STRATA_TRY(time.start_, take_event());
+    }
+    if (!time.stop_) {
+        STRATA_TRY(time.stop_, take_event());
+    }
+    STRATA_TRY_VOID(api_->event_record(time.start_, stream));
+    STRATA_TRY_VOID(enqueue(stream));
+    return api_->event_record(time.stop_, stream);
+}
+
+Result<providers::EventHandle*> Device::take_event() {
+    const std::lock_guard lock(events_mutex_);
+    if (events_.empty()) return api_->event_create(ordinal_);
+    providers::EventHandle* const event = events_.back();
+    events_.pop_back();
+    return event;
+}
+
+PendingTime::~PendingTime() {
+    const std::lock_guard lock(device_.events_mutex_);
+    for (providers::EventHandle* event : {start_, stop_})
+        if (event) device_.events_.push_back(event);
+}
+
+double PendingTime::ms() const {
+    device_.api().event_synchronize(stop_).value();
+    return device_.api().event_elapsed_ms(start_, stop_).value();
 }
 
 Result<providers::StreamHandle*> Device::own_stream() {

@@ -1,6 +1,7 @@
 #pragma once
 #include <atomic>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,6 +11,11 @@
 #include "strata/providers/providers.h"
 
 namespace strata::runtime {
+
+class PendingTime;
+
+/// Puts work on a stream.
+using Enqueue = std::function<Result<void>(providers::StreamHandle*)>;
 
 /// One GPU, real or emulated, through one HipApi. Opened once, lives until the process ends.
 class Device {
@@ -27,9 +33,11 @@ class Device {
     bool time_is_modelled() const { return api_->modelled_time; }
 
     /// Milliseconds on the device of what `enqueue` puts on this thread's stream, once it is done.
-    Result<double> timed(const std::function<Result<void>(providers::StreamHandle*)>& enqueue);
+    Result<double> timed(const Enqueue& enqueue);
     /// Returns before it is done: what reads the device's memory afterwards waits for it.
-    Result<void> started(const std::function<Result<void>(providers::StreamHandle*)>& enqueue);
+    Result<void> started(const Enqueue& enqueue);
+    /// The same; its time can be read later.
+    Result<std::unique_ptr<PendingTime>> started_timed(const Enqueue& enqueue);
 
     /// The one that takes what is given to no other.
     Result<providers::StreamHandle*> own_stream();
@@ -38,8 +46,12 @@ class Device {
     void has_streams() { had_streams_ = true; }
 
   private:
+    friend class PendingTime;
     Result<void> open_stream();
     Result<providers::StreamHandle*> stream_of_thread();
+    /// Records the events of `time` around the work. To be called with the mutex held.
+    Result<void> between_events(PendingTime& time, providers::StreamHandle* stream, const Enqueue& enqueue);
+    Result<providers::EventHandle*> take_event();
 
     std::string name_;
     uint16_t index_;
@@ -48,9 +60,11 @@ class Device {
     int ordinal_;
 
     std::atomic<bool> had_streams_{false};
-    Mutex timing_mutex_;  // one launch at a time stands between the events
+    Mutex timing_mutex_;  ///< one launch at a time stands between two events
     providers::StreamHandle* stream_ = nullptr;
-    providers::EventHandle *start_ = nullptr, *stop_ = nullptr;
+    std::unique_ptr<PendingTime> waited_for_;  ///< of timed()
+    Mutex events_mutex_;
+    std::vector<providers::EventHandle*> events_;  ///< in no use
 };
 
 /// Opens a device by name: "emu:gfx942", "emu" (the provider's first), "" (the setting, else the default).

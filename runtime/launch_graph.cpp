@@ -19,9 +19,11 @@ void LaunchGraph::set(size_t kernel, const Program& program, std::span<const uin
         .value();
 }
 
-void LaunchGraph::launch() {
-    device_.started([&](providers::StreamHandle* stream) { return device_.api().graph_launch(handle_, stream); })
-        .value();
+std::unique_ptr<PendingTime> LaunchGraph::launch(Wait wait) {
+    const auto enqueue = [&](providers::StreamHandle* stream) { return device_.api().graph_launch(handle_, stream); };
+    if (wait == Wait::timed) return device_.started_timed(enqueue).value();
+    device_.started(enqueue).value();
+    return nullptr;
 }
 
 }  // namespace strata::runtime

@@ -18,8 +18,8 @@ class LaunchGraph {
     Result<void> add(const Program& program, std::span<const uint64_t> slots);
     /// From the next launch on; `kernel` counts those added.
     void set(size_t kernel, const Program& program, std::span<const uint64_t> slots);
-    /// Returns before they have run.
-    void launch();
+    /// Returns before they have run. Timed: gives the time that they take together, else null.
+    std::unique_ptr<PendingTime> launch(Wait wait);
 
   private:
     Device& device_;

@@ -108,6 +108,10 @@ Launched Program::launch(const LaunchShape& shape, std::span<const uint8_t> argu
         device.started(std::ref(enqueue)).value();
         return {0, std::move(report)};
     }
+    if (wait == Wait::timed) {
+        std::unique_ptr<PendingTime> time = device.started_timed(std::ref(enqueue)).value();
+        return {0, std::move(report), std::move(time)};
+    }
     CountedBlocks counted(*this);
     Result<double> time_ms = device.timed(std::ref(enqueue));
     counted.all = time_ms && !settings().emu_sampled;

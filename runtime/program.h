@@ -9,7 +9,7 @@
 #include "strata/executable/code.h"
 #include "strata/runtime/buffer.h"
 #include "strata/runtime/custom.h"
-#include "strata/runtime/device.h"
+#include "strata/runtime/pending_time.h"
 
 namespace strata::runtime {
 
@@ -17,10 +17,11 @@ namespace strata::runtime {
 struct Launched {
     double time_ms;  ///< 0 where it was not waited for
     providers::LaunchReport report;
+    std::unique_ptr<PendingTime> time = {};  ///< with Wait::timed
 };
 
-/// Whether a launch returns once it ran, and how long that took, or before.
-enum class Wait : uint8_t { no, yes };
+/// Whether a launch returns once it ran, with its time, or before; timed: before, and its time can be read later.
+enum class Wait : uint8_t { no, timed, yes };
 /// Which workgroups run of an emulated launch with settings().emu_sampled. sparse: the first, the last and one between.
 enum class Sample : uint8_t { usual, sparse };
 

@@ -264,8 +264,8 @@ void Replay::launch_graph() {
         graph_->set(kernel, *actions[kernel].program, slots_);
     }
     graph_addresses_ = addresses_;
-    graph_->launch();
-    context().counters.add_untold(actions.size(), bytes, flops);
+    std::unique_ptr<PendingTime> time = graph_->launch(wait_for(actions[0].program->device()));
+    context().counters.add_untold(actions.size(), bytes, flops, std::move(time));
 }
 
 Replay::Result Replay::result(size_t i) const {

@@ -113,7 +113,7 @@ class Replay {
     void sort_places(std::span<const UOp> inputs, std::span<const UOp> results);
     void plan_own_memory();
     void perform(Recorder::Action& action);
-    /// Whether a device takes the list as one: no clock is modelled and nobody asks for times of single launches.
+    /// Whether a device takes the list as one: no clock is modelled and nobody is told of single launches.
     bool is_one_launch() const;
     void make_graph();
     void launch_graph();

@@ -41,7 +41,10 @@ bool are_times_wanted() { return asked_for_times.load(std::memory_order_relaxed)
 
 }  // namespace
 
-Wait wait_for(const Device& device) { return device.time_is_modelled() || are_times_wanted() ? Wait::yes : Wait::no; }
+Wait wait_for(const Device& device) {
+    if (device.time_is_modelled() || is_told_of_launches(settings())) return Wait::yes;
+    return asked_for_times.load(std::memory_order_relaxed) ? Wait::timed : Wait::no;
+}
 void ask_for_times() { asked_for_times = true; }
 
 void run_program(const Program& program, const LaunchShape& shape, uint64_t bytes,
@@ -66,7 +69,7 @@ void run_program(const Program& program, const LaunchShape& shape, uint64_t byte
         tell_profiler(told, program);
         done.report = std::move(told.report);
     }
-    context().counters.add(program.device().time_is_modelled(), std::ref(fill));
+    context().counters.add(program.device().time_is_modelled(), std::ref(fill), std::move(done.time));
 }
 
 }  // namespace strata::runtime

@@ -55,18 +55,19 @@ void bind_stats(py::module_& m) {
     py::class_<Stats>(m, "Stats", "What ran since reset_stats(), and what is held in memory now.")
         .def_readonly("kernels", &Stats::kernels, "Launches.")
         .def_readonly("time_ms", &Stats::time_ms,
-                      "Milliseconds on the device; modelled where `modelled` is true. A card's launches are measured, "
-                      "and waited for, "
-                      "from the first reset_stats() on, inside of profile() and with config(debug=1); others are 0.")
+                      "Milliseconds on the device; modelled where `modelled` is true. A card's launches are timed from "
+                      "the first reset_stats() on, and stats() waits for them. Inside of profile() and with "
+                      "config(debug=1) each launch is waited for. Others are 0.")
         .def_readonly("modelled", &Stats::modelled, "Whether time_ms comes from a timing model.")
         .def_readonly("bytes", &Stats::bytes, "Size of all buffers that kernels were given.")
         .def_readonly("flops", &Stats::flops, "Floating-point operations of the kernels that Strata wrote.")
         .def_readonly("compile_ms", &Stats::compile_ms, "Milliseconds spent on making programs from kernels.")
         .def_readonly("schedule_ms", &Stats::schedule_ms, "Milliseconds spent on scheduling, search included.")
         .def_readonly("wall_ms", &Stats::wall_ms,
-                      "Milliseconds that launches took on this machine: of those after the first reset_stats(), inside "
+                      "Milliseconds that the host spent in launches: of those after the first reset_stats(), inside "
                       "of profile() and with config(debug=1); others are 0.")
-        .def_readonly("launches", &Stats::launches, "The last 4096 launches.")
+        .def_readonly("launches", &Stats::launches,
+                      "The last 4096 launches; without those of a captured function that a card takes as one launch.")
         .def_readonly("live_bytes", &Stats::live_bytes, "Bytes of tensors in device memory, now.")
         .def_readonly("peak_bytes", &Stats::peak_bytes, "The most that live_bytes was since reset_stats().")
         .def_readonly("pooled_bytes", &Stats::pooled_bytes,
@@ -93,8 +94,10 @@ void bind_stats(py::module_& m) {
                 s.kernels, s.time_ms, s.modelled ? " (modelled)" : "", s.bytes, s.flops, s.live_bytes, s.peak_bytes,
                 s.pooled_bytes, s.programs, s.graph_nodes);
         });
-    m.def("stats", &runtime::stats,
-          "Kernels, time, bytes and operations since reset_stats(); what is held in memory now.");
+    m.def(
+        "stats", [] { return computing([] { return runtime::stats(); }); },
+        "Kernels, time, bytes and operations since reset_stats(); what is held in memory now. Waits for launches that "
+        "are timed.");
     m.def("reset_stats", &runtime::reset_stats, "Sets the counters of what ran to 0, and peak_bytes to live_bytes.");
     m.def("_collect", &runtime::collect,
           "Frees what no tensor reaches now, which else happens after a realize at times.");

@@ -10,13 +10,9 @@ namespace {
 using namespace test;
 using Clock = std::chrono::steady_clock;
 
-Clock::time_point recorded[2];  // by event
-
-providers::EventHandle* handle(size_t event) { return reinterpret_cast<providers::EventHandle*>(&recorded[event]); }
 Clock::time_point& at(providers::EventHandle* event) { return *reinterpret_cast<Clock::time_point*>(event); }
 
 const providers::HipApi& stopwatch() {
-    static size_t events = 0;
     static const providers::HipApi api = [] {
         providers::HipApi a = providers::emulated();
         a.provider = "stopwatch";
@@ -24,8 +20,13 @@ const providers::HipApi& stopwatch() {
         a.device_count = [] { return Result<int>(1); };
         a.device_label = [](int device) { return std::to_string(device); };
         a.host_view = [](int, providers::DevicePtr) { return static_cast<void*>(nullptr); };
-        a.event_create = [](int) { return Result<providers::EventHandle*>(handle(events++ % 2)); };
-        a.event_destroy = [](providers::EventHandle*) { return Result<void>(); };
+        a.event_create = [](int) {
+            return Result<providers::EventHandle*>(reinterpret_cast<providers::EventHandle*>(new Clock::time_point));
+        };
+        a.event_destroy = [](providers::EventHandle* event) {
+            delete &at(event);
+            return Result<void>();
+        };
         a.event_record = [](providers::EventHandle* event, providers::StreamHandle*) {
             at(event) = Clock::now();
             return Result<void>();
