@@ -44,6 +44,35 @@ UOp extreme(UOp value, bool greatest) {
     return limit >= -kFarthest && limit <= kFarthest ? index_const(limit) : UOp();
 }
 
+/// An integer of steps, threads and blocks, computed as an index. Empty where it is made of others, or may wrap around.
+UOp as_index(UOp value) {
+    const DType type = value.dtype();
+    if (type == dtypes::index) return value;
+    if (!type.is_integer()) return {};
+    if (value.is_const()) return index_const(const_int(value));
+    UOp exact;
+    if (value.is(Op::define_var)) {
+        exact = cast(value, dtypes::index);
+    } else if (value.is(Op::cast)) {
+        exact = as_index(value.src(0));
+    } else if (value.is(Op::add) || value.is(Op::sub) || value.is(Op::mul) || value.is(Op::max) || value.is(Op::min)) {
+        const UOp left = as_index(value.src(0)), right = as_index(value.src(1));
+        if (left && right) exact = simplify(alu(value.op(), {left, right}));
+    }
+    if (!exact || exact.dtype() != dtypes::index) return {};
+    const Bounds all = bounds(exact);
+    return all.low >= int_min(type) && all.low >= -kFarthest && all.high <= kFarthest && all.high <= int_max(type)
+               ? exact
+               : UOp();
+}
+
+/// right - left of left < right, which holds where that is at least 1; empty: it is no such comparison.
+UOp room_of(UOp comparison) {
+    if (!comparison.is(Op::cmplt)) return {};
+    const UOp left = as_index(comparison.src(0)), right = as_index(comparison.src(1));
+    return left && right ? right - left : UOp();
+}
+
 }  // namespace
 
 UOp slope(UOp value, UOp range) {
@@ -52,13 +81,12 @@ UOp slope(UOp value, UOp range) {
 }
 
 UOp steps_while(UOp condition, bool wanted, UOp range) {
-    if (condition.is(Op::bit_and) && wanted) {
-        const UOp left = steps_while(condition.src(0), wanted, range);
-        return left ? left : steps_while(condition.src(1), wanted, range);
-    }
-    if (!condition.is(Op::cmplt) || condition.src(0).dtype() != dtypes::index) return {};
-    // Wanted as long as there is room.
-    const UOp left = condition.src(0), right = condition.src(1), room = wanted ? right - left : left + 1 - right;
+    if (condition.is(wanted ? Op::bit_and : Op::bit_or))
+        return fewer_steps(steps_while(condition.src(0), wanted, range), steps_while(condition.src(1), wanted, range));
+    if (condition.is(Op::logical_not)) return steps_while(condition.src(0), !wanted, range);
+    UOp room = room_of(condition);
+    if (!room) return {};
+    if (!wanted) room = index_const(1) - room;
     const UOp by = slope(room, range);
     if (!by || const_int(by) >= 0) return {};
     const UOp first = extreme(simplify(substitute(room, {{range, index_const(0)}})), true);
@@ -67,9 +95,20 @@ UOp steps_while(UOp condition, bool wanted, UOp range) {
     return simplify((first + (used - 1)) / used);
 }
 
+UOp steps_while_from_the_last(UOp condition, bool wanted, UOp range) {
+    const UOp reversed = index_const(range_arg(range).size - 1) - range;
+    return steps_while(simplify(substitute(condition, {{range, reversed}})), wanted, range);
+}
+
+UOp fewer_steps(UOp a, UOp b) {
+    if (!a || !b) return a ? a : b;
+    const UOp difference = simplify(b - a);
+    if (difference.is_const()) return const_int(difference) < 0 ? b : a;
+    return alu(Op::min, {a, b});
+}
+
 std::optional<Settled> settled_first(UOp comparison, UOp range) {
-    if (!comparison.is(Op::cmplt) || comparison.src(0).dtype() != dtypes::index) return {};
-    const UOp room = comparison.src(1) - comparison.src(0), by = slope(room, range);
+    const UOp room = room_of(comparison), by = room ? slope(room, range) : UOp();
     if (!by || by.is_const(0)) return {};
     const bool holds = const_int(by) < 0;
     const int64_t used = std::abs(const_int(by));

@@ -11,6 +11,11 @@ UOp slope(UOp value, UOp range);
 /// The steps of a range after which a condition is never again what is wanted, in no thread of a block; empty where
 /// they are not known.
 UOp steps_while(UOp condition, bool wanted, UOp range);
+/// The same number from the last step back to the first.
+UOp steps_while_from_the_last(UOp condition, bool wanted, UOp range);
+
+/// The smaller of two numbers of steps, or the only one that is known.
+UOp fewer_steps(UOp a, UOp b);
 
 /// The first steps of a range, in all of which a comparison has one value in all threads of a block: none or more.
 struct Settled {

@@ -152,9 +152,13 @@ class Fetching {
     }
 
   private:
-    static UOp last_or_next(UOp range, int64_t by = 1) {
-        return alu(Op::min, {range + by, index_const(range_arg(range).size - 1)});
+    /// A step, or the last one that there is: the first where there is none.
+    static UOp at_most_last(UOp step, UOp range) {
+        if (range.src().empty()) return alu(Op::min, {step, index_const(range_arg(range).size - 1)});
+        const UOp steps = range.src(0);
+        return alu(Op::min, {step, proves_at_least(steps, 1) ? steps - 1 : alu(Op::max, {steps - 1, index_const(0)})});
     }
+    static UOp last_or_next(UOp range, int64_t by = 1) { return at_most_last(range + by, range); }
     /// An offset and more, its constant last: addresses that differ by that alone are one register.
     static UOp moved(UOp offset, UOp by) {
         if (offset.is(Op::add) && offset.src(1).is_const()) return offset.src(0) + by + offset.src(1);
@@ -220,7 +224,8 @@ class Fetching {
                 const UOp memory = memory_of(store), first = store.src(0).src(1);
                 const UOp place = step ? first + step * steps_apart(memory) : first;
                 const UOp to = uop::after(held[memory], std::span(earlier).subspan(1));
-                before.push_back(uop::store(uop::at(to, place), at_step(store.src(1), range, index_const(step))));
+                before.push_back(uop::store(uop::at(to, place),
+                                            at_step(store.src(1), range, at_most_last(index_const(step), range))));
             }
         }
         const UOp filled = uop::barrier(before);

@@ -33,13 +33,6 @@ void collect_masks(UOp condition, bool whole, std::vector<Mask>& found) {
         for (UOp s : condition.src()) collect_masks(s, whole, found);
 }
 
-UOp smaller(UOp a, UOp b) {
-    if (!a) return b;
-    const UOp difference = simplify(b - a);
-    if (difference.is_const()) return const_int(difference) < 0 ? b : a;
-    return alu(Op::min, {a, b});
-}
-
 /// What is left where some conditions are known.
 UOp without_masks(UOp u, std::vector<UOp>& sources) {
     const auto truth = [&](size_t i) {
@@ -89,7 +82,7 @@ class Splitting {
             const std::optional<Settled> settled = settled_first(mask.comparison, first);
             if (!settled || settled->holds != mask.whole || proves_less(settled->steps, 1)) continue;
             known[mask.comparison] = settled->holds;
-            steps = smaller(steps, settled->steps);
+            steps = fewer_steps(steps, settled->steps);
         }
         if (!steps || (steps.is_const() && count.is_const())) return end;
         const UOp left = simplify(alu(Op::max, {count - steps, index_const(1)}));

@@ -1,7 +1,9 @@
-// tighten_bounds: loops of reductions end where masks leave nothing of what would come.
+// tighten_bounds: loops of reductions have the steps between which masks leave something.
 //
 // Before  reduce(max, where(row < j, -inf, score), j), j below 128
 // After   the same over j below the steps min(128, greatest row of the block + 1)
+// Before  reduce(max, where(j < row, -inf, score), j)
+// After   the same of j = first + i, over i below 128 - first: first is the least row of the block
 // The steps are the same in all threads of a block, since they may meet in the loop: only blocks tell them apart.
 #include <algorithm>
 
@@ -14,7 +16,7 @@
 namespace strata::codegen {
 namespace {
 
-UOp larger(UOp a, UOp b) {
+UOp more_steps(UOp a, UOp b) {
     if (!a) return b;
     const UOp difference = simplify(b - a);
     if (difference.is_const()) return const_int(difference) > 0 ? b : a;
@@ -46,34 +48,61 @@ class Ending {
     explicit Ending(const Scopes& scopes) : scopes_(scopes), keys_(scopes) {}
 
     UOp run() {
-        UOpMap<UOp> ended;
-        for (UOp r : scopes_.list(scopes_.with_axis({Axis::reduce})))
-            if (UOp steps = steps_of_loop(r))
-                ended[r] = uop::range(range_arg(r).size, range_arg(r).id, Axis::reduce, steps);
         const UOp sink = scopes_.order().back();
-        return ended.empty() ? sink : substitute(sink, ended);
+        UOpMap<Loop> tight;
+        for (UOp r : scopes_.list(scopes_.with_axis({Axis::reduce})))
+            if (const std::optional<Loop> loop = tight_loop(r)) tight.emplace(r, *loop);
+        if (tight.empty()) return sink;
+        return rebuild(sink, [&](UOp u, std::vector<UOp>& sources) {
+            if (const auto found = tight.find(u); found != tight.end()) return found->second.step;
+            const bool closes = u.is(Op::reduce);
+            for (size_t i = 1; closes && i < sources.size(); ++i)
+                if (const auto found = tight.find(u.src(i)); found != tight.end()) sources[i] = found->second.range;
+            return u.with_src(sources);
+        });
     }
 
   private:
-    /// The steps of the loop in which all reductions over a range are; empty where it takes them all.
-    UOp steps_of_loop(UOp range) const {
+    struct Loop {
+        UOp range, step;  ///< step: of the range before, by the new one
+    };
+
+    std::optional<Loop> tight_loop(UOp range) const {
+        const int64_t size = range_arg(range).size;
+        const UOp from_last = steps_of_loop(range, true);
+        UOp end = steps_of_loop(range, false);
+        if (end && proves_at_least(end, size)) end = {};
+        const bool starts_late = from_last && !proves_at_least(from_last, size);
+        if (!end && !starts_late) return {};
+        const auto within = [](UOp steps, int64_t least, int64_t most) {
+            if (!proves_at_least(steps, least)) steps = alu(Op::max, {steps, index_const(least)});
+            if (!proves_less(steps, most + 1)) steps = alu(Op::min, {steps, index_const(most)});
+            return simplify(steps);
+        };
+        end = end ? within(end, 1, size) : index_const(size);
+        const UOp first = starts_late ? within(index_const(size) - from_last, 0, size - 1) : index_const(0);
+        // One step at least, whose values are the identity where masks leave nothing.
+        const UOp steps = starts_late ? within(simplify(end - first), 1, size) : end;
+        const UOp tight = uop::range(size, range_arg(range).id, Axis::reduce, steps);
+        return Loop{tight, starts_late ? first + tight : tight};
+    }
+
+    /// The steps of the loop in which all reductions over a range are, from the first or back from the last. Empty:
+    /// it takes all.
+    UOp steps_of_loop(UOp range, bool from_last) const {
+        const UOp reversed = index_const(range_arg(range).size - 1) - range;
         UOp steps;
         for (UOp u : scopes_.order()) {
             if (!closes(u, range)) continue;
             if (!u.is(Op::reduce)) return {};
-            const UOp value = u.src(0);
-            for (UOp term : terms_of(value, u.dtype())) {
+            for (UOp term : terms_of(u.src(0), u.dtype())) {
+                if (from_last) term = substitute(term, {{range, reversed}});
                 const UOp of_term = steps_of(term, u.as<ReduceArg>().op, keys_.online(u) != nullptr, range);
                 if (!of_term) return {};
-                steps = larger(steps, of_term);
+                steps = more_steps(steps, of_term);
             }
         }
-        if (!steps) return {};
-        const int64_t size = range_arg(range).size;
-        if (proves_at_least(steps, size)) return {};
-        if (!proves_at_least(steps, 1)) steps = alu(Op::max, {steps, index_const(1)});
-        if (!proves_less(steps, size + 1)) steps = alu(Op::min, {steps, index_const(size)});
-        return simplify(steps);
+        return steps;
     }
 
     const Scopes& scopes_;

@@ -34,11 +34,14 @@ AttentionLoop::AttentionLoop(UOp sink, const AttentionParts& parts, const Attent
     if (t_.waves > 1) wave_ = new_range(t_.waves, Axis::local);
     row_of_lanes_ = new_range(grid.rows, Axis::lane), lane_ = new_range(grid.lanes, Axis::lane);
     const int64_t tiles = parts_of(range_arg(p_.keys).size, t_.keys);
-    const UOp steps = tiles_that_count(tiles);
+    const Tiles counted = tiles_that_count(tiles);
     // Blocks with the most keys start first.
-    block_ = !outer_ ? index_const(0) : steps && !is_reversed_ ? index_const(blocks - 1) - outer_ : outer_;
-    UOp count = !steps ? index_const(tiles) : outer_ ? simplify(substitute(steps, {{outer_, block_}})) : steps;
-    last_tile_ = simplify(count - 1);
+    block_ = !outer_ ? index_const(0) : counted.known_end ? index_const(blocks - 1) - outer_ : outer_;
+    const auto of_block = [&](UOp number) {
+        return simplify(outer_ ? substitute(number, {{outer_, block_}}) : number);
+    };
+    first_tile_ = of_block(counted.first), last_tile_ = of_block(counted.end - 1);
+    const UOp count = simplify(last_tile_ + 1 - first_tile_);
     const UOp left = simplify(count - before);
     // What has one step at most is no loop, and is done also where it has none.
     const int64_t most = left.is_const()            ? const_int(left)
@@ -64,45 +67,37 @@ UOp AttentionLoop::memory(int64_t size, DType type, Space space) {
     return uop::placeholder(size, type, space, next_slot_++);
 }
 
-/// Steps of the keys before masks leave none; empty for all. `keys`: the key of a step.
-UOp AttentionLoop::steps_that_count(UOp masked, UOp row, UOp keys) const {
-    UOp scores = simplify(substitute(masked, {{p_.rows, row}, {p_.keys, keys}})), steps;
-    const UOp none = identity(Op::max, dtypes::float32);
-    while (scores.is(Op::where) && !steps) {
-        const size_t out = scores.src(1) == none ? 1 : 2;
-        if (scores.src(out) != none) break;
-        steps = steps_while(scores.src(0), out == 2, p_.keys);
-        scores = scores.src(3 - out);
+/// Masks that leave out what follows the last key or comes before the first bound the tiles. Those that they cut come
+/// last (split_loops), unless both ends are.
+AttentionLoop::Tiles AttentionLoop::tiles_that_count(int64_t all) {
+    Tiles out{index_const(0), index_const(all), false};
+    const UOp masked = masked_scores(p_), none = identity(Op::max, dtypes::float32);
+    if (!masked) return out;
+    const UOp in_block = uop::range(t_.rows(), next_id_++, Axis::local),
+              row = outer_ ? outer_ * t_.rows() + in_block : in_block;
+    UOp scores = simplify(substitute(masked, {{p_.rows, row}})), end, from_last;
+    while (scores.is(Op::where) && (scores.src(1) == none || scores.src(2) == none)) {
+        const size_t kept = scores.src(1) == none ? 2 : 1;
+        end = fewer_steps(end, steps_while(scores.src(0), kept == 1, p_.keys));
+        from_last = fewer_steps(from_last, steps_while_from_the_last(scores.src(0), kept == 1, p_.keys));
+        scores = scores.src(kept);
     }
-    return steps;
-}
-
-/// Tiles before a mask leaves none, or from the last one on where it takes out the first; empty for all.
-UOp AttentionLoop::tiles_that_count(int64_t all) {
-    const UOp row = uop::range(t_.rows(), next_id_++, Axis::local);
-    const UOp masked = masked_scores(p_), at = outer_ ? outer_ * t_.rows() + row : row;
-    if (!masked) return {};
-    UOp steps = steps_that_count(masked, at, p_.keys);
-    if (steps) {
-        steps = (steps + (t_.keys - 1)) / t_.keys;
-    } else if (p_.is_chain()) {
-        const int64_t size = range_arg(p_.keys).size;
-        steps = steps_that_count(masked, at, index_const(size - 1) - p_.keys);
-        is_reversed_ = bool(steps);
-        if (steps) steps = index_const(all) - (index_const(size) - steps) / t_.keys;
-    }
-    if (!steps) return {};
-    steps = simplify(steps);
-    if (!proves_at_least(steps, 1)) steps = alu(Op::max, {steps, index_const(1)});
-    if (!proves_less(steps, all + 1)) steps = alu(Op::min, {steps, index_const(all)});
-    return simplify(steps);
+    const auto within = [&](UOp tile, int64_t least, int64_t most) {
+        if (!proves_at_least(tile, least)) tile = alu(Op::max, {tile, index_const(least)});
+        if (!proves_less(tile, most + 1)) tile = alu(Op::min, {tile, index_const(most)});
+        return simplify(tile);
+    };
+    if (from_last)
+        out.first = within(simplify((index_const(range_arg(p_.keys).size) - from_last) / t_.keys), 0, all - 1);
+    if (end) out.end = within(simplify((end + (t_.keys - 1)) / t_.keys), 1, all);
+    if (end && from_last) out.end = alu(Op::max, {out.end, out.first + 1});
+    out.known_end = bool(end);
+    is_reversed_ = from_last && !end;
+    return out;
 }
 
 /// The number of the tile of a step.
-UOp AttentionLoop::tile() const {
-    const int64_t tiles = parts_of(range_arg(p_.keys).size, t_.keys);
-    return is_reversed_ ? index_const(tiles - 1) - tile_ : tile_;
-}
+UOp AttentionLoop::tile() const { return is_reversed_ ? last_tile_ - tile_ : first_tile_ + tile_; }
 
 UOp AttentionLoop::thread() const {
     const UOp in_wave = row_of_lanes_ * grid_.lanes + lane_;

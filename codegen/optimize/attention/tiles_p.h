@@ -69,13 +69,17 @@ class AttentionLoop {
     LaneGrid grid_;
     int64_t columns_ = 0;
     UOp outer_, block_, wave_, row_of_lanes_, lane_, tile_;  // no tile_: nothing is left for the loop
-    UOp last_tile_;
+    UOp first_tile_, last_tile_;                             // of those that masks leave keys in
     std::vector<Register> tops_, totals_, sums_;
     std::vector<UOp> updates_;
 
   private:
-    UOp steps_that_count(UOp masked, UOp row, UOp keys) const;
-    UOp tiles_that_count(int64_t all);
+    /// The tiles from `first` on and before `end`, for each block.
+    struct Tiles {
+        UOp first, end;
+        bool known_end;  ///< a mask takes out the last keys
+    };
+    Tiles tiles_that_count(int64_t all);
 
     UOp sink_;
     bool is_reversed_ = false;  ///< tiles come from the last to the first

@@ -34,7 +34,7 @@ class ByWarpgroups : public AttentionTiles {
             for (const Register& r : registers) done.push_back(r.started);
         if (tile_) {
             // The first step's are read also where there is none.
-            step(fill(alu(Op::max, {next_tile(), index_const(0)}), next_tile() + 1));
+            step(fill(alu(Op::max, {next_tile(), first_tile_}), next_tile() + 1));
             done = {edges_, uop::end(uop::group(updates_), {tile_})};
         }
         return add_values(last_values_, hold_weights(done), done);
@@ -53,7 +53,8 @@ class ByWarpgroups : public AttentionTiles {
         };
         queries_ = bring(t_.rows(), copies_of_queries());
         first_keys_ = bring(t_.keys, copies(p_.key, t_.keys, p_.keys, last_tile_ * t_.keys));
-        last_values_ = bring(t_.keys, copies(p_.value, t_.keys, p_.keys, {}));
+        last_values_ =
+            bring(t_.keys, copies(p_.value, t_.keys, p_.keys, first_tile_.is_const(0) ? UOp() : first_tile_ * t_.keys));
         edges_ = uop::barrier(stores);
     }
 

@@ -86,10 +86,29 @@ TEST_P(EndLoops, MasksThatNameAConstantEndLoopsThereAndThoseThatTakeNothingOutDo
     expect_same(m, m.kernel(m.sum(both)), true);
 }
 
+TEST_P(EndLoops, LoopsStartWhereAMaskLeavesSomethingAndEndWhereItLeavesNothing) {
+    GraphScope scope;
+    const Masked m = GetParam();
+    expect_same(m, m.kernel(m.sum(m.row() < m.column())), true);
+    expect_same(m, m.kernel(m.top(m.column() < m.row() + 9)), true);
+    const auto window = [&](int64_t before, int64_t after) {
+        return alu(Op::bit_and, {m.row() < m.column() + (before + 1), m.column() < m.row() + (after + 1)});
+    };
+    expect_same(m, m.kernel(m.sum(window(5, 0))), true);
+    expect_same(m, m.kernel(m.sum(window(3, 4)) + m.sum(window(0, 9))), true);
+    const auto narrow = [](UOp u) { return cast(u, dtypes::int32); };
+    const UOp row = narrow(m.row()), column = narrow(m.column());
+    expect_same(m, m.kernel(m.sum(alu(Op::bit_and, {row < column + 4, alu(Op::logical_not, {row * 2 < column})}))),
+                true);
+    // None in most rows, or in all.
+    expect_same(m, m.kernel(m.sum(window(-20, 30))), true);
+    expect_same(m, m.kernel(m.sum(window(-60, 90))), true);
+    expect_same(m, m.kernel(m.sum(window(90, -60))), true);
+}
+
 TEST_P(EndLoops, LoopsGoOnWhereSomethingMayCome) {
     GraphScope scope;
     const Masked m = GetParam();
-    expect_same(m, m.kernel(m.sum(m.row() < m.column())), false);
     expect_same(m, m.kernel(m.sum(m.column() % 8 < m.row())), false);
     const UOp loaded = cast(m.value(), dtypes::index);
     expect_same(m, m.kernel(m.sum(m.column() < loaded)), false);

@@ -5,7 +5,7 @@ import pytest
 import strata
 from strata import Tensor, nn
 
-UNIT = {"float16": 2.0**-11, "bfloat16": 2.0**-8}
+UNIT = {"float16": 2.0**-11, "bfloat16": 2.0**-8, "float32": 2.0**-20}
 
 
 def reference(q, k, v, g, bias, scale):
@@ -108,6 +108,61 @@ def test_masks_and_what_is_added_to_scores_stay_in_the_kernels(kind, arch, dtype
                 exact = ((wide_q @ wide_k.mT) * 0.3 + mask).softmax(-1) @ wide_v
                 (want_bias,) = strata.gradients(exact, [mask], wide_g)
             near([to_bias], [want_bias.numpy()], dtype)
+
+
+# Keys that a row sees, from the first on and before the last, of i rows and m keys.
+INTERVALS = {
+    "window": lambda i, m: (i - 20, i + 1),
+    "around": lambda i, m: (i - 9, i + 40),
+    "after": lambda i, m: (i, m + 0 * i),
+    "far": lambda i, m: (i + 50, i + 90),
+    "some": lambda i, m: (0 * i + 35, 0 * i + m - 30),
+}
+
+
+def sees(kind, n, m, arange):
+    """Boolean (n, m), of `arange`: of the host or of the device."""
+    i, j = arange(n).reshape(n, 1), arange(m).reshape(1, m)
+    first, end = INTERVALS[kind](i, m)
+    return (j >= first) & (j < end)
+
+
+INTERVAL_CASES = [
+    (kind, arch, "asm", dtype) for kind in INTERVALS for arch, dtype in (("gfx1100", "float16"), ("gfx942", "bfloat16"))
+] + [
+    ("window", "gfx1100", "hip", "bfloat16"),
+    ("window", "gfx942", "hip", "float16"),
+    ("around", "gfx942", "asm", "float32"),
+]
+
+
+@pytest.mark.parametrize("kind,arch,target,dtype", INTERVAL_CASES)
+def test_intervals_of_keys_have_the_values_of_float64(kind, arch, target, dtype, rng):
+    n, m, d = 150, 171, 32
+    bias = np.where(sees(kind, n, m, np.arange), 0, -np.inf)
+    with strata.config(device=f"emu:{arch}", target=target, check="raise"):
+        q, k, v, g = drawn(rng, dtype, (1, 1, n, d), (1, 1, m, d), (1, 1, m, d), (1, 1, n, d))
+        got = with_gradients(q, k, v, g, sees(kind, n, m, strata.arange))
+        strata.realize(*got)
+        near(got, reference(*map(wide, (q, k, v, g)), bias, d**-0.5), dtype)
+
+
+@pytest.mark.parametrize("arch,dtype", [("gfx1100", "float16"), ("gfx942", "bfloat16")])
+def test_time_goes_with_the_keys_that_rows_see(arch, dtype):
+    """A window of 32 of 2048 keys takes less than a third of all before the diagonal, gradients too."""
+    n, d = 2048, 32
+
+    def ms(causal, with_result):
+        q, k, v, g = (Tensor.empty(16, n, d, dtype=dtype).realize() for _ in range(4))
+        i, j = strata.arange(n).reshape(n, 1), strata.arange(n)
+        results = with_gradients(q, k, v, g, None if causal else (j <= i) & (j > i - 32), causal)
+        strata.reset_stats()
+        strata.realize(*(results[:1] if with_result else results[1:]))
+        return strata.stats().time_ms
+
+    with strata.config(device=f"emu:{arch}", target="asm", emu_sampled=True):
+        for with_result in (True, False):
+            assert ms(False, with_result) < ms(True, with_result) / 3
 
 
 @pytest.mark.parametrize("arch,dtype", [("gfx1100", "float16"), ("gfx942", "bfloat16")])
