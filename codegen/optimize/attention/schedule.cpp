@@ -5,6 +5,8 @@
 #include "strata/codegen/optimize/action.h"
 #include "strata/codegen/optimize/attention/parts_p.h"
 #include "strata/codegen/optimize/attention_p.h"
+#include "strata/codegen/optimize/cost.h"
+#include "strata/codegen/target/rates.h"
 #include "strata/core/symbolic/symbolic.h"
 #include "strata/core/uop/uop.h"
 #include "strata/core/uop/walk.h"
@@ -128,14 +130,39 @@ int64_t share_keys(Steps& steps, int keys, int64_t lanes, int64_t rows) {
     return threads > 1 && steps.add(ActionKind::group, keys, threads) ? threads : 1;
 }
 
+int64_t blocks_of(const Kernel& kernel) {
+    int64_t blocks = 1;
+    for (UOp r : ranges(kernel.sink))
+        if (range_arg(r).axis == Axis::global) blocks *= range_arg(r).size;
+    return blocks;
+}
+
+/// The first tile that fits, which reads keys least often; of AMD's, where its blocks leave units without work, the one
+/// of least cost.
+std::optional<Scheduled> best_tile(const Kernel& kernel, int keys, const Target& target) {
+    constexpr double kWorthIt = 0.95;  // static costs that are nearer to each other say little
+    std::optional<Scheduled> best;
+    double least = 0;
+    for (int64_t tile = 0;; ++tile) {
+        Steps steps(kernel, target);
+        if (!steps.add(ActionKind::matrix, keys, tile)) return best;
+        Scheduled tried = steps.take();
+        const bool is_full = blocks_of(tried.kernel) >= rates_of(target.arch).units;
+        if (!best && (!target.arch.is_amd() || is_full)) return tried;
+        // Keys and sums of a tile come from caches and local memory, whose parts of a cost are those of all blocks.
+        const StaticCost cost = static_cost(tried.kernel, target);
+        const double clocks = std::max({cost.vector, cost.matrix, cost.latency});
+        if (!best || clocks < kWorthIt * least) best = std::move(tried), least = clocks;
+    }
+}
+
 /// Tiles of matrix instructions, where products are made again inside of another reduction.
 std::optional<Scheduled> schedule_by_matrices(const Kernel& kernel, const Target& target) {
     const std::vector<UOp> nodes = toposort(kernel.sink);
     if (std::ranges::count_if(nodes, [](UOp u) { return u.is(Op::reduce); }) < 2) return {};
     for (UOp r : ranges(kernel.sink)) {
         if (range_arg(r).axis != Axis::reduce || !attention_parts(kernel.sink, r, target)) continue;
-        Steps steps(kernel, target);
-        if (steps.add(ActionKind::matrix, range_arg(r).id, 0)) return steps.take();
+        if (std::optional<Scheduled> best = best_tile(kernel, range_arg(r).id, target)) return best;
     }
     return {};
 }
