@@ -159,10 +159,16 @@ int64_t AttentionBlock::place_of_load(size_t load, int64_t n, int64_t e) const {
     return (static_cast<int64_t>(load) * (t_.keys / kSide) + n) * of_matrix + place;
 }
 
+AttentionBlock::Values AttentionBlock::loads_of_keys(const AttentionParts& p, UOp made) {
+    Values loads;
+    for (UOp u : toposort(made))
+        if (u.is(Op::load) && u.dtype() == dtypes::float32 && depends_on(u, p.keys) && !depends_on(u, p.rows))
+            loads.push_back(u);
+    return loads;
+}
+
 UOp AttentionBlock::hold_loads_of_keys(UOp before) {
-    for (UOp u : toposort(made_))
-        if (u.is(Op::load) && u.dtype() == dtypes::float32 && depends_on(u, p_.keys) && !depends_on(u, p_.rows))
-            loads_.push_back(u);
+    loads_ = loads_of_keys(p_, made_);
     if (loads_.empty()) return before;
     const int64_t of_matrix = held_ / rows_of_lane(), steps = t_.keys / kSide;
     const UOp held = memory(std::ssize(loads_) * steps * of_matrix, dtypes::float32, Space::reg);

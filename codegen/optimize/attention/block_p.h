@@ -73,7 +73,9 @@ class AttentionBlock : public AttentionLoop {
     Copies copies_of_rows(UOp source, UOp range);
     /// What is made of products by a matrix of rows, 16 keys and an element; `beyond`: what it is after the last key.
     UOp made_of(const UOpMap<UOp>& products, int64_t m, int64_t n, int64_t e, double beyond) const;
-    /// Brings what keys alone decide of it to registers. Returns that effect, or `before` where there is nothing.
+    /// Loads of float32, in what is made of products, that keys alone decide.
+    static Values loads_of_keys(const AttentionParts& p, UOp made);
+    /// Brings these to registers. Returns that effect, or `before` where there is nothing.
     UOp hold_loads_of_keys(UOp before);
     /// Weights of a row, 16 keys each, of such products; updates the row's maximum and total, and says what rescales
     /// its sums.

@@ -104,11 +104,15 @@ class ByColumns : public AttentionByFragments {
 std::optional<UOp> attention_by_columns(UOp sink, const AttentionParts& p, const AttentionTile& tile,
                                         const Target& target) {
     if (!p.shape->family || !AttentionByFragments::fits(p, tile)) return {};
-    // A quarter is left for what is on its way, and the smallest tile is better than none.
-    const bool has_registers =
-        tile.matrices == 1 || AttentionByFragments::registers(p, tile) * 4 <= isa::info(target.arch).max_vgprs * 3;
-    const int64_t bytes = AttentionByFragments::bytes(p, tile, ByColumns::elements_of_values(p, tile));
-    if (!has_registers || tile.waves * target.wave_size > target.max_block || bytes > target.lds_bytes) return {};
+    const int64_t bytes = AttentionByFragments::bytes(p, tile, ByColumns::elements_of_values(p, tile)),
+                  threads = tile.waves * target.wave_size;
+    int64_t registers = AttentionByFragments::registers(p, tile);
+    // Several tiles of a chain are on their way at a time.
+    if (p.is_chain()) registers += bytes / threads / static_cast<int64_t>(sizeof(float));
+    // A quarter is left for what is on its way, and the smallest tiles are better than none.
+    const bool is_small = tile.matrices == 1 && (!p.is_chain() || tile.keys <= 2 * kSide),
+               has_registers = is_small || registers * 4 <= isa::info(target.arch).max_vgprs * 3;
+    if (!has_registers || threads > target.max_block || bytes > target.lds_bytes) return {};
     return ByColumns(sink, p, tile, target.wave_size).run();
 }
 

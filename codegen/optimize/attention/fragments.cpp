@@ -14,7 +14,8 @@ int64_t AttentionByFragments::registers(const AttentionParts& p, const Attention
     for (const ScoreProduct& product : p.products) operands += depth_of(product) / kSide;
     const int64_t scores = p.is_chain() ? std::ssize(p.products) : tile.keys / kSide,
                   held = p.shape->accumulator_elements(), operand = p.shape->operand_elements() / 2;
-    return tile.matrices * (operands * operand + p.columns() / kSide * held + scores * (held + operand));
+    return tile.matrices * (operands * operand + p.columns() / kSide * held + scores * (held + operand)) +
+           std::ssize(loads_of_keys(p, p.of_scores)) * (tile.keys / kSide) * held;
 }
 
 int64_t AttentionByFragments::bytes(const AttentionParts& p, const AttentionTile& tile, int64_t of_values) {

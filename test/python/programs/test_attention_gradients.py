@@ -147,6 +147,18 @@ def test_intervals_of_keys_have_the_values_of_float64(kind, arch, target, dtype,
         near(got, reference(*map(wide, (q, k, v, g)), bias, d**-0.5), dtype)
 
 
+@pytest.mark.parametrize("arch", ["gfx1100", "gfx1201", "gfx942", "gfx90a"])
+@pytest.mark.parametrize("n,d", [(777, 64), (512, 128)])
+def test_no_gradient_takes_much_longer_than_another(n, d, arch):
+    with strata.config(device=f"emu:{arch}", target="asm", emu_sampled=True):
+        q, k, v, g = (Tensor.empty(2, 8, n, d, dtype="float16").realize() for _ in range(4))
+        y, *gradients = with_gradients(q, k, v, g, causal=True)
+        with strata.profile() as profile:
+            strata.realize(*gradients)
+    times = [one["time_ms"] for one in profile.launches][-3:]  # what each has to add up is known before
+    assert max(times) < 2 * min(times), profile.launches
+
+
 @pytest.mark.parametrize("arch,dtype", [("gfx1100", "float16"), ("gfx942", "bfloat16")])
 def test_time_goes_with_the_keys_that_rows_see(arch, dtype):
     """A window of 32 of 2048 keys takes less than a third of all before the diagonal, gradients too."""
