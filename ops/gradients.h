@@ -17,6 +17,8 @@ std::vector<Tensor> gradients(const Tensor& y, const std::vector<Tensor>& xs, co
 
 /// The same values, through which no gradient goes. Costs nothing: kernels do not see it.
 Tensor detach(const Tensor& x);
+/// The same of one real tensor; what is made of it is computed by itself, though the same is made of x.
+Tensor recompute(const Tensor& x);
 
 /// Whether a gradient of x could be asked for.
 bool wants_gradient(const Tensor& x);

@@ -1,7 +1,5 @@
 #include "strata/ops/gradients.h"
 
-#include <bit>
-
 #include "strata/ops/gradient_rules.h"
 #include "strata/ops/random.h"
 
@@ -33,18 +31,12 @@ Tensor with_gradient(const Tensor& value, const std::vector<Tensor>& inputs, con
     return ops::with_rule(value, {.inputs = nodes_of(inputs), .backward = backward});
 }
 
-/// A node of its own, past which no gradient goes, and of which the scheduler makes nothing that it makes of x.
-Tensor separate(const Tensor& x) {
-    constexpr DType kUnsigned[] = {dtypes::uint8, dtypes::uint16, dtypes::uint32, dtypes::uint64};
-    return x.bitcast(kUnsigned[std::countr_zero(static_cast<unsigned>(x.dtype().bytes()))]).bitcast(x.dtype());
-}
-
 Tensor made_again(const Tensor& value, const std::vector<Tensor>& inputs,
                   const As<"Callable[[list[Tensor]], Tensor]">& make) {
     GraphScope scope;
     auto again = [call = shared(make), inputs] {
         std::vector<Tensor> others;
-        for (const Tensor& x : inputs) others.push_back(separate(x));
+        for (const Tensor& x : inputs) others.push_back(ops::recompute(x));
         return ops::GradientRule::Again{(*call)(others).cast<Tensor>(), others};
     };
     return ops::with_rule(value, {.inputs = nodes_of(inputs), .again = again, .first = Root(value.uop())});

@@ -26,7 +26,7 @@ UOp boolean_value(UOp u, const Target&) {
     }
 }
 
-UOp integer_itself(UOp u, const Target&) { return u.src(0); }
+UOp itself(UOp u, const Target&) { return u.src(0); }
 
 UOp in_words(UOp u, const Target&) {
     const DType word = word_of(u.src(0).dtype());

@@ -162,8 +162,8 @@ class Uses {
     UOpMap<size_t> place_, uses_, used_;
 };
 
-/// The same with nodes of its own, over what `made` says instead of others: bits of a factor that are taken as they are
-/// make another product of it.
+/// The same with nodes of its own, over what `made` says instead of others: of a factor that is recomputed another
+/// product is made.
 UOp copy_of(const Attention& attention, const UOpMap<UOp>& made) {
     UOpMap<UOp> copies;
     const auto copied = [&](UOp s) {
@@ -171,7 +171,7 @@ UOp copy_of(const Attention& attention, const UOpMap<UOp>& made) {
         return found != copies.end() ? found->second : made.at(s);
     };
     const UOp terms = attention.product.src(0), left = copied(terms.src(0)), factor = copied(terms.src(1));
-    copies[terms] = terms.with_src(std::vector{left, bitcast(bitcast(factor, dtypes::int32), factor.dtype())});
+    copies[terms] = terms.with_src(std::vector{left, make(Op::recompute, factor.dtype(), {factor})});
     std::vector<UOp> inside = attention.inside;
     inside.push_back(attention.result);
     for (UOp u : inside) {
@@ -185,7 +185,7 @@ UOp copy_of(const Attention& attention, const UOpMap<UOp>& made) {
 }  // namespace
 
 UOp subtracted_top(UOp u) {
-    u = below_same_bits(below_repeats(u));
+    u = below_detached(below_repeats(u));
     if (const UOp top = guarded_maximum(u)) u = top;
     return reduces_last(u, Op::max) ? u : UOp();
 }

@@ -26,14 +26,13 @@ UOp below_views_and_casts(UOp u) {
     return u;
 }
 
-/// Whether a value is another one's bits as its own type again, as gradients mark values.
-bool is_mark(UOp u) { return u.is(Op::bitcast) && u.src(0).is(Op::bitcast) && u.src(0).src(0).dtype() == u.dtype(); }
+/// Whether a value is another one, with a mark of gradients.
+bool is_mark(UOp u) { return u.is(Op::detach) || u.is(Op::recompute); }
 
 /// What a factor is made of in the type of an operand, wherever its casts stand among its views.
 UOp operand_in(UOp factor, DType type) {
     while (factor.dtype() != type && (info(factor.op()).is(kMovement) || is_widening(factor))) factor = factor.src(0);
-    while (info(factor.op()).is(kMovement) || is_mark(factor))
-        factor = is_mark(factor) ? factor.src(0).src(0) : factor.src(0);
+    while (info(factor.op()).is(kMovement) || is_mark(factor)) factor = factor.src(0);
     return factor.dtype() == type ? factor : UOp();
 }
 

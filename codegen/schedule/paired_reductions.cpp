@@ -25,7 +25,7 @@ bool is_number(UOp u, double value) { return below_repeats(u).is_const(value); }
 
 /// The top, or another number where it is not finite.
 UOp top_in(UOp shift) {
-    const UOp u = below_same_bits(shift), top = guarded_maximum(u);
+    const UOp u = below_detached(shift), top = guarded_maximum(u);
     return top && is_number(u.src(2), 0) ? top : UOp();
 }
 

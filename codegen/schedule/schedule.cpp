@@ -31,7 +31,7 @@ UOp resolve(UOp root, Storage& storage, UOpMap<UOp>& resolved) {
         if (resolved.contains(u)) continue;
         if (ready) {
             sources.clear();
-            for (UOp s : u.src()) sources.push_back(below_same_bits(resolved.at(s)));
+            for (UOp s : u.src()) sources.push_back(below_detached(resolved.at(s)));
             resolved[u] = u.with_src(sources);
             continue;
         }
@@ -56,7 +56,7 @@ class Scheduler {
         verify_tensors(in_order(roots)).value();
         std::vector<UOp> targets;
         for (UOp root : roots) {
-            const UOp target = resolve(root, storage_, resolved), below = below_same_bits(target);
+            const UOp target = resolve(root, storage_, resolved), below = below_detached(target);
             targets.push_back(is_stored_view(below) ? target : below);
         }
         targets = separate_attention(split_scans(compute_invariant_once(targets, policy_.costs)));

@@ -10,11 +10,8 @@ UOp below_repeats(UOp u) {
     return u;
 }
 
-UOp below_same_bits(UOp u) {
-    const auto has_them = [](UOp v) {
-        return v.is(Op::bitcast) && v.src(0).is(Op::bitcast) && v.src(0).src(0).dtype() == v.dtype();
-    };
-    while (has_them(u) && !u.src(0).dtype().is_unsigned()) u = u.src(0).src(0);
+UOp below_detached(UOp u) {
+    while (u.is(Op::detach)) u = u.src(0);
     return u;
 }
 

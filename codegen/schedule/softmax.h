@@ -5,9 +5,8 @@ namespace strata::codegen {
 
 /// Below expands and reshapes: of a value that is repeated along a row, the one element that it repeats.
 UOp below_repeats(UOp u);
-/// The value of which these are the same bits, by way of signed integers, as what no gradient goes through has them. By
-/// way of unsigned ones a value is to be computed by itself, as what a checkpoint makes again.
-UOp below_same_bits(UOp u);
+/// The value itself, below what no gradient goes through. Values that are recomputed stay apart.
+UOp below_detached(UOp u);
 /// x of where(|x| < infinity, x, c), which a softmax subtracts so that a row of infinities gives numbers; c is a
 /// constant.
 /// Empty: the value is something else. In tensor graphs the three may be repeated along a row.

@@ -99,6 +99,8 @@ const RuleSet& cast_rules() {
         rule(y < cast(x), compared_before),
         rule(cast(x) / n, divided_before),
         rule(cast(x) % n, divided_before),
+        rule({Op::detach, {x}}, x),
+        rule({Op::recompute, {x}}, x),
         rule(
             {Op::bitcast, {{Op::bitcast, {x}}}}, [](const Match& t) { return bitcast(t[x], t.root.dtype()); },
             [](const Match& t) { return !t[x].dtype().is_bool() && !t.root.dtype().is_bool(); }),

@@ -14,7 +14,7 @@
 namespace strata::ops {
 namespace {
 
-bool may_have_rule(UOp node) { return node.is(Op::bitcast) || node.is(Op::pick); }
+bool may_have_rule(UOp node) { return node.is(Op::detach) || node.is(Op::pick); }
 
 /// The rules of nodes that live. Rules hold what people wrote, which is let go after a collection, not within it.
 class Rules {
@@ -64,7 +64,7 @@ Rules& rules() {
 
 /// Whether the graph of a value that a kernel leaves has it among what the kernel was given.
 bool is_given(UOp value, UOp input) {
-    while (value.is(Op::bitcast)) value = value.src(0);
+    while (value.is(Op::bitcast) || value.is(Op::detach)) value = value.src(0);
     if (!value.is(Op::pick)) return false;
     const std::span<const UOp> given = value.src(0).src();
     return std::ranges::find(given, input) != given.end();

@@ -102,6 +102,7 @@ bool gets_there(UOp u, const Nodes& known) {
     const auto is_known = [&](UOp s) { return known.contains(s); };
     if (const auto rule = rule_of(u))
         return is_known(rule->first.get()) || std::ranges::any_of(rule->inputs, is_known, &RuleInput::get);
+    if (u.is(Op::detach) || u.is(Op::recompute)) return false;
     return std::ranges::any_of(u.src(), is_known) || (u.is(Op::pick) && std::ranges::any_of(u.src(0).src(), is_known));
 }
 
@@ -325,11 +326,18 @@ std::vector<Tensor> gradients(const Tensor& y, const std::vector<Tensor>& xs, co
     return out;
 }
 
+static Tensor marked(Op op, const Tensor& x) {
+    GraphScope scope;
+    const UOp value = make(op, x.dtype(), {x.value()});
+    return x.is_uniform() ? Tensor::uniform(value, x.shape(), x.placement()) : Tensor(value, x.placement());
+}
+
 Tensor detach(const Tensor& x) {
     if (x.is_complex()) return each_part(x, detach);
-    if (!x.dtype().is_float()) return x;
-    return x.bitcast(bits_of(x.dtype())).bitcast(x.dtype());
+    return x.dtype().is_float() ? marked(Op::detach, x) : x;
 }
+
+Tensor recompute(const Tensor& x) { return marked(Op::recompute, x); }
 
 Tensor stand_in(const Tensor& x) {
     if (x.is_complex()) return each_part(Tensor(x).realize(), stand_in);

@@ -77,8 +77,7 @@ UOp Tensor::cut() const {
     if (!dtype().is_float()) return root_.get();
     if (!cut_.get()) {
         GraphScope scope;
-        const UOp bits = make(Op::bitcast, bits_of(dtype()), {root_.get()});
-        cut_ = Root(make(Op::bitcast, dtype(), {bits}));
+        cut_ = Root(make(Op::detach, dtype(), {root_.get()}));
     }
     return cut_.get();
 }

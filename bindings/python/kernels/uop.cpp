@@ -153,7 +153,8 @@ void bind_values(Class& c) {
     two("minimum", Op::min, "The smaller; NaN where either is NaN.");
     for (int i = 0; i < kOpCount; ++i) {
         Op op = static_cast<Op>(i);
-        if (!info(op).is(kUnary) || op == Op::cast || op == Op::bitcast) continue;
+        if (!info(op).is(kUnary) || op == Op::cast || op == Op::bitcast || op == Op::detach || op == Op::recompute)
+            continue;
         std::string name(info(op).name);
         c.def(
             name.c_str(), [op](const Handle& h) { return Handle(checked(op, {with_value(h.get())})); },

@@ -30,6 +30,8 @@ inline Real exact(Op op, Real a, Real b) {
         case Op::ncdf: return erfcl(-a * sqrtl(0.5L)) / 2;
         case Op::pow: return powl(a, b);
         case Op::fmod: return fmodl(a, b);
+        case Op::detach:
+        case Op::recompute: return a;
         default: ADD_FAILURE() << info(op).name << " has no host function"; return 0;
     }
 }
