@@ -1,6 +1,7 @@
 #include <unordered_map>
 
 #include "convert_p.h"
+#include "package_p.h"
 
 // Calls that no bound function takes. pybind11 says so in its own words: strata/_words.py says it in Strata's, or makes
 // the call with the names that Strata has for the arguments. Calls that are right pay one comparison.
@@ -40,8 +41,8 @@ PyObject* explained(PyObject* record, PyObject* const* arguments, size_t count, 
         py::dict named;
         for (py::ssize_t i = 0; names && i < PyTuple_GET_SIZE(names); ++i)
             named[PyTuple_GET_ITEM(names, i)] = py::handle(arguments[positional + static_cast<size_t>(i)]);
-        py::object words = py::module_::import("strata._words");
-        return words.attr("call")(py::handle(function->second), given, named).release().ptr();
+        const py::handle call = function_of_package(Called::call_meant);
+        return call(py::handle(function->second), given, named).release().ptr();
     } catch (py::error_already_set& told) {
         told.restore();
         return nullptr;

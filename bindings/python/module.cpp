@@ -1,4 +1,5 @@
 #include "convert_p.h"
+#include "package_p.h"
 #include "tune_p.h"
 
 namespace strata::python {
@@ -52,6 +53,7 @@ PYBIND11_MODULE(_strata, m) {
     strata::python::bind_tune(m);
     strata::python::bind_asm(m);
     strata::python::bind_lint(m);
+    strata::python::bind_package(m);
     strata::python::bind_bench(m);
     strata::python::refuse_objects_without_value(m);
     strata::python::bind_arguments(m);  // last: it goes through what is bound

@@ -5,6 +5,7 @@
 #include "convert_p.h"
 #include "front_end_p.h"
 #include "methods_p.h"
+#include "package_p.h"
 #include "strata/ops/random.h"
 #include "tensor_object_p.h"
 
@@ -46,34 +47,36 @@ void bind_rows(Class& c) {
 
 /// Functions of strata.linalg that are methods too.
 void bind_linalg(Class& c) {
-    static const auto of_linalg = [](const char* name) { return py::module_::import("strata.linalg").attr(name); };
     c.def(
         "outer",
-        [](const Tensor& t, const As<"ArrayLike">& other) { return of_linalg("outer")(t, other).cast<Tensor>(); },
+        [](const Tensor& t, const As<"ArrayLike">& other) {
+            return function_of_package(Called::outer)(t, other).cast<Tensor>();
+        },
         py::arg("other"), "(n,), (m,) -> (n, m): the products of all pairs.");
     c.def(
         "cross",
         [](const Tensor& t, const As<"ArrayLike">& other, int axis) {
-            return of_linalg("cross")(t, other, py::arg("axis") = axis).cast<Tensor>();
+            return function_of_package(Called::cross)(t, other, py::arg("axis") = axis).cast<Tensor>();
         },
         py::arg("other"), py::arg("axis") = -1, "The cross product along an axis of 3 elements.");
     c.def(
         "diagonal",
         [](const Tensor& t, int64_t offset) {
-            return of_linalg("diagonal")(t, py::arg("offset") = offset).cast<Tensor>();
+            return function_of_package(Called::diagonal)(t, py::arg("offset") = offset).cast<Tensor>();
         },
         py::arg("offset") = 0, "(..., n, m) -> (..., k): the elements [i, i + offset]. A view.");
     c.def(
         "trace",
         [](const Tensor& t, int64_t offset, OptionalDType dtype) {
-            return of_linalg("trace")(t, py::arg("offset") = offset, py::arg("dtype") = dtype).cast<Tensor>();
+            return function_of_package(Called::trace)(t, py::arg("offset") = offset, py::arg("dtype") = dtype)
+                .cast<Tensor>();
         },
         py::arg("offset") = 0, py::arg("dtype") = py::none(),
         "The sum of a diagonal. Integers give int64 (uint64 for unsigned).");
     c.def(
         "norm",
         [](const Tensor& t, const As<"float | str | None">& ord, const As<"Axes">& axis, bool keepdims) {
-            return of_linalg("norm")(t, ord, axis, keepdims).cast<Tensor>();
+            return function_of_package(Called::norm)(t, ord, axis, keepdims).cast<Tensor>();
         },
         py::arg("ord") = py::none(), py::arg("axis") = py::none(), py::arg("keepdims") = false,
         "numpy.linalg.norm: over one axis, or all of them without an order, the norm of vectors; over two that of "

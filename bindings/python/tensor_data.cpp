@@ -3,6 +3,7 @@
 
 #include "front_end_p.h"
 #include "methods_p.h"
+#include "package_p.h"
 #include "strata/runtime/buffer.h"
 #include "strata/runtime/device.h"
 
@@ -193,8 +194,7 @@ void bind_exchange(Class& c) {
         py::arg("dtype") = py::none(), py::arg("copy") = py::none());
     c.def(
         "__array_namespace__", [](const Tensor&, As<"str | None"> api_version) -> As<"ModuleType"> {
-            py::module_ strata = py::module_::import("strata");
-            py::object version = strata.attr("__array_api_version__");
+            py::object version = package().attr("__array_api_version__");
             constexpr const char* known[] = {"2021.12", "2022.12", "2023.12", "2024.12"};
             bool fits = api_version.is_none() || std::any_of(std::begin(known), std::end(known), [&](const char* text) {
                             return api_version.equal(py::str(text));
@@ -202,7 +202,7 @@ void bind_exchange(Class& c) {
             if (!fits)
                 user_error(ErrorKind::Usage, "[__array_namespace__] version {}: strata has {}", shown(api_version),
                            version.cast<std::string>());
-            return strata;
+            return py::reinterpret_borrow<py::object>(package());
         },
         py::kw_only(), py::arg("api_version") = py::none());
     c.def_property_readonly("__cuda_array_interface__", &cuda_array_interface,
@@ -211,7 +211,7 @@ void bind_exchange(Class& c) {
                             "types that NumPy has not.");
     c.def(
         "__reduce__", [](Tensor & t) -> As<"tuple[Any, ...]"> {
-            return py::make_tuple(py::module_::import("strata._strata").attr("_restored"), state_of(t));
+            return py::make_tuple(package().attr("_strata").attr("_restored"), state_of(t));
         });
     c.def("__copy__", [](const Tensor& t) { return t; });
     c.def("__deepcopy__", [](Tensor& t, As<"dict[int, Any]">) { return deep_copy(t); }, py::arg("memo"));

@@ -148,6 +148,29 @@ def _imported(name):
         return globals()[name]
 
 
+def _when_called(module, name):
+    """The function of a module of the package that is imported at the first call."""
+
+    def call(*given, **named):
+        from importlib import import_module
+
+        return getattr(import_module(f".{module}", __name__), name)(*given, **named)
+
+    return call
+
+
+# What the extension calls of the package, by the names of package.def.
+_strata._register_package(
+    _sys.modules[__name__],
+    {
+        "call_meant": _when_called("_words", "call"),
+        "called": _when_called("_checks", "called"),
+        "of_kernel": _when_called("_derivatives", "of_kernel"),
+        **{name: _when_called("linalg", name) for name in ("outer", "cross", "diagonal", "trace", "norm")},
+    },
+)
+
+
 def _everything():
     """Imports all that is public."""
     from ._namespace import __all__ as standard

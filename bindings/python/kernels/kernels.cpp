@@ -2,6 +2,7 @@
 
 #include "front_end_p.h"
 #include "kernels_p.h"
+#include "package_p.h"
 #include "strata/asm/llvm/assemble.h"
 #include "strata/codegen/driver/compile.h"
 #include "strata/codegen/driver/compile_graph.h"
@@ -71,7 +72,7 @@ Kernel uop_kernel(py::handle function, const std::vector<ops::KernelArgument>& a
         if (own) given.push_back(parameter(arguments[i], static_cast<int>(given.size())));
         params.append(own ? from_uop(given.back()) : values[i]);
     }
-    py::object made = py::module_::import("strata._checks").attr("called")("custom_kernel", function, params);
+    py::object made = function_of_package(Called::called)("custom_kernel", function, params);
     py::object name = py::getattr(function, "__name__", py::str(""));
     GraphScope scope;
     UOp sink = to_uop(made);
@@ -126,7 +127,7 @@ py::tuple custom_kernel(const Tensor& out, const py::args& inputs, py::handle ke
                         py::handle grad) {
     py::tuple results = results_of_kernel(out, inputs, kernel, outputs);
     if (grad.is_none()) return results;
-    return py::module_::import("strata._derivatives").attr("of_kernel")(results, inputs, grad);
+    return function_of_package(Called::of_kernel)(results, inputs, grad);
 }
 
 py::bytes bytes_of(const isa::Bytes& object) {
