@@ -9,16 +9,19 @@ namespace strata::codegen {
 namespace {
 
 struct Spelling {
-    std::string_view rdna3, rdna4, cdna;
+    isa::FamilySet families;
+    std::string_view there, rdna3;
 };
 constexpr Spelling kSpellings[] = {
-#define SPELLING(rdna3, rdna4, cdna) {#rdna3, #rdna4, #cdna},
+#define SPELLING(which, there, rdna3) {isa::families::which, #there, #rdna3},
+#include "strata/asm/isa/spellings.def"
 #include "strata/codegen/machine/spellings.def"
+#undef SPELLING
 };
 
 std::string_view spelled(isa::Family family, std::string_view name) {
     for (const Spelling& s : kSpellings)
-        if (s.rdna3 == name) return isa::is_cdna(family) ? s.cdna : family == isa::Family::rdna4 ? s.rdna4 : s.rdna3;
+        if (s.rdna3 == name && s.families.has(family)) return s.there;
     return name;
 }
 

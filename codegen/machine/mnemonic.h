@@ -47,17 +47,22 @@ inline constexpr Slots kSlots = [] {
     return out;
 }();
 
-/// Names of other families that stand for an instruction that RDNA3 has under another name.
-inline constexpr std::string_view kRespelled[] = {
-#define SPELLING(rdna3, rdna4, cdna) {#rdna4, sizeof(#rdna4) - 1}, {#cdna, sizeof(#cdna) - 1},
+/// Names of other families, and RDNA3's of the same instruction.
+struct Respelled {
+    std::string_view there, rdna3;
+};
+inline constexpr Respelled kRespelled[] = {
+#define SPELLING(which, there, rdna3) {{#there, sizeof(#there) - 1}, {#rdna3, sizeof(#rdna3) - 1}},
+#include "strata/asm/isa/spellings.def"
 #include "strata/codegen/machine/spellings.def"
+#undef SPELLING
 };
 
 /// Code is written with RDNA3's names, and with others only where RDNA3 has no such instruction.
 constexpr bool known(std::string_view name) {
     if (kSlots[slot_of(kSlots, name)]) return true;
-    for (const std::string_view other : kRespelled)
-        if (same(other, name)) return false;
+    for (const Respelled& other : kRespelled)
+        if (same(other.there, name) && kSlots[slot_of(kSlots, other.rdna3)]) return false;
     for (const std::string_view other : kOfOthers)
         if (same(other, name)) return true;
     return false;

@@ -15,8 +15,10 @@ std::vector<Alias> sorted() {
     std::vector<Alias> all = {
 #define ALIAS(which, mnemonic, name) {isa::families::which, #mnemonic, #name},
 #include "strata/asm/emu/machine/aliases.def"
-#include "strata/asm/emu/machine/aliases_memory.def"
 #undef ALIAS
+#define SPELLING(which, mnemonic, name) {isa::families::which, #mnemonic, #name},
+#include "strata/asm/isa/spellings.def"
+#undef SPELLING
     };
     std::ranges::sort(all, {}, &Alias::mnemonic);
     return all;

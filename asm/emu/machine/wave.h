@@ -100,7 +100,7 @@ const Op* fail(Wave* wave, const Op* op, std::string text);
 inline uint64_t clock_of(const Wave* wave, const Op* op) { return wave->executed + op->index - wave->run_start->index; }
 
 /// The name under which the handlers know an instruction: RDNA3's where families spell one operation differently
-/// (aliases.def), else the mnemonic itself.
+/// (asm/isa/spellings.def), a handler's of aliases.def, else the mnemonic itself.
 std::string_view handler_name(isa::Family family, std::string_view mnemonic);
 
 /// One instruction of a program, as its chooser sees it.
