@@ -24,27 +24,9 @@ bool stores_privately(const isa::Row& row) { return row.format == Format::SCRATC
 }  // namespace
 
 std::array<Outstanding::Count, 2> Outstanding::counts_of(const Inst& inst, uint16_t counters) const {
-    constexpr uint16_t local = counter::lgkmcnt | counter::dscnt;
-    const bool cdna = isa::is_cdna(isa::info(arch_).family);
-    auto queue_of = [&](uint16_t bit) {
-        switch (inst.row->format) {
-            case Format::SMEM: return Queue::scalar;
-            case Format::DS: return inst.gds ? Queue::global_share : Queue::local;
-            case Format::FLAT: return cdna ? Queue::flat : bit & local ? Queue::local : Queue::vector;
-            case Format::MIMG: return Queue::image;
-            case Format::EXP:
-            case Format::LDSDIR: return Queue::export_;
-            case Format::SOP1:
-            case Format::SOPP: return Queue::message;
-            default: return Queue::vector;
-        }
-    };
     if (inst.row->format == Format::DS && inst.gds) counters |= counter::expcnt;
-    std::array<Count, 2> counts{};
-    size_t next = 0;
-    for (uint16_t bit = 1; bit <= counters && next < counts.size(); bit = static_cast<uint16_t>(bit << 1))
-        if (counters & bit) counts[next++] = {bit, queue_of(bit), 0};
-    return counts;
+    const std::array<Counted, 2> by = counted(arch_, inst, counters);
+    return {Count{by[0]}, Count{by[1]}};
 }
 
 void Outstanding::step(const Step& step, Findings& found) {
@@ -84,11 +66,10 @@ bool Outstanding::wait(const Inst& inst) {
 void Outstanding::let_through(uint16_t counter, uint32_t count) {
     for (Operation& operation : operations_)
         for (Count& own : operation.counts) {
-            const bool in_order = own.queue != Queue::scalar && own.queue != Queue::flat;
-            if (own.counter == counter && count <= (in_order ? own.younger : 0u)) own = {};
+            if (own.by.counter == counter && count <= (in_order(own.by.queue) ? own.younger : 0u)) own = {};
         }
     const auto ended = [](const Operation& operation) {
-        return !operation.counts[0].counter && !operation.counts[1].counter;
+        return !operation.counts[0].by.counter && !operation.counts[1].by.counter;
     };
     if (std::erase_if(operations_, ended)) mark();
 }
@@ -117,9 +98,8 @@ bool Outstanding::ends_before(const Operation& operation, const Inst& later) con
     if (operation.row->format == Format::FLAT || later.row->format == Format::FLAT) return false;
     const std::array<Count, 2> counts = counts_of(later, isa::counters(isa::info(arch_).family, later));
     return std::ranges::all_of(operation.counts, [&](const Count& own) {
-        return !own.counter || (own.queue != Queue::scalar && std::ranges::any_of(counts, [&](const Count& other) {
-                                    return other.counter == own.counter && other.queue == own.queue;
-                                }));
+        return !own.by.counter ||
+               (in_order(own.by.queue) && std::ranges::find(counts, own.by, &Count::by) != counts.end());
     });
 }
 
@@ -191,12 +171,11 @@ void Outstanding::start(const Step& step) {
     for (Operation& operation : operations_)
         for (Count& own : operation.counts)
             for (const Count& other : fresh.counts)
-                if (own.counter && own.counter == other.counter && own.queue == other.queue && own.younger < 255)
-                    ++own.younger;
+                if (own.by.counter && own.by == other.by && own.younger < 255) ++own.younger;
     for (const Write& write : step.access->all_writes())
         if (write.late) fresh.fills = write.registers;
     size_t next = 0;
-    const bool held = std::ranges::any_of(fresh.counts, [](const Count& c) { return c.counter == counter::expcnt; });
+    const bool held = std::ranges::any_of(fresh.counts, [](const Count& c) { return c.by.counter == counter::expcnt; });
     for (const Read& read : step.access->all_reads())
         if (held && next < fresh.holds.size() &&
             (is_vector(read.registers) || read.registers.first == isa::code::exec_lo))
@@ -207,7 +186,7 @@ void Outstanding::start(const Step& step) {
     // Of stores to private memory it matters whether any is under way: the last one ends last.
     if (only_stores)
         std::erase_if(operations_, [&](const Operation& operation) {
-            return operation.is_private_store && operation.counts[0].counter == fresh.counts[0].counter;
+            return operation.is_private_store && operation.counts[0].by.counter == fresh.counts[0].by.counter;
         });
     fresh.is_private_store = only_stores;
     const auto at = std::ranges::lower_bound(operations_, step.pc, {}, &Operation::pc);
@@ -231,9 +210,9 @@ bool Outstanding::join(const Outstanding& other) {
         const Operation before = *at;
         for (size_t i = 0; i < theirs.counts.size(); ++i) {
             Count& own = at->counts[i];
-            if (!own.counter)
+            if (!own.by.counter)
                 own = theirs.counts[i];
-            else if (theirs.counts[i].counter)
+            else if (theirs.counts[i].by.counter)
                 own.younger = std::min(own.younger, theirs.counts[i].younger);
         }
         if (!at->fills.count) at->fills = theirs.fills;
@@ -261,16 +240,15 @@ std::string Outstanding::wait_for(const Operation& operation) const {
     std::string text;
     bool combined = false;
     for (const Count& own : operation.counts) {
-        if (!own.counter) continue;
+        if (!own.by.counter) continue;
         const WaitField* const field = std::ranges::find_if(kWaitFields, [&](const WaitField& row) {
-            return row.families.has(isa::info(arch_).family) && row.counter == own.counter;
+            return row.families.has(isa::info(arch_).family) && row.counter == own.by.counter;
         });
         if (field == std::end(kWaitFields)) continue;
-        const bool in_order = own.queue != Queue::scalar && own.queue != Queue::flat;
-        const uint32_t count = in_order ? std::min<uint32_t>(own.younger, most(*field) - 1) : 0;
+        const uint32_t count = in_order(own.by.queue) ? std::min<uint32_t>(own.younger, most(*field) - 1) : 0;
         if (field->mnemonic == "s_waitcnt") {
             text += combined ? " " : text.empty() ? "s_waitcnt " : " and s_waitcnt ";
-            text += fmt::format("{}({})", isa::counter_names(own.counter).front(), count);
+            text += fmt::format("{}({})", isa::counter_names(own.by.counter).front(), count);
             combined = true;
             continue;
         }

@@ -6,15 +6,14 @@
 
 #include "strata/asm/lint/access.h"
 #include "strata/asm/lint/finding.h"
+#include "strata/asm/lint/queues.h"
 
 // Which operations of a wave may still be under way, and which registers they fill or read.
 namespace strata::lint {
 
 /// What may be outstanding at a place of the code. One path's, or with join() what any of several paths left.
 ///
-/// A counter tells how many operations are under way, not which. Those of one kind end in the order in which they
-/// began: so an operation has ended once a wait lets through no more than began after it of its kind. Scalar loads, and
-/// FLAT on CDNA, end in any order: only a wait for none tells (RDNA3 ISA 5.6, CDNA3 ISA 4.4; LLVM's SIInsertWaitcnts).
+/// An operation has ended once a wait lets through no more than began after it in its queue.
 class Outstanding {
   public:
     explicit Outstanding(isa::Arch arch) : arch_(arch) {}
@@ -29,11 +28,8 @@ class Outstanding {
     bool operator==(const Outstanding&) const = default;
 
   private:
-    /// Operations of one queue in one counter end in order.
-    enum class Queue : uint8_t { vector, image, local, global_share, message, export_, scalar, flat };
     struct Count {
-        uint16_t counter = 0;  ///< an isa::counter bit; 0: waited for
-        Queue queue{};
+        Counted by;           ///< no counter: waited for
         uint8_t younger = 0;  ///< of its queue in this counter, begun after it
         bool operator==(const Count&) const = default;
     };

@@ -9,24 +9,10 @@
 namespace strata::codegen {
 namespace {
 
-using isa::Format;
-
-Queue queue_of(const isa::Inst& inst) {
-    switch (inst.row->format) {
-        case Format::SMEM: return Queue::scalar;
-        case Format::DS: return inst.gds ? Queue::message : Queue::local;
-        case Format::FLAT: return Queue::flat;
-        case Format::SCRATCH: return inst.row->flags & isa::kStore ? Queue::private_store : Queue::vector;
-        case Format::SOP1:
-        case Format::SOPP: return Queue::message;
-        default: return Queue::vector;
-    }
-}
-
 /// Registers that one operation fills at most.
 constexpr int kLongestFill = 32;
 
-uint8_t bit(Queue queue) { return static_cast<uint8_t>(1u << static_cast<unsigned>(queue)); }
+uint16_t bit(Queue queue) { return static_cast<uint16_t>(1u << static_cast<unsigned>(queue)); }
 
 void lower(uint8_t& least, uint8_t value) { least = std::min(least, value); }
 
@@ -34,10 +20,8 @@ void lower(uint8_t& least, uint8_t value) { least = std::min(least, value); }
 
 InFlight::Begins InFlight::begun_by(const isa::Inst& inst, uint16_t counters) const {
     Begins all;
-    Queue queue = queue_of(inst);
-    if (queue == Queue::private_store && isa::is_cdna(isa::info(arch_).family)) queue = Queue::vector;
-    for (; counters && all.count < all.all.size(); counters &= static_cast<uint16_t>(counters - 1))
-        all.all[all.count++] = {static_cast<uint8_t>(std::countr_zero(counters)), queue};
+    for (const lint::Counted& one : lint::counted(arch_, inst, counters))
+        if (one.counter) all.all[all.count++] = {static_cast<uint8_t>(std::countr_zero(one.counter)), one.queue};
     return all;
 }
 

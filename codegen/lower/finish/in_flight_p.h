@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "strata/asm/lint/access.h"
+#include "strata/asm/lint/queues.h"
 
 // What insert_waits knows of memory operations at a place of the code.
 namespace strata::codegen {
@@ -18,10 +19,7 @@ constexpr Waits kNoWaits = [] {
     return waits;
 }();
 
-/// Operations of one queue end in the order in which they began; those of `scalar`, `message` and `flat` in any.
-enum class Queue : uint8_t { vector, private_store, local, scalar, message, flat };
-constexpr size_t kQueues = 6;
-constexpr bool in_order(Queue queue) { return queue < Queue::scalar; }
+using lint::Queue;
 
 /// An operation as a counter sees it; FLAT raises two.
 struct Begun {
@@ -68,8 +66,8 @@ class InFlight {
     void add(const Fill& fill);
 
     isa::Arch arch_;
-    std::vector<Fill> fills_;                  ///< in order of their registers
-    std::array<uint8_t, kCounters> queues_{};  ///< bits of those from which some operation may be under way
+    std::vector<Fill> fills_;                   ///< in order of their registers
+    std::array<uint16_t, kCounters> queues_{};  ///< bits of those from which some operation may be under way
 };
 
 }  // namespace strata::codegen

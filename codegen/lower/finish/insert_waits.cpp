@@ -107,7 +107,7 @@ class WaitInserter {
                 if (shares_ && function_.family == isa::Family::rdna4) put(cache("global_wb", code[i].origin), i);
                 using enum Queue;
                 wait(value_of(Workaround::barriers_wait_for_all, function_.target)
-                         ? state.until_ended({vector, private_store, local, scalar, message, flat})
+                         ? state.until_ended({vector, private_store, local, global_share, scalar, message, flat})
                          : state.until_ended({local, flat}));
             }
             if (mnemonic == "s_endpgm" && releases(state)) {
