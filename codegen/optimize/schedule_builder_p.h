@@ -42,6 +42,11 @@ class ScheduleBuilder {
         actions_.push_back(action);
         return true;
     }
+    /// On what is left of the range of that id; false when it is used up.
+    bool add_to(ActionKind kind, int id, int64_t amount) {
+        const std::vector<UOp> all = axes(kind);
+        return add(kind, static_cast<int>(of_id(all, id) - all.begin()), amount);
+    }
     /// Rounds a range up to a multiple; it keeps its place among its kind.
     bool pad(UOp range, int64_t multiple) {
         std::vector<UOp> all = axes(ActionKind::pad);
@@ -57,11 +62,16 @@ class ScheduleBuilder {
     /// Which output axis is what actions have left of a range, whose id it keeps; nothing where it is used up.
     std::optional<int> place(UOp range) const {
         const std::vector<UOp> all = axes(ActionKind::upcast);
-        const auto same = [&](UOp axis) { return range_arg(axis).id == range_arg(range).id; };
-        const auto found = std::ranges::find_if(all, same);
+        const auto found = of_id(all, range_arg(range).id);
         return found == all.end() ? std::nullopt : std::optional(static_cast<int>(found - all.begin()));
     }
     int64_t size(ActionKind kind, int axis) const { return axes(kind)[static_cast<size_t>(axis)].as<RangeArg>().size; }
+    /// Steps that are left of the range of that id; 1 when it is used up.
+    int64_t size_of(int id) const {
+        const std::vector<UOp> all = axes(ActionKind::pad);
+        const auto found = of_id(all, id);
+        return found == all.end() ? 1 : range_arg(*found).size;
+    }
     const Kernel& kernel() const { return kernel_; }
     const Target& target() const { return *target_; }
     /// Whether the kernel stays small enough to be compiled soon with so many more copies of its body.
@@ -131,6 +141,10 @@ class ScheduleBuilder {
     double cost() const { return static_cost(kernel_, *target_).clocks(); }
 
   private:
+    static std::vector<UOp>::const_iterator of_id(const std::vector<UOp>& axes, int id) {
+        return std::ranges::find(axes, id, [](UOp axis) { return range_arg(axis).id; });
+    }
+
     Kernel kernel_;
     const Target* target_;
     std::vector<Action> actions_;

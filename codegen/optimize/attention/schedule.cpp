@@ -6,6 +6,7 @@
 #include "strata/codegen/optimize/attention/parts_p.h"
 #include "strata/codegen/optimize/attention_p.h"
 #include "strata/codegen/optimize/cost.h"
+#include "strata/codegen/optimize/schedule_builder_p.h"
 #include "strata/codegen/target/rates.h"
 #include "strata/core/symbolic/symbolic.h"
 #include "strata/core/uop/uop.h"
@@ -48,33 +49,6 @@ Ranges ranges_of(UOp sink) {
     return found;
 }
 
-class Steps {
-  public:
-    Steps(const Kernel& kernel, const Target& target) : done_{kernel, {}}, target_(target) {}
-
-    bool add(ActionKind kind, int id, int64_t amount) {
-        const std::vector<UOp> axes = axes_of(done_.kernel, kind);
-        const auto at = std::ranges::find(axes, id, [](UOp r) { return range_arg(r).id; });
-        const Action action{kind, static_cast<int>(at - axes.begin()), amount};
-        Result<Kernel> next = apply(done_.kernel, action, target_);
-        if (!next) return false;
-        done_.kernel = *std::move(next);
-        done_.actions.push_back(action);
-        return true;
-    }
-    /// Steps of a range; 1 when it is used up.
-    int64_t size(int id) const {
-        const std::vector<UOp> all = axes_of(done_.kernel, ActionKind::pad);
-        const auto at = std::ranges::find(all, id, [](UOp r) { return range_arg(r).id; });
-        return at == all.end() ? 1 : range_arg(*at).size;
-    }
-    Scheduled take() { return std::move(done_); }
-
-  private:
-    Scheduled done_;
-    const Target& target_;
-};
-
 /// Whether a load reads elsewhere in the second step of a range.
 bool moves_with_step(UOp load, UOp range) {
     const UOp offset = load.src(0).src(1);
@@ -105,29 +79,29 @@ int64_t largest_power(int64_t n, int64_t most) {
 }
 
 /// The threads of a row beside each other, each with neighbouring columns. Returns their number.
-int64_t share_columns(Steps& steps, int row) {
-    if (const int64_t size = steps.size(row); size % 4 != 0)
-        steps.add(ActionKind::pad, row, size > 4 * kMostLanes ? kMostLanes : size > kColumns ? 8 : 4);
-    const int64_t columns = steps.size(row);
+int64_t share_columns(ScheduleBuilder& plan, int row) {
+    if (const int64_t size = plan.size_of(row); size % 4 != 0)
+        plan.add_to(ActionKind::pad, row, size > 4 * kMostLanes ? kMostLanes : size > kColumns ? 8 : 4);
+    const int64_t columns = plan.size_of(row);
     const int64_t lanes = largest_power(columns, std::min((columns + kColumns - 1) / kColumns, kMostLanes));
-    if (columns % (lanes * 4) == 0) steps.add(ActionKind::unroll, row, 4);
-    if (lanes > 1) steps.add(ActionKind::group, row, lanes);
-    if (steps.size(row) > 1) steps.add(ActionKind::unroll, row, steps.size(row));
+    if (columns % (lanes * 4) == 0) plan.add_to(ActionKind::unroll, row, 4);
+    if (lanes > 1) plan.add_to(ActionKind::group, row, lanes);
+    if (plan.size_of(row) > 1) plan.add_to(ActionKind::unroll, row, plan.size_of(row));
     return lanes;
 }
 
 /// Threads that have some of a row's keys each, until the machine is full. Returns their number.
-int64_t share_keys(Steps& steps, int keys, int64_t lanes, int64_t rows) {
-    const int64_t count = steps.size(keys);
+int64_t share_keys(ScheduleBuilder& plan, int keys, int64_t lanes, int64_t rows) {
+    const int64_t count = plan.size_of(keys);
     int64_t threads = 1;
     while (2 * threads * lanes <= kMostOfARow && count >= 2 * threads * kFewestKeys &&
            (threads < 4 || rows * lanes * threads < kThreads))
         threads *= 2;
     const int64_t whole = threads * kSteps;
-    if (count % whole != 0 && !(count > whole && steps.add(ActionKind::pad, keys, whole)) && count % kSteps != 0)
-        steps.add(ActionKind::pad, keys, kSteps);
-    if (steps.size(keys) > kSteps) steps.add(ActionKind::unroll, keys, kSteps);
-    return threads > 1 && steps.add(ActionKind::group, keys, threads) ? threads : 1;
+    if (count % whole != 0 && !(count > whole && plan.add_to(ActionKind::pad, keys, whole)) && count % kSteps != 0)
+        plan.add_to(ActionKind::pad, keys, kSteps);
+    if (plan.size_of(keys) > kSteps) plan.add_to(ActionKind::unroll, keys, kSteps);
+    return threads > 1 && plan.add_to(ActionKind::group, keys, threads) ? threads : 1;
 }
 
 int64_t blocks_of(const Kernel& kernel) {
@@ -144,9 +118,9 @@ std::optional<Scheduled> best_tile(const Kernel& kernel, int keys, const Target&
     std::optional<Scheduled> best;
     double least = 0;
     for (int64_t tile = 0;; ++tile) {
-        Steps steps(kernel, target);
-        if (!steps.add(ActionKind::matrix, keys, tile)) return best;
-        Scheduled tried = steps.take();
+        ScheduleBuilder plan(kernel, target);
+        if (!plan.add_to(ActionKind::matrix, keys, tile)) return best;
+        Scheduled tried = plan.take();
         const bool is_full = blocks_of(tried.kernel) >= rates_of(target.arch).units;
         if (!best && (!target.arch.is_amd() || is_full)) return tried;
         // Keys and sums of a tile come from caches and local memory, whose parts of a cost are those of all blocks.
@@ -173,15 +147,15 @@ std::optional<Scheduled> attention_schedule(const Kernel& kernel, const Target& 
     if (std::optional<Scheduled> by_matrices = schedule_by_matrices(kernel, target)) return by_matrices;
     const Ranges is = ranges_of(kernel.sink);
     if (is.keys < 0 || is.row < 0 || is.row == is.keys) return {};
-    Steps steps(kernel, target);
+    ScheduleBuilder plan(kernel, target);
     int64_t rows = 1;
     for (UOp r : axes_of(kernel, ActionKind::local)) rows *= range_arg(r).size;
-    int64_t threads = share_columns(steps, is.row);
-    threads *= share_keys(steps, is.keys, threads, rows);
+    int64_t threads = share_columns(plan, is.row);
+    threads *= share_keys(plan, is.keys, threads, rows);
     if (const int beside = rows_range(kernel); beside >= 0)
-        if (const int64_t amount = largest_power(steps.size(beside), kBlock / threads); amount > 1)
-            steps.add(ActionKind::local, beside, amount);
-    return steps.take();
+        if (const int64_t amount = largest_power(plan.size_of(beside), kBlock / threads); amount > 1)
+            plan.add_to(ActionKind::local, beside, amount);
+    return plan.take();
 }
 
 }  // namespace strata::codegen
