@@ -36,10 +36,11 @@ def tail_of_exp(x):
     return (mp.exp(x) - 1 - x) / x**2 if abs(x) > 1e-25 else mp.mpf(1) / 2
 
 
-def ncdf_of_ratio(at):
+def ncdf_of_ratio(at, center=0):
     def of(x):
-        y = at / x - at
-        return mp.exp(y**2 / 2) * mp.ncdf(-y) / x
+        v = x + center
+        y = at / v - at
+        return mp.exp(y**2 / 2) * mp.ncdf(-y) / v
 
     return of
 
@@ -77,8 +78,22 @@ ROWS = [
         mp.mpf("3.25") / 11,
         19,
     ),
-    ("ncdf_f32", "ncdf(-y) exp(y^2 / 2) / x, x = 2 / (y + 2)", ncdf_of_ratio(2), mp.mpf(2) / 17, 1, 10),
-    ("ncdf_f64", "ncdf(-y) exp(y^2 / 2) / x, x = 4 / (y + 4)", ncdf_of_ratio(4), mp.mpf(4) / 43, 1, 22),
+    (
+        "ncdf_f32",
+        "ncdf(-y) exp(y^2 / 2) / v, v = 2 / (y + 2) = x + 1 / 4",
+        ncdf_of_ratio(2, mp.mpf(1) / 4),
+        mp.mpf(2) / 17 - mp.mpf(1) / 4,
+        mp.mpf(3) / 4,
+        10,
+    ),
+    (
+        "ncdf_f64",
+        "ncdf(-y) exp(y^2 / 2) / v, v = 4 / (y + 4) = x + 1 / 2",
+        ncdf_of_ratio(4, mp.mpf(1) / 2),
+        mp.mpf(4) / 43 - mp.mpf(1) / 2,
+        mp.mpf(1) / 2,
+        22,
+    ),
 ]
 
 
@@ -100,11 +115,9 @@ def worst(f, low, high, c):
 
 def table():
     out = [
-        (
-            "// Near minimax polynomials by powers from 0 on, written by fit.py: POLYNOMIAL( name, coefficients "
-            "). Above each: what it is for"
-        ),
-        "// x of which range, and the most by which it is off there as it stands (in exact arithmetic).",
+        "// Near minimax polynomials by powers from 0 on, written by fit.py: "
+        "POLYNOMIAL( name, coefficients ). Above each:",
+        "// what it is for x of which range, and the most by which it is off there as it stands (in exact arithmetic).",
     ]
     for name, what, f, low, high, degree in ROWS:
         low, high = mp.mpf(low), mp.mpf(high)

@@ -56,24 +56,28 @@ UOp double_logistic(UOp u, const Target&) {
     return select(less(x, 0), power * r, r);
 }
 
-/// e^(-y^2 / 2) p(v) v, y = |x|, v = 2 / (y + 2). Below -15 it is 0. y^2 is a sum of two: its rounding is an error of
-/// the power.
+/// e^(-y^2 / 2) p(v - 1/4) v, y = |x|, v = 2 / (y + 2). Below -15 it is 0. y^2 is a sum of two: its rounding is an
+/// error of the power. So is that of v: p(v - 1/4) v grows about as v^1.35.
 UOp single_ncdf(UOp u, const Target&) {
     constexpr double kRate = -0x1.715476p-1, kRateLow = -0x1.4ae0bep-27;  // -log2(e) / 2
+    constexpr double kGrowth = 1.9476;                                    // 1.35 log2(e)
     UOp x = u.src(0), size = magnitude(x), y = select(less(15, size), 15, size);
     UOp square = y * y, lost = fma(y, y, minus(square)), high = times(square, kRate), whole = rint(high);
     UOp low = fma(lost, kRate, fma(square, kRateLow, fma(square, kRate, minus(high))));
-    UOp v = rcp(fma(y, 0.5, 1)), factor = v * polynomial(v, polynomials::ncdf_f32);
+    UOp d = fma(y, 0.5, 1), v = rcp(d), less_of_d = fma(y, 0.5, like(d, 1) - d);
+    low = fma(fma(minus(v), less_of_d, fma(minus(d), v, like(d, 1))), kGrowth, low);
+    UOp factor = v * polynomial(plus(v, -0.25), polynomials::ncdf_f32);
     UOp below = ldexp(exp2_approx(high - whole + low) * factor, cast(whole, dtypes::int32));
     return on_both_sides(x, below);
 }
 
-/// The same of v = 4 / (y + 4); below -39 it is 0.
+/// The same of p(v - 1/2) v, v = 4 / (y + 4), which grows about as v^2; below -39 it is 0.
 UOp double_ncdf(UOp u, const Target&) {
     UOp x = u.src(0), size = magnitude(x), y = select(less(39, size), 39, size);
     UOp square = y * y, lost = fma(y, y, minus(square)), power = exp_of_wide(times(square, -0.5));
-    UOp v = near_reciprocal(fma(y, 0.25, 1)), factor = v * polynomial(v, polynomials::ncdf_f64);
-    return on_both_sides(x, fma(power, times(lost, -0.5), power) * factor);
+    UOp d = fma(y, 0.25, 1), v = near_reciprocal(d), factor = v * polynomial(plus(v, -0.5), polynomials::ncdf_f64);
+    UOp off = fma(minus(v), fma(y, 0.25, like(d, 1) - d), fma(minus(d), v, like(d, 1)));
+    return on_both_sides(x, fma(power, fma(lost, -0.5, times(off, 2)), power) * factor);
 }
 
 }  // namespace strata::codegen

@@ -261,7 +261,9 @@ STRATA_FN float ncdf(float x) {
     float size = __builtin_fabsf(x), y = 15 < size ? 15 : size, square = y * y, lost = __builtin_fmaf(y, y, -square);
     float high = square * rate, whole = __builtin_rintf(high);
     float low = __builtin_fmaf(lost, rate, __builtin_fmaf(square, rate_low, __builtin_fmaf(square, rate, -high)));
-    float v = __builtin_amdgcn_rcpf(__builtin_fmaf(y, 0.5f, 1)), factor = v * STRATA_NCDF_F32(v);
+    float d = __builtin_fmaf(y, 0.5f, 1), ratio = __builtin_amdgcn_rcpf(d), v = ratio - 0.25f;
+    low = __builtin_fmaf(__builtin_fmaf(-ratio, __builtin_fmaf(y, 0.5f, 1 - d), __builtin_fmaf(-d, ratio, 1)), 1.9476f, low);
+    float factor = ratio * STRATA_NCDF_F32(v);
     float below = __builtin_ldexpf(__builtin_amdgcn_exp2f(high - whole + low) * factor, (int)(whole < 0 ? whole : 0));
     return x < 0 ? below : 1 - below;
 }
@@ -269,8 +271,9 @@ STRATA_FN half ncdf(half x) { return (half)ncdf((float)x); }
 //@ ncdf & double : ocml
 STRATA_FN double ncdf(double x) {
     double size = __builtin_fabs(x), y = 39 < size ? 39 : size, square = y * y, lost = __builtin_fma(y, y, -square);
-    double power = exp(square * -0.5), v = 1 / __builtin_fma(y, 0.25, 1);
-    double below = __builtin_fma(power, lost * -0.5, power) * (v * STRATA_NCDF_F64(v));
+    double power = exp(square * -0.5), d = __builtin_fma(y, 0.25, 1), ratio = 1 / d, v = ratio - 0.5;
+    double off = __builtin_fma(-ratio, __builtin_fma(y, 0.25, 1 - d), __builtin_fma(-d, ratio, 1));
+    double below = __builtin_fma(power, __builtin_fma(lost, -0.5, 2 * off), power) * (ratio * STRATA_NCDF_F64(v));
     return x < 0 ? below : 1 - below;
 }
 //@ STRATA_MATH1

@@ -132,7 +132,7 @@ ROWS = [
         of_slope=16),
     Tail("sigmoid", Tensor.sigmoid, sigmoid, lambda x: sigmoid(x) * sigmoid(-x), of_slope=8),
     Tail("silu", Tensor.silu, lambda x: x * sigmoid(x), lambda x: sigmoid(x) * (1 + x * sigmoid(-x)), of_slope=8),
-    Tail("gelu", Tensor.gelu, lambda x: x * below(x), lambda x: below(x) + x * density(x), of_value=8, of_slope=12),
+    Tail("gelu", Tensor.gelu, lambda x: x * below(x), lambda x: below(x) + x * density(x)),
     Tail("gelu_tanh", Tensor.gelu_tanh, lambda x: x * sigmoid_of_gelu(x)[0], slope_of_gelu_tanh, of_value=exponents,
         of_slope=exponents),
     Tail("nn.Mish", nn.Mish(), lambda x: x * mish_parts(x), slope_of_mish, of_value=8, of_slope=16),
