@@ -62,6 +62,29 @@ class MaxPool(Protocol):
         *,
         return_indices: Literal[True],
     ) -> tuple[Tensor, Tensor]: ...
+    @overload
+    def __call__(
+        self,
+        input: Tensor,
+        kernel_size: Sizes,
+        stride: Sizes | None,
+        padding: Sizes,
+        dilation: Sizes,
+        ceil_mode: bool,
+        return_indices: Literal[True],
+    ) -> tuple[Tensor, Tensor]: ...
+    @overload
+    def __call__(
+        self,
+        input: Tensor,
+        kernel_size: Sizes,
+        stride: Sizes | None = None,
+        padding: Sizes = 0,
+        dilation: Sizes = 1,
+        ceil_mode: bool = False,
+        *,
+        return_indices: bool,
+    ) -> Tensor | tuple[Tensor, Tensor]: ...
 
 class MaxPoolWithIndices(Protocol):
     def __call__(
@@ -82,8 +105,12 @@ class AdaptiveMaxPool(Protocol):
     ) -> Tensor: ...
     @overload
     def __call__(
-        self, input: Tensor, output_size: int | Sequence[int | None] | None, *, return_indices: Literal[True]
+        self, input: Tensor, output_size: int | Sequence[int | None] | None, return_indices: Literal[True]
     ) -> tuple[Tensor, Tensor]: ...
+    @overload
+    def __call__(
+        self, input: Tensor, output_size: int | Sequence[int | None] | None, *, return_indices: bool
+    ) -> Tensor | tuple[Tensor, Tensor]: ...
 
 class AdaptiveMaxPoolWithIndices(Protocol):
     def __call__(
@@ -112,6 +139,27 @@ class FractionalMaxPool(Protocol):
         return_indices: Literal[True],
         _random_samples: Tensor | None = None,
     ) -> tuple[Tensor, Tensor]: ...
+    @overload
+    def __call__(
+        self,
+        input: Tensor,
+        kernel_size: Sizes,
+        output_size: Sizes | None,
+        output_ratio: float | Sequence[float] | None,
+        return_indices: Literal[True],
+        _random_samples: Tensor | None = None,
+    ) -> tuple[Tensor, Tensor]: ...
+    @overload
+    def __call__(
+        self,
+        input: Tensor,
+        kernel_size: Sizes,
+        output_size: Sizes | None = None,
+        output_ratio: float | Sequence[float] | None = None,
+        *,
+        return_indices: bool,
+        _random_samples: Tensor | None = None,
+    ) -> Tensor | tuple[Tensor, Tensor]: ...
 
 class FractionalMaxPoolWithIndices(Protocol):
     def __call__(

@@ -139,6 +139,41 @@ def test_mypy_finds_nothing_and_knows_every_public_function(tmp_path):
     check(unknown, UNTYPED, "Say its type where it is made: a decorator or a list of names that is computed hides it.")
 
 
+# Calls whose flags decide what they give, and its type.
+BY_FLAGS = {
+    "F.max_pool2d(x, 2)": "Tensor",
+    "F.max_pool2d(x, 2, 2, 0, 1, False, False)": "Tensor",
+    "F.max_pool2d(x, 2, 2, 0, 1, False, True)": "tuple[Tensor, Tensor]",
+    "F.max_pool3d(x, 2, return_indices=True)": "tuple[Tensor, Tensor]",
+    "F.max_pool1d(x, 2, return_indices=flag)": "Tensor | tuple[Tensor, Tensor]",
+    "F.max_pool1d_with_indices(x, 2)": "tuple[Tensor, Tensor]",
+    "F.adaptive_max_pool2d(x, 2)": "Tensor",
+    "F.adaptive_max_pool2d(x, 2, True)": "tuple[Tensor, Tensor]",
+    "F.adaptive_max_pool1d(x, 2, return_indices=True)": "tuple[Tensor, Tensor]",
+    "F.adaptive_max_pool3d(x, 2, return_indices=flag)": "Tensor | tuple[Tensor, Tensor]",
+    "F.fractional_max_pool2d(x, 2, 3)": "Tensor",
+    "F.fractional_max_pool2d(x, 2, None, 0.5, True)": "tuple[Tensor, Tensor]",
+    "F.fractional_max_pool3d(x, 2, 3, return_indices=True)": "tuple[Tensor, Tensor]",
+    "F.fractional_max_pool3d(x, 2, 3, return_indices=flag)": "Tensor | tuple[Tensor, Tensor]",
+    "strata.unique(x)": "Tensor",
+    "strata.unique(x, return_counts=True)": "tuple[Tensor, ...]",
+    "strata.unique(x, True)": "tuple[Tensor, ...]",
+    "strata.unique(x, return_inverse=flag)": "Tensor | tuple[Tensor, ...]",
+}
+
+
+def test_a_flag_decides_the_type_of_a_result(tmp_path):
+    program = tmp_path / "flags.py"
+    program.write_text(
+        "from typing import assert_type\nimport strata\nfrom strata import Tensor\n"
+        "from strata.nn import functional as F\n"
+        "def check(x: Tensor, flag: bool) -> None:\n"
+        + "".join(f"    assert_type({call}, {kind})\n" for call, kind in BY_FLAGS.items())
+    )
+    done = mypy(tmp_path, str(program))
+    assert done.returncode == 0, done.stdout
+
+
 def test_a_function_without_annotations_is_found(tmp_path):
     text = (
         "def f(x: int, *y: int): ...\ndef _g(x): ...\nclass A:\n    def m(self, x) -> None: ...\n    def n(self) "

@@ -13,6 +13,8 @@ from .._strata import DTypeError, ShapeError, Tensor, UsageError
 from . import searching
 
 if TYPE_CHECKING:
+    from typing import Literal, overload
+
     from .._types import Axes
 
 __all__ = [
@@ -280,6 +282,33 @@ def histogram(
         0, _strata.where(inside, place, 0), _strata.where(inside, given, 0)
     )
     return _density(counts, edges) if density else counts, edges
+
+
+if TYPE_CHECKING:
+
+    @overload
+    def unique(
+        x: Tensor,
+        return_index: Literal[False] = False,
+        return_inverse: Literal[False] = False,
+        return_counts: Literal[False] = False,
+    ) -> Tensor: ...
+    @overload
+    def unique(
+        x: Tensor, return_index: Literal[True], return_inverse: bool = False, return_counts: bool = False
+    ) -> tuple[Tensor, ...]: ...
+    @overload
+    def unique(
+        x: Tensor, return_index: bool = False, *, return_inverse: Literal[True], return_counts: bool = False
+    ) -> tuple[Tensor, ...]: ...
+    @overload
+    def unique(
+        x: Tensor, return_index: bool = False, return_inverse: bool = False, *, return_counts: Literal[True]
+    ) -> tuple[Tensor, ...]: ...
+    @overload
+    def unique(
+        x: Tensor, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False
+    ) -> Tensor | tuple[Tensor, ...]: ...
 
 
 def unique(
