@@ -22,11 +22,11 @@ TOLERANCES = {"float32": 1e-5, "float16": 3e-3, "bfloat16": 2e-2}  # of the norm
 
 
 def rows(only=()):
-    """(name of the row, program, type, sizes) of all, or of those whose names contain one of the texts."""
+    """(name of the row, program, type, sizes) of all, or of those whose names contain one of the texts in any case."""
     for program in PROGRAMS:
         for dtype, sizes in program.at:
             name = f"{program.name}, {dtype} {'x'.join(map(str, sizes.values()))}"
-            if not only or any(text in name for text in only):
+            if not only or any(text.lower() in name.lower() for text in only):
                 yield name, program, dtype, sizes
 
 

@@ -124,7 +124,7 @@ def benchmarks(add):
         metavar="NAME",
         action="append",
         default=[],
-        help="of programs: those whose names contain this text, as 'attention' or 'gate x up, bfloat16'; may be "
+        help="of programs: those whose names contain this text in any case, as 'gpt' or 'gate x up, bfloat16'; may be "
         "repeated",
     )
     c.add_argument(

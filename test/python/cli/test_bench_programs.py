@@ -55,7 +55,7 @@ def test_a_share_that_moved_is_told_with_the_command_that_pins_it():
 
 
 def test_rows_stand_beside_the_limit_of_the_card():
-    run = bench("programs", "--arch", "gfx1100", "--only", "softmax with gradients", "--only", "gate x up, float16")
+    run = bench("programs", "--arch", "gfx1100", "--only", "Softmax with GRADIENTS", "--only", "gate x up, float16")
     assert (run.returncode, run.stderr) == (0, "")
     of = json.loads(run.stdout)["programs"]["gfx1100"]
     assert len(of["rows"]) == 3 and of["card"] == "7900xtx"
