@@ -29,7 +29,9 @@ class CacheAttackTest : public CompileTest {
             ScopedSettings scope(next);
             SearchPaths paths = SearchPaths::usual();
             paths.plugin.clear();
-            auto compiled = compile_hip(scale_kernel(500), isa::Arch::gfx1100, paths);
+            HipSource source = scale_kernel(500);
+            source.options = {"-DSTRATA_OF_THE_ATTACK"};  // what this process knows of clang's arguments is of others
+            auto compiled = compile_hip(source, isa::Arch::gfx1100, paths);
             _exit(compiled && compiled->object->find("scale") ? 0 : 1);
         }
         int status = -1;
