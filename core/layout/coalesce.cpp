@@ -6,6 +6,7 @@ namespace strata::layout {
 
 std::vector<Leaf> leaves_of(const Layout& L) {
     std::vector<Leaf> out;
+    out.reserve(8);
     for_each_leaf(L.shape(), [&](const IntTuple& size) { out.push_back({size.integer(), 0}); });
     size_t next = 0;
     for_each_leaf(L.stride(), [&](const IntTuple& stride) { out[next++].stride = stride; });
@@ -13,13 +14,16 @@ std::vector<Leaf> leaves_of(const Layout& L) {
 }
 
 Layout of_leaves(const std::vector<Leaf>& leaves) {
+    if (leaves.empty()) return Layout();
+    if (leaves.size() == 1) return Layout(leaves[0].size, leaves[0].size.is(1) ? IntTuple(0) : leaves[0].stride);
     std::vector<IntTuple> shape, stride;
+    shape.reserve(leaves.size());
+    stride.reserve(leaves.size());
     for (const Leaf& leaf : leaves) {
         shape.emplace_back(leaf.size);
         stride.push_back(leaf.size.is(1) ? IntTuple(0) : leaf.stride);
     }
-    if (leaves.empty()) return Layout();
-    return Layout(unwrap(std::move(shape)), unwrap(std::move(stride)));
+    return Layout(std::move(shape), std::move(stride));
 }
 
 bool continues(const Leaf& leaf, const IntTuple& next) {

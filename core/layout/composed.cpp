@@ -8,14 +8,15 @@
 namespace strata::layout {
 namespace {
 
+constexpr int64_t kMostIndices = 1 << 18;
 constexpr int kMostBits = 62;  // of an index that a swizzle may move
 
 int64_t mask_of(int bits) { return (int64_t{1} << bits) - 1; }
 
-void check_bits(const std::string& swizzle, std::initializer_list<int> from_zero_on, int64_t all) {
+void check_bits(std::initializer_list<int> from_zero_on, int64_t all) {
     for (const int bits : from_zero_on)
-        if (bits < 0) refuse("{} has the negative number {}", swizzle, bits);
-    if (all > kMostBits) refuse("{} moves bits beyond {}", swizzle, kMostBits);
+        if (bits < 0) refuse("it has the negative number {}", bits);
+    if (all > kMostBits) refuse("it moves bits beyond {}", kMostBits);
 }
 
 IntTuple with_at(const IntTuple& t, std::span<const int> path, const Int& value) {
@@ -45,8 +46,13 @@ uint64_t hash_of(const ComposedLayout::Inner& inner) {
 }  // namespace
 
 Swizzle::Swizzle(int bits, int base, int shift) : bits_(bits), base_(base), shift_(shift) {
-    check_bits(to_string(*this), {bits, base}, int64_t{bits} + base + std::abs(int64_t{shift}));
-    if (std::abs(shift) < bits) refuse("{} reads bits that it writes: |shift| is {} at least", to_string(*this), bits);
+    operation(
+        "Swizzle",
+        [&] {
+            check_bits({bits, base}, int64_t{bits} + base + std::abs(int64_t{shift}));
+            if (std::abs(int64_t{shift}) < bits) refuse("it reads bits that it writes: |shift| is {} at least", bits);
+        },
+        *this);
 }
 
 Int Swizzle::operator()(const Int& index) const {
@@ -56,13 +62,18 @@ Int Swizzle::operator()(const Int& index) const {
 
 CoordSwizzle::CoordSwizzle(int bits, int base_row, Path row, int base_column, Path column)
     : bits_(bits), base_row_(base_row), base_column_(base_column), row_(std::move(row)), column_(std::move(column)) {
-    check_bits(to_string(*this), {bits, base_row, base_column}, int64_t{bits} + std::max(base_row, base_column));
-    for (const Path* path : {&row_, &column_}) {
-        if (path->empty()) refuse("{} names no mode of a coordinate", to_string(*this));
-        for (const int mode : *path)
-            if (mode < 0) refuse("{} names the mode {}: modes count from 0", to_string(*this), mode);
-    }
-    if (row_ == column_) refuse("{} reads and writes one mode", to_string(*this));
+    operation(
+        "CoordSwizzle",
+        [&] {
+            check_bits({bits, base_row, base_column}, int64_t{bits} + std::max(base_row, base_column));
+            for (const Path* path : {&row_, &column_}) {
+                if (path->empty()) refuse("it names no mode of a coordinate");
+                for (const int mode : *path)
+                    if (mode < 0) refuse("it names the mode {}: modes count from 0", mode);
+            }
+            if (row_ == column_) refuse("it reads and writes one mode");
+        },
+        *this);
 }
 
 IntTuple CoordSwizzle::operator()(const IntTuple& coordinate) const {
@@ -93,6 +104,28 @@ IntTuple ComposedLayout::operator()(const IntTuple& coordinate) const {
             return index;
         },
         coordinate, *this);
+}
+
+std::variant<Layout, ComposedLayout> ComposedLayout::outer() const {
+    if (stages_.size() <= 1) return base_;
+    return ComposedLayout({stages_.begin() + 1, stages_.end()}, base_);
+}
+
+int64_t cosize(const ComposedLayout& L) {
+    return operation(
+        "cosize",
+        [&] {
+            const int64_t size = L.base().size().value();
+            if (size > kMostIndices) refuse("{} coordinates are too many to look at, {} the most", size, kMostIndices);
+            int64_t low = INT64_MAX, high = INT64_MIN;
+            for (int64_t c = 0; c < size; ++c) {
+                const int64_t index = L(IntTuple(c)).known();
+                low = std::min(low, index);
+                high = std::max(high, index);
+            }
+            return high - low + 1;
+        },
+        L);
 }
 
 uint64_t ComposedLayout::hash() const {

@@ -52,6 +52,7 @@ class ComposedLayout {
     std::span<const Stage> stages() const { return stages_; }
     const Layout& base() const { return base_; }
     ComposedLayout with_base(Layout base) const { return {stages_, std::move(base)}; }
+    std::variant<Layout, ComposedLayout> outer() const;  ///< what the first stage is applied to, without its offset
     IntTuple operator()(const IntTuple& coordinate) const;
     bool operator==(const ComposedLayout&) const = default;
     uint64_t hash() const;
@@ -75,6 +76,9 @@ IntTuple parse_tuple(std::string_view text);
 
 /// `outer` is a layout or composed; an offset of 0 fits every coordinate.
 ComposedLayout make_composed_layout(const AnyLayout& inner, const IntTuple& offset, const AnyLayout& outer);
+
+/// 1 + the distance of the smallest and the largest index, which are all looked at: of 2^18 coordinates at most.
+int64_t cosize(const ComposedLayout& L);
 
 /// Of elements of old_bits the layout over elements of new_bits that has the same bits.
 Layout recast_layout(const Layout& L, int old_bits, int new_bits);

@@ -11,6 +11,16 @@ namespace strata::layout {
 class Int {
   public:
     constexpr Int(int64_t value = 0) : value_(value) {}
+    Int(const Int& other) : value_(other.value_) {
+        if (!other.known()) uop_ = other.uop_;
+    }
+    Int(Int&& other) noexcept = default;
+    Int& operator=(const Int& other) {
+        value_ = other.value_;
+        if (!known() || !other.known()) uop_ = other.uop_;
+        return *this;
+    }
+    Int& operator=(Int&& other) noexcept = default;
     explicit Int(UOp value);  ///< an integer node; it becomes one of Scalar::index
 
     bool known() const { return !uop_.get(); }

@@ -68,14 +68,4 @@ Layout right_inverse(const Layout& L) {
         L);
 }
 
-Layout left_inverse(const Layout& L) {
-    return operation(
-        "left_inverse",
-        [&] {
-            if (!is_injective(L)) refuse("two coordinates have one index, so nothing gives both back");
-            return right_inverse(make_layout({L, complement(L)}));
-        },
-        L);
-}
-
 }  // namespace strata::layout

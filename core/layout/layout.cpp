@@ -11,10 +11,27 @@ namespace {
 
 void check_shape(const IntTuple& shape) {
     for_each_leaf(shape, [&](const IntTuple& leaf) {
-        if (!leaf.is_integer())
-            refuse("the shape {} has the leaf {}: sizes are integers", to_string(shape), to_string(leaf));
+        if (!leaf.is_integer()) refuse("the shape has the leaf {}: sizes are integers", to_string(leaf));
         if (leaf.integer().known() && leaf.known() < 1)
-            refuse("the shape {} has the size {}: sizes are from 1 on", to_string(shape), to_string(leaf));
+            refuse("the shape has the size {}: sizes are from 1 on", to_string(leaf));
+    });
+}
+
+IntTuple compact(const IntTuple& shape) {
+    Int step = 1;
+    return map_leaves(shape, [&](const IntTuple& leaf) -> IntTuple {
+        if (leaf.is(1)) return 0;
+        const Int stride = step;
+        step = step * leaf.integer();
+        return stride;
+    });
+}
+
+void check(const IntTuple& shape, const IntTuple& stride) {
+    check_shape(shape);
+    if (!congruent(shape, stride)) refuse("shape and stride are not congruent: each size has one stride");
+    for_each_leaf(stride, [&](const IntTuple& leaf) {
+        if (leaf.is_none()) refuse("the stride has a leaf that is no number");
     });
 }
 
@@ -87,24 +104,17 @@ IntTuple identity_strides(const IntTuple& shape, Path& path) {
 }  // namespace
 
 Layout::Layout(IntTuple shape) : shape_(std::move(shape)) {
-    check_shape(shape_);
-    Int step = 1;
-    stride_ = map_leaves(shape_, [&](const IntTuple& leaf) -> IntTuple {
-        if (leaf.is(1)) return 0;
-        const Int stride = step;
-        step = step * leaf.integer();
-        return stride;
-    });
+    operation(
+        "Layout",
+        [&] {
+            check_shape(shape_);
+            stride_ = compact(shape_);
+        },
+        shape_);
 }
 
 Layout::Layout(IntTuple shape, IntTuple stride) : shape_(std::move(shape)), stride_(std::move(stride)) {
-    check_shape(shape_);
-    if (!congruent(shape_, stride_))
-        throw LayoutError("Layout", "", {to_string(shape_), to_string(stride_)},
-                          "shape and stride are not congruent: each size has one stride");
-    for_each_leaf(stride_, [&](const IntTuple& leaf) {
-        if (leaf.is_none()) refuse("the stride {} has a leaf that is no number", to_string(stride_));
-    });
+    operation("Layout", [&] { check(shape_, stride_); }, shape_, stride_);
 }
 
 Layout Layout::mode(size_t i) const {
@@ -131,6 +141,8 @@ std::string to_string(const Layout& L) { return to_string(L.shape()) + ":" + to_
 
 Layout make_layout(std::span<const Layout> modes) {
     std::vector<IntTuple> shapes, strides;
+    shapes.reserve(modes.size());
+    strides.reserve(modes.size());
     for (const Layout& mode : modes) {
         shapes.push_back(mode.shape());
         strides.push_back(mode.stride());
@@ -174,9 +186,14 @@ Layout make_fragment_layout(const Layout& L) {
 }
 
 Layout make_identity_layout(const IntTuple& shape) {
-    Path path;
-    check_shape(shape);
-    return Layout(shape, identity_strides(shape, path));
+    return operation(
+        "make_identity_layout",
+        [&] {
+            Path path;
+            check_shape(shape);
+            return Layout(shape, identity_strides(shape, path));
+        },
+        shape);
 }
 
 IntTuple coshape(const Layout& L) {

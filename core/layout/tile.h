@@ -13,9 +13,12 @@ class Tile {
     Tile(const IntTuple& sizes);  ///< integers and none
     Tile(std::vector<Tile> modes) : value_(std::move(modes)) {}
 
+    static Tile none() { return Tile(); }
+
     bool is_none() const { return value_.index() == 0; }
     bool is_tuple() const { return value_.index() == 2; }
     const Layout& layout() const { return std::get<Layout>(value_); }
+    bool operator==(const Tile&) const = default;
     std::span<const Tile> modes() const { return std::get<std::vector<Tile>>(value_); }
 
   private:

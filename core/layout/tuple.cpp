@@ -17,9 +17,15 @@ IntTuple IntTuple::basis(Int value, Path path) {
     for (const int mode : path)
         if (mode < 0) refuse("a basis element has no mode {}: modes count from 0", mode);
     IntTuple out(std::move(value));
-    if (!path.empty()) out.kind_ = Kind::basis;
-    out.path_ = std::move(path);
+    if (path.empty()) return out;
+    out.kind_ = Kind::basis;
+    out.path_ = std::make_shared<const Path>(std::move(path));
     return out;
+}
+
+const Path& IntTuple::path() const {
+    static const Path none;
+    return path_ ? *path_ : none;
 }
 
 const Int& IntTuple::integer() const {
@@ -27,11 +33,12 @@ const Int& IntTuple::integer() const {
     return value_;
 }
 
-IntTuple::IntTuple(std::vector<IntTuple> modes) : kind_(Kind::tuple), modes_(std::move(modes)) {
+IntTuple::IntTuple(std::vector<IntTuple> modes) : kind_(Kind::tuple) {
     int inside = 0;
-    for (const IntTuple& mode : modes_) inside = std::max<int>(inside, mode.depth_);
+    for (const IntTuple& mode : modes) inside = std::max<int>(inside, mode.depth_);
     if (inside >= kMostDepth) refuse("tuples stand in each other {} deep, {} is the most", inside + 1, kMostDepth);
     depth_ = static_cast<uint8_t>(inside + 1);
+    modes_ = std::make_shared<const std::vector<IntTuple>>(std::move(modes));
 }
 
 const IntTuple& IntTuple::mode(size_t i) const {
@@ -46,13 +53,16 @@ const IntTuple& IntTuple::at(std::span<const int> path) const {
 }
 
 bool operator==(const IntTuple& a, const IntTuple& b) {
-    return a.kind_ == b.kind_ && a.value_ == b.value_ && a.path_ == b.path_ && a.modes_ == b.modes_;
+    if (a.kind_ != b.kind_) return false;
+    if (a.is_tuple()) return a.modes_ == b.modes_ || *a.modes_ == *b.modes_;
+    return a.value_ == b.value_ && a.path() == b.path();
 }
 
 uint64_t IntTuple::hash() const {
     uint64_t out = hash_mix(static_cast<uint64_t>(kind_), value_.hash());
-    for (const int mode : path_) out = hash_mix(out, static_cast<uint64_t>(mode));
-    for (const IntTuple& mode : modes_) out = hash_mix(out, mode.hash());
+    for (const int mode : path()) out = hash_mix(out, static_cast<uint64_t>(mode));
+    if (is_tuple())
+        for (const IntTuple& mode : *modes_) out = hash_mix(out, mode.hash());
     return out;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 #include <initializer_list>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -37,11 +38,11 @@ class IntTuple {
 
     const Int& integer() const;                  ///< of an integer leaf; LayoutError otherwise
     const Int& value() const { return value_; }  ///< of an integer or basis element
-    const Path& path() const { return path_; }   ///< of a basis element
+    const Path& path() const;                    ///< of a basis element, else empty
     int64_t known() const { return integer().value(); }
 
     /// Of a tuple its modes, of a leaf that leaf alone.
-    std::span<const IntTuple> modes() const { return is_tuple() ? std::span(modes_) : std::span(this, 1); }
+    std::span<const IntTuple> modes() const { return is_tuple() ? std::span(*modes_) : std::span(this, 1); }
     size_t rank() const { return modes().size(); }
     int depth() const { return depth_; }  ///< 0 of a leaf, 1 of a flat tuple
     const IntTuple& mode(size_t i) const;
@@ -54,8 +55,8 @@ class IntTuple {
     Kind kind_ = Kind::integer;
     uint8_t depth_ = 0;
     Int value_;
-    Path path_;
-    std::vector<IntTuple> modes_;
+    std::shared_ptr<const std::vector<IntTuple>> modes_;  // of tuples; copies share them
+    std::shared_ptr<const Path> path_;                    // of basis elements
 };
 
 std::string to_string(const IntTuple& t);

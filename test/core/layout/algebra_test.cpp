@@ -120,6 +120,15 @@ TEST(Algebra, InversesUndo) {
     });
 }
 
+TEST(Algebra, LeftInversesOfUnevenStridesAreFound) {
+    for (const char* text :
+         {"(2,2):(1,3)", "(2,2):(2,3)", "4:2", "4:-1", "(2,3):(7,2)", "(3,2,2):(1,5,11)", "(2,2):(1,-4)"}) {
+        const Layout A = layout_of(text), R = left_inverse(A);
+        for (int64_t c = 0; c < size(A); ++c) EXPECT_EQ(at(R, at(A, c)), c) << text << " " << to_string(R);
+    }
+    EXPECT_EQ(to_string(left_inverse(layout_of("(4,8):(8,1)"))), "(8,4):(4,1)");
+}
+
 TEST(Algebra, DividesIntoTiles) {
     const Layout A = layout_of("(9,(4,8)):(59,(13,1))");
     const Tile tile({layout_of("3:3"), layout_of("(2,4):(1,8)")});
