@@ -12,8 +12,13 @@ class LocalBanks {
     struct Cycles {
         double all = 0, conflicts = 0;  ///< conflicts: of all, what banks that lanes share add
     };
-    /// Of the lanes in `active`, which access so many dwords each. `what`: the same for accesses that are likely alike,
-    /// as those of an instruction are.
+    static constexpr int kBanks = 32;
+    static int bank(uint64_t dword) { return static_cast<int>(dword % kBanks); }
+    /// Lanes that are served together.
+    static int lanes_of_pass(uint32_t dwords);
+    /// Of the lanes in `active`, which access so many dwords each.
+    static Cycles count(const uint64_t* addresses, uint64_t active, int lanes, uint32_t dwords);
+    /// The same. `what`: the same for accesses that are likely alike, as those of an instruction are.
     Cycles access(uintptr_t what, const uint64_t* addresses, uint64_t active, int lanes, uint32_t dwords);
 
   private:
@@ -26,8 +31,6 @@ class LocalBanks {
         std::array<uint32_t, kMostLanes> apart;  // from the first active lane's address
         Cycles cycles;
     };
-    static Cycles count(const uint64_t* addresses, uint64_t active, int lanes, uint32_t dwords);
-
     std::vector<Known> known_;
 };
 
