@@ -83,7 +83,8 @@ void guard_all(py::handle members) {
 
 void bind_arguments(py::module_& m) {
     guard_all(m);
-    for (const char* part : {"uop", "functional", "emulator", "dtypes", "operations"}) guard_all(m.attr(part));
+    for (const char* part : {"uop", "functional", "emulator", "dtypes", "operations", "_layout"})
+        guard_all(m.attr(part));
 }
 
 }  // namespace strata::python

@@ -19,7 +19,7 @@ LOOSE = {
     r"typing\.SupportsFloat(?: \| typing\.SupportsIndex)?": "float",
     r"(?:typing\.)?Annotated\[([\w.]+\[[^\]]*\]), \"?FixedSize\(\d+\)\"?\]": r"\1",
 }
-MODULES = {"dtypes", "emulator", "functional", "operations", "uop"}
+MODULES = {"_layout", "dtypes", "emulator", "functional", "operations", "uop"}
 IMPORTS = {
     "collections.abc": {"Callable", "Iterable", "Iterator", "Mapping", "Sequence"},
     "types": {"EllipsisType", "ModuleType", "TracebackType"},
@@ -126,6 +126,7 @@ class Stub:
 
     def class_(self, name, cls):
         bases = [b.__name__ for b in cls.__bases__ if b.__name__ not in ("object", "pybind11_object")]
+        self.used |= set(bases)
         self.lines.append(f"class {name}{'(' + ', '.join(bases) + ')' if bases else ''}:")
         start = len(self.lines)
         self.shadowed = self.outer | {"bool", "complex", "float", "int"} & set(vars(cls))

@@ -107,7 +107,7 @@ from .operations import *  # type: ignore[assignment]  # noqa: E402, F403
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from . import asm, fft, linalg, nn, onnx, optim
+    from . import asm, fft, layout, linalg, nn, onnx, optim
     from ._derivatives import checkpoint, custom_gradient, grad, jvp, no_grad, value_and_grad, vjp
     from ._explain import explain
     from ._jit import jit
@@ -119,7 +119,7 @@ del TYPE_CHECKING
 
 # Modules that are imported when they are first named, and names that are imported with their module when they first
 # are; all others that are not here come from _namespace.
-_MODULES = ("asm", "fft", "files", "kernels", "linalg", "nn", "onnx", "optim")
+_MODULES = ("asm", "fft", "files", "kernels", "layout", "linalg", "nn", "onnx", "optim")
 _MEMBERS = {
     **dict.fromkeys(("cross", "diagonal", "norm", "outer", "trace"), "linalg"),
     **dict.fromkeys(("load", "save"), "files"),

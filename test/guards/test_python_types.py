@@ -43,7 +43,7 @@ SEEN = (
     "strata.linalg",
     "strata.fft",
 )
-SEEN += ("strata.functional", "strata.optim", "strata.onnx", "strata.files", "strata.kernels")
+SEEN += ("strata.functional", "strata.optim", "strata.onnx", "strata.files", "strata.kernels", "strata.layout")
 
 
 NAMES = """
