@@ -43,6 +43,15 @@ int64_t unroll_inside(ScheduleBuilder& plan) {
     return plan.add(ActionKind::unroll, static_cast<int>(inside - rows.begin()), width) ? width : 1;
 }
 
+/// Whether most memory is walked along a range, rather than in another layout.
+bool walks_mostly(const ScheduleBuilder& plan, UOp range) {
+    int64_t all = 0;
+    for (const Walked& a : walked_memory(plan.kernel())) all += a.size;
+    return 4 * plan.walked_by_one(range) >= 3 * all;
+}
+
+constexpr int64_t kFewColumns = 1024;  // results up to which the threads of a block share one rather than a line
+
 /// Reductions down the columns of memory, few results: neighbouring threads take neighbouring columns, and the rows are
 /// shared by several of them.
 bool share_columns(ScheduleBuilder& plan) {
@@ -56,6 +65,7 @@ bool share_columns(ScheduleBuilder& plan) {
         plan.walked_by_one(rows[static_cast<size_t>(*row)]) >=
             plan.walked_by_one(columns[static_cast<size_t>(*column)]))
         return false;
+    if (!walks_mostly(plan, columns[static_cast<size_t>(*column)]) && product(columns) <= kFewColumns) return false;
     int last = static_cast<int>(rows.size()) - 1;
     constexpr int64_t kWide = 8192;  // columns from which on enough blocks are left when a thread takes several
     constexpr int64_t kLine = 32;
@@ -196,7 +206,7 @@ bool share_reduction(ScheduleBuilder& plan) {
     // Masks hide how memory is walked, as where a last piece is shorter: then long reductions are thought to go along
     // it.
     const bool unknown = size >= 1024 && !plan.unit_stride_axis(ActionKind::local);
-    const bool few = product(plan.axes(ActionKind::local)) <= (unknown ? 16384 : 1024),
+    const bool few = product(plan.axes(ActionKind::local)) <= (unknown ? 16384 : kFewColumns),
                rows = plan.unit_stride_axis(ActionKind::unroll).has_value();
     const bool windows = product(plan.axes(ActionKind::local)) > kManyWindows && reads_windows(plan);
     if (size < kFewest || !(few || (rows && size >= 128 && !windows))) return false;
@@ -240,30 +250,63 @@ bool tile_narrow(ScheduleBuilder& plan, UOp read, UOp written) {
     return true;
 }
 
-/// Memory that is read along one output range and written along another: square tiles of threads and of each thread's
-/// elements, so that both go along memory.
+/// Ranges along which memory is walked, each by accesses of its own: those of the most, if both are of much.
+struct Sides {
+    UOp one, other;
+    explicit operator bool() const { return static_cast<bool>(other); }
+};
+Sides sides_of(const ScheduleBuilder& plan, ActionKind kind) {
+    constexpr int64_t kOfLess = 8;  // of all that is walked: what is less costs little in any order
+    int64_t most = 0, second = 0, all = 0;
+    Sides sides;
+    for (UOp range : plan.axes(kind)) {
+        const int64_t walked = plan.walked_by_one(range);
+        all += walked;
+        if (walked > most) {
+            second = most, sides.other = sides.one;
+            most = walked, sides.one = range;
+        } else if (walked > second) {
+            second = walked, sides.other = range;
+        }
+    }
+    return second * kOfLess >= all && second > 0 ? sides : Sides{};
+}
+
+/// Memory that is walked along two output ranges, as where a layout is changed: square tiles of threads and of each
+/// thread's elements, so that all accesses go along memory.
 bool tile_transpose(ScheduleBuilder& plan) {
     if (!plan.axes(ActionKind::unroll).empty()) return false;
+    const Sides sides = sides_of(plan, ActionKind::upcast);
+    if (!sides) return false;
+    constexpr int64_t kSide = 64, kNarrow = 16, kPart = 8;
     const std::vector<UOp> axes = plan.axes(ActionKind::upcast);
-    std::optional<int> read, written;
-    for (size_t i = 0; i < axes.size(); ++i) {
-        const bool reads = plan.walked_by_one(axes[i], false) > 0, writes = plan.walked_by_one(axes[i], true) > 0;
-        if (reads && writes) return false;
-        if (reads) read = static_cast<int>(i);
-        if (writes) written = static_cast<int>(i);
+    const int64_t narrower = std::min(range_arg(sides.one).size, range_arg(sides.other).size);
+    if (narrower < kSide && tile_narrow(plan, sides.one, sides.other)) return true;
+    if (narrower < kNarrow) return false;
+    const int64_t tiles = product(axes) / (kSide * kSide), units = rates_of(plan.target().arch).units;
+    for (UOp range : {sides.one, sides.other}) {
+        const int64_t multiple = range_arg(range).size < kSide ? kPart : kSide;
+        if (range_arg(range).size % multiple != 0) plan.pad(range, multiple);
+        if (tiles >= units / 4) plan.add_largest(ActionKind::upcast, *plan.place(range), {tiles >= units ? 4 : 2, 2});
     }
-    constexpr int64_t kSide = 64;
-    if (!read || !written) return false;
-    if (plan.size(ActionKind::upcast, *read) < kSide || plan.size(ActionKind::upcast, *written) < kSide)
-        return tile_narrow(plan, axes[static_cast<size_t>(*read)], axes[static_cast<size_t>(*written)]);
-    for (int axis : {*read, *written}) {
-        const UOp range = plan.axes(ActionKind::upcast)[static_cast<size_t>(axis)];
-        if (range_arg(range).size % kSide != 0) plan.pad(range, kSide);
-        plan.add_largest(ActionKind::upcast, axis, {4, 2});
+    for (UOp range : {sides.one, sides.other})
+        if (const auto axis = plan.place(range)) plan.add_largest(ActionKind::local, *axis, {16, 8, 4});
+    return true;
+}
+
+/// The same of sums: a line of threads along what is walked most, some lines along the other, two to each sum.
+bool tile_transposed_sums(ScheduleBuilder& plan) {
+    constexpr int64_t kLine = 32, kLines = 8, kShared = 2, kFewest = 8;
+    if (plan.axes(ActionKind::unroll).empty()) return false;
+    const Sides sides = sides_of(plan, ActionKind::local);
+    if (!sides || range_arg(sides.one).size < kLine || range_arg(sides.other).size < kLine) return false;
+    for (const auto& [range, threads] : {std::pair(sides.one, kLine), std::pair(sides.other, kLines)}) {
+        if (range_arg(range).size % threads != 0) plan.pad(range, threads);
+        plan.add_largest(ActionKind::local, *plan.place(range), {threads, threads / 2, threads / 4});
     }
-    // The higher one first: a range that is used up is no more among those after it.
-    for (int axis : {std::max(*read, *written), std::min(*read, *written)})
-        plan.add_largest(ActionKind::local, axis, {16, 8, 4});
+    const int last = static_cast<int>(plan.axes(ActionKind::group).size()) - 1;
+    if (last >= 0 && plan.size(ActionKind::group, last) >= kFewest) plan.add(ActionKind::group, last, kShared);
+    if (!plan.axes(ActionKind::unroll).empty()) plan.add_largest(ActionKind::unroll, 0, {8, 7, 6, 5, 4, 3, 2});
     return true;
 }
 
@@ -321,7 +364,7 @@ Scheduled heuristic(const Kernel& kernel, const Target& target) {
     if (std::optional<Scheduled> attention = attention_schedule(kernel, target)) return *std::move(attention);
     ScheduleBuilder plan(kernel, target);
     if (!share_row(plan) && !tile_matrices(plan) && !take_few_rows(plan) && !tile_product(plan) &&
-        !share_columns(plan) && !share_reduction(plan) && !tile_transpose(plan))
+        !tile_transposed_sums(plan) && !share_columns(plan) && !share_reduction(plan) && !tile_transpose(plan))
         spread_output(plan);
     return plan.take();
 }

@@ -288,16 +288,29 @@ TEST(Heuristic, AScanIsOfRegistersAlongMemoryAndOfThreadsBesideEachOtherDownColu
     expect_same(scan(filled({40, 20}), Op::max, 0));
 }
 
+/// Values in another order of memory.
+UOp turned(UOp x) { return permute(x, {1, 0}); }
+
 TEST(Heuristic, ATransposeGoesAlongMemoryOnBothSides) {
     for (Shape shape : {Shape{128, 64}, Shape{100, 70}}) {
         GraphScope scope;
-        Planned p = expect_same(permute(filled(shape), {1, 0}) * number(2));
-        EXPECT_EQ(p.total(Axis::upcast), 16) << to_string(p.actions);
+        const Planned p = expect_same(turned(filled(shape)) * number(2));
         EXPECT_EQ(p.total(Axis::local), 256) << to_string(p.actions);
     }
     GraphScope scope;
-    Planned p = planned(permute(filled({128, 64}), {1, 0}) + filled({64, 128}));
-    EXPECT_EQ(p.total(Axis::local), 256) << to_string(p.actions);
+    const UOp large = filled({1024, 512}), other = filled({512, 1024});
+    for (UOp body : {turned(large) * number(2), turned(large) + other, turned(large + turned(other)) * other}) {
+        const Planned p = planned(body);
+        EXPECT_EQ(p.total(Axis::upcast), 16) << to_string(p.actions);
+        EXPECT_EQ(p.total(Axis::local), 256) << to_string(p.actions);
+    }
+}
+
+TEST(Heuristic, SumsOfTwoOrdersOfMemoryHaveThreadsAlongBoth) {
+    GraphScope scope;
+    const UOp by_column = permute(filled({28, 96, 40}), {1, 2, 0}), by_row = permute(filled({28, 40, 96}), {2, 1, 0});
+    const Planned p = expect_same(sum(by_column * by_row, {2}));
+    EXPECT_GE(p.total(Axis::local), 128) << to_string(p.actions);
 }
 
 }  // namespace
