@@ -15,8 +15,9 @@ namespace strata::codegen {
 namespace {
 
 // Modelled on a 7900 XTX: a launch takes 2.5 us, handing over .6, and each further term of a thread 3 to 10 ns. Blocks
-// have 256 threads; those that walk columns twice, where these are few, as many as find neighbours in memory.
-constexpr int64_t kMostOfThread = 200, kOfBlock = 256, kThreadsOfColumn = 16;
+// have 256 threads; those that walk columns twice, where these are few, as many as find neighbours in memory; those of
+// short rows one for each.
+constexpr int64_t kMostOfThread = 200, kOfBlock = 256, kThreadsOfColumn = 16, kShortRow = 8;
 
 bool reduces(UOp u) { return u.is(Op::reduce) && u.numel() < u.src(0).numel(); }
 
@@ -60,7 +61,8 @@ class Finishing {
             together += terms_of(other);
         }
         const int64_t columns = items_[i].body.numel() * kThreadsOfColumn;
-        const int64_t threads = has_rows_down_columns(items_[*host]) ? std::min(columns, kOfBlock) : kOfBlock;
+        const int64_t threads =
+            std::min(threads_of(items_[*host]), has_rows_down_columns(items_[*host]) ? columns : kOfBlock);
         return together <= threads * kMostOfThread ? host : std::nullopt;
     }
 
@@ -88,6 +90,14 @@ class Finishing {
                std::ranges::all_of(bodies, [](UOp body) { return !body.is(Op::custom); }) &&
                std::ranges::any_of(order, reduces) &&
                std::ranges::none_of(order, [](UOp u) { return u.is(Op::scan) || is_tiled_product(u); });
+    }
+
+    /// Threads of a block of a stage, at most.
+    static int64_t threads_of(const ScheduleItem& item) {
+        int64_t terms = 0;
+        for (UOp u : in_order(item.bodies()))
+            if (reduces(u)) terms = std::max(terms, u.src(0).numel());
+        return std::clamp<int64_t>(terms / kShortRow, 1, kOfBlock);
     }
 
     /// Whether columns are reduced, and walked again.

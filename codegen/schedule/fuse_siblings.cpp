@@ -5,7 +5,8 @@
 // A value joins the step of one before it when all that it reads is there by then. It costs less: what both read is
 // read once, what it read of the other is not read, and a launch is saved. Products share the operand that they have in
 // registers, as long as these hold a tile of each; matrix instructions have one result, so that what they multiply is
-// joined where it is little.
+// joined where it is little. What takes less time than its launch joins others of its loops that it shares nothing
+// with.
 //
 // Before  s <- sum of each row of x;  y <- x / s, a row at a time      only y reads s
 // After   y <- x / sum of each row of x
@@ -23,8 +24,9 @@
 namespace strata::codegen {
 namespace {
 
-constexpr size_t kMostOutputs = 8;
-constexpr size_t kMostBuffers = 24;
+constexpr size_t kMostOutputs = 12;
+constexpr size_t kMostBuffers = 32;
+constexpr double kLittleOfCard = 65536;  // a part of its memory that may be kept longer for a launch less
 constexpr int kMostWork = 1000;
 constexpr int kLittleWork = 64;  // for each thread of a row what was done once
 constexpr size_t kScans = 2;     // of a kernel that share nothing: a launch less
@@ -47,6 +49,7 @@ struct Form {
     size_t reductions = 0;
     bool multiplies_matrices = false;  ///< by matrix instructions, which compute one product of a kernel
     int64_t results = 0;               ///< of one
+    double bytes = 0;                  ///< of what is read, and of the bodies
 
     bool is_product() const {
         int64_t elements = 0;
@@ -55,11 +58,14 @@ struct Form {
     }
 };
 
+double bytes_in(UOp u) { return static_cast<double>(u.numel() * u.dtype().bytes()); }
+
 Form form_of(std::span<const UOp> bodies, const CostModel& costs) {
     Form form;
+    for (UOp body : bodies) form.bytes += bytes_in(body);
     for (UOp u : in_order(bodies)) {
         form.work += info(u.op()).cost;
-        if (u.is(Op::buffer)) form.buffers.push_back(u);
+        if (u.is(Op::buffer)) form.buffers.push_back(u), form.bytes += bytes_in(u);
         form.scans |= u.is(Op::scan);
         if (!u.is(Op::reduce) && !u.is(Op::scan)) continue;
         form.terms += u.src(0).numel();
@@ -165,7 +171,7 @@ class Joining {
         if (reads_host)
             for (UOp value : bodies)
                 if (!stays_in_place(body, value, joined)) return false;
-        if (!fits(joined, all) || !pays(of_host, alone, joined, reads_host)) return false;
+        if (!fits(joined, all) || !pays(of_host, alone, joined, reads_host, may_be_early(item))) return false;
         host.beside.push_back({item.output, all.back(), item.why});
         return true;
     }
@@ -238,7 +244,7 @@ class Joining {
         return loops && find_attention(order).empty() && find_product_chains(order).empty();
     }
 
-    bool pays(const Form& a, const Form& b, const Form& joined, bool reads_host) const {
+    bool pays(const Form& a, const Form& b, const Form& joined, bool reads_host, bool early) const {
         if (policy_.fusion == Fusion::less || (joined.multiplies_matrices && joined.reductions > 1)) return false;
         int64_t shared = 0, read = 0;
         for (UOp u : b.buffers) {
@@ -249,7 +255,19 @@ class Joining {
         const bool few = shared > 0 && joined.terms <= kMostTerms &&
                          joined.reductions <= (joined.results < kLargeFrom ? kSmallTiles : kLargeTiles);
         if (a.is_product() && b.is_product()) return few && !is_for_matrices(joined);
-        return 4 * shared >= read || (few && !joined.loops.empty());
+        return 4 * shared >= read || (few && !joined.loops.empty()) ||
+               (early && !a.scans && !a.is_product() && is_launch(b));
+    }
+
+    /// Whether it matters little when a value is made: it is a result, or small.
+    bool may_be_early(const ScheduleItem& item) const {
+        return kept_.contains(item.output) || bytes_in(item.body) * kLittleOfCard <= policy_.costs.card_bytes();
+    }
+
+    /// Whether a launch takes longer than the memory of a kernel: beside another one it costs less, whatever that
+    /// reads.
+    bool is_launch(const Form& form) const {
+        return !form.scans && !form.is_product() && policy_.costs.memory(form.bytes) < policy_.costs.launch();
     }
 
     /// Whether matrix instructions multiply each of several products in less time: in kernels of their own, though

@@ -26,7 +26,6 @@ TEST(JoinSteps, ReductionsOfTheSameRowsAreOne) {
     UOp x = filled({6, 5});
     EXPECT_EQ(outputs({reduce(x, Op::max, {1}), reduce(x, Op::min, {1}), sum(x * x, {1})}), Counts{3});
     EXPECT_EQ(outputs({sum(x, {1}), sum(x, {0})}), (Counts{1, 1})) << "other loops";
-    EXPECT_EQ(outputs({sum(x, {1}), sum(filled({6, 5}), {1})}), (Counts{1, 1})) << "other memory";
 }
 
 TEST(JoinSteps, WhatIsMadeOfResultsOfARowIsComputedWithThem) {
@@ -50,6 +49,22 @@ TEST(JoinSteps, ResultsOfRowsThatOneStepAloneReadsAreComputedThere) {
     EXPECT_EQ(outputs({x - wide(flip(total, {0}), x)}), (Counts{1, 1})) << "of other rows";
 }
 
+TEST(JoinSteps, WhatTakesLessThanItsLaunchIsOneEvenOfOtherMemory) {
+    GraphScope scope;
+    for (const Shape& shape : {Shape{30}, Shape{6, 5}}) {
+        std::vector<UOp> steps;
+        for (size_t i = 0; i < 20; ++i) steps.push_back(filled(shape) * number(3));
+        for (size_t count : outputs(steps)) EXPECT_LE(count, 12u) << "registers hold the addresses of all buffers";
+        EXPECT_LE(outputs(steps).size(), 2u);
+    }
+    EXPECT_EQ(outputs({sum(filled({6, 5}), {1}), sum(filled({6, 5}), {1})}), Counts{2});
+    EXPECT_EQ(outputs({sum(filled({6, 5}), {1}), sum(filled({5, 6}), {0})}), (Counts{1, 1})) << "other loops";
+    const auto large = [](uint64_t id) {
+        return reshape(make(Op::buffer, dtypes::float32, {}, BufferArg{id << 40, 1 << 24, 0}), {1 << 24}) * number(2);
+    };
+    EXPECT_EQ(scheduled({large(5), large(6)}).items.size(), 2u) << "memory takes longer than a launch";
+}
+
 TEST(JoinSteps, TwoScansAreOneEvenOfOtherMemory) {
     GraphScope scope;
     const auto running = [](UOp x) { return make(Op::scan, x.dtype(), {x}, ReduceArg{Op::add, {1}}); };
@@ -64,7 +79,6 @@ TEST(JoinSteps, ElementwiseResultsOfTheSameInputsAreOne) {
     EXPECT_EQ(outputs({a, reshape(x - y, {5, 6})}), (Counts{1, 1})) << "other coordinates";
     EXPECT_EQ(outputs({a, reshape(x - y, {1, 30})}), Counts{2});
     EXPECT_EQ(outputs({a, flip(a, {0}) + x}), (Counts{1, 1})) << "other elements of what is computed beside it";
-    EXPECT_EQ(outputs({a, filled({30}) + number(1)}), (Counts{1, 1})) << "nothing is shared";
 }
 
 TEST(JoinSteps, ProductsOfOneOperandAreOneAsLongAsRegistersHoldTheirTiles) {
@@ -116,8 +130,8 @@ TEST(JoinSteps, KernelsStayOfLimitedSize) {
     UOp x = filled({30});
     std::vector<UOp> many;
     for (int i = 0; i < 20; ++i) many.push_back(x * number(i + 2));
-    for (size_t n : outputs(many)) EXPECT_LE(n, 8u);
-    EXPECT_EQ(outputs(many).size(), 3u);
+    for (size_t n : outputs(many)) EXPECT_LE(n, 12u);
+    EXPECT_EQ(outputs(many).size(), 2u);
     std::vector<UOp> chain{x + number(1)};
     for (int i = 0; i < 300; ++i) chain.push_back(chain.back() + x);
     EXPECT_LE(outputs(chain).size(), 40u);

@@ -29,7 +29,7 @@ TEST(OrderSteps, WhatIsNeededLateIsMadeLate) {
     GraphScope scope;
     const UOp root = long_chain([](int) { return filled({32}); });
     HostStorage storage;
-    Schedule schedule = scheduled({root}, storage);
+    Schedule schedule = make_schedule(std::vector{root}, storage, Fusion::less);
     const int64_t one = 32 * 4, before = most_kept(schedule.items, schedule.roots);
     const size_t steps = schedule.items.size();
     schedule.items = order_for_memory(std::move(schedule.items), schedule.roots);
@@ -79,7 +79,8 @@ TEST(OrderSteps, WhatFreesMoreThanItFillsRunsAsSoonAsItCan) {
     for (int i = 0; i < kLayers; ++i) at.push_back(stored(flip(at.back(), {0}) * number(2)));
     inputs.assign(at.rbegin(), at.rend());
     const std::vector<UOp> roots = gradients_of_layers(stored(flip(at.back(), {0})), inputs);
-    Schedule schedule = scheduled(roots);
+    HostStorage storage;
+    Schedule schedule = make_schedule(roots, storage, Fusion::less);
     const size_t steps = schedule.items.size();
     schedule.items = free_early(std::move(schedule.items), schedule.roots);
     const int64_t one = 32 * 4, results = static_cast<int64_t>(roots.size()) * 4;
