@@ -85,6 +85,9 @@ UOp split_k(UOp u, const Policy& policy);
 /// Computes reductions that are the same all along an axis once: invariant_axes.cpp.
 std::vector<UOp> compute_invariant_once(std::span<const UOp> roots, const CostModel& costs);
 
+/// Takes factors out of long sums that waited for them: factor_sums.cpp.
+std::vector<UOp> factor_sums(std::span<const UOp> roots, const Policy& policy);
+
 /// Splits scans that are long and few into blocks, for the same reason.
 std::vector<UOp> split_scans(std::span<const UOp> roots);
 

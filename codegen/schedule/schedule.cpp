@@ -62,6 +62,7 @@ class Scheduler {
         targets = separate_attention(split_scans(compute_invariant_once(targets, policy_.costs)));
         targets = widen_weights(targets, policy_);
         if (!storage_.serves_other_sizes()) targets = split_keys(targets, policy_, rates_of(storage_.chip()));
+        targets = factor_sums(targets, policy_);
         targets = split_reductions(store_layouts(targets, policy_), policy_, storage_.has_product_chains());
         for (UOp& target : targets)
             if (target.is(Op::constant) || target.is(Op::iota)) target = make(Op::contiguous, target.dtype(), {target});
