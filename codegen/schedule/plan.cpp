@@ -232,7 +232,8 @@ class Planner {
     }
 
     /// Stores rows that another kernel walks; or the results they were made with, where that kernel makes them again of
-    /// less than they are: the terms of a product are many more than its factors.
+    /// less than they are: the terms of a product are many more than its factors. One that reduces them takes each
+    /// element once: a launch more, where both would write and read them.
     void store_rows(UOp rows, Reason why) {
         const std::vector<UOp> made = nodes_of_rows(rows);
         UOpSet read;
@@ -244,7 +245,10 @@ class Planner {
                     read.insert(carried_[s].buffers.begin(), carried_[s].buffers.end());
         double bytes = 0;
         for (UOp u : read) bytes += bytes_of(u);
-        if (carried_[rows].scanned || bytes >= bytes_of(rows)) return store(rows, why);
+        const CostModel& costs = policy_.costs;
+        const bool pays = bytes < bytes_of(rows) || (why == Reason::reduced && costs.memory(bytes) + costs.launch() <
+                                                                                   costs.memory(2 * bytes_of(rows)));
+        if (carried_[rows].scanned || !pays) return store(rows, why);
         for (UOp u : made)
             for (UOp s : u.src())
                 if (makes_rows(u, s)) can_be_cut(s) ? store(s, why) : store_below(s, why);
