@@ -59,12 +59,14 @@ class Product {
     int64_t side() const { return std::min(a_.times, b_.times); }
     bool is_narrow() const { return std::max(a_.bytes, b_.bytes) < kWideBytes; }
     /// Whether tiles go through all its steps; threads share each sum otherwise.
-    bool has_tiles() const { return is_narrow() || side() >= (steps_ < kSharedFrom ? kTile : kTileOfLong); }
+    bool has_tiles(const CostModel& costs) const {
+        return is_narrow() || costs.has_matrices(kWideBytes) || side() >= (steps_ < kSharedFrom ? kTile : kTileOfLong);
+    }
 
     /// Parts that take the least time; 1 where none pays.
     int64_t best_parts(const CostModel& costs, int64_t fewest_steps, double worth_it) const {
-        if (steps_ < (has_tiles() ? fewest_steps : kSharedFrom)) return 1;
-        const int64_t most = std::min(has_tiles() ? kMostParts : kMostShared, steps_ / kLeastSteps);
+        if (steps_ < (has_tiles(costs) ? fewest_steps : kSharedFrom)) return 1;
+        const int64_t most = std::min(has_tiles(costs) ? kMostParts : kMostShared, steps_ / kLeastSteps);
         int64_t best = 1;
         double least = worth_it * us(costs, 1);
         for (int64_t m = 2; m <= most; ++m)
