@@ -13,8 +13,9 @@ namespace {
 constexpr int64_t kLocalBytes = 32 << 10;  ///< of a block: every chip has them, most have them twice
 constexpr int64_t kLeastRun = 8;           ///< items that a sort in local memory orders at least
 constexpr int64_t kMostRun = 4096;
-constexpr int64_t kItems = 1024;   ///< of a block, where rows are shorter
-constexpr int64_t kPerThread = 4;  ///< items that a thread looks at together
+constexpr int64_t kRunOfFew = 1024;  ///< where units would idle: half a run takes less than half of its time
+constexpr int64_t kItems = 1024;     ///< of a block, where rows are shorter
+constexpr int64_t kPerThread = 4;    ///< items that a thread looks at together
 constexpr int64_t kMostThreads = 512;
 
 int64_t power_above(int64_t n) { return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(n))); }
@@ -70,14 +71,21 @@ int64_t parts_for(const runtime::Device& device, int64_t rows, int64_t most) {
     return std::clamp<int64_t>(2 * device.properties().units / rows, 1, most);
 }
 
+/// Items that a block orders: as many as it has room for, fewer where that leaves units of the device without any.
+int64_t run_for(const runtime::Device& device, const ItemRows& rows) {
+    int64_t run = std::min(most_run(rows.packing), std::max(kLeastRun, power_above(rows.n())));
+    while (run > kRunOfFew && rows.rows() * blocks_of(rows.n(), run) < device.properties().units) run /= 2;
+    return run;
+}
+
 Tensor first_of(const runtime::Device& device, const ItemRows& rows, int64_t k, DType positions) {
-    const int64_t n = rows.n(), most = most_run(rows.packing);
+    const int64_t n = rows.n(), most = run_for(device, rows);
     if (const std::optional<int64_t> parts = most_parts(n, k)) {
         const int64_t count = parts_for(device, rows.rows(), *parts);
         if (count == 1) return selected(rows, k, 1, positions)[0];
         return first_of(device, items_of(rows, selected(rows, k, count, dtypes::none)), k, positions);
     }
-    if (n <= most) return sorted_runs(rows, {rows.rows(), n, k, std::max(kLeastRun, power_above(n)), 1}, positions)[0];
+    if (n <= most) return sorted_runs(rows, {rows.rows(), n, k, most, 1}, positions)[0];
     ItemRows runs = items_of(rows, sorted_runs(rows, {rows.rows(), n, most, most, blocks_of(n, most)}, dtypes::none));
     return merged_runs(std::move(runs), most, k, positions);
 }
