@@ -121,7 +121,7 @@ def test_winners_are_the_same_on_any_number_of_threads(tmp_path):
 CHOSEN = {
     "x * 2 + 1": ("upcast(0, 4) local(0, 256)", 0.07241),
     "gelu": ("upcast(0, 4) local(0, 256)", 0.07253),
-    "transpose": ("upcast(0, 4) upcast(1, 4) local(1, 16) local(0, 16)", 0.14244),
+    "transpose": ("upcast(0, 4) upcast(1, 4) local(0, 16) local(1, 16)", 0.14244),
     "softmax": ("unroll(0, 4) group(0, 256) unroll(0, 4)", 0.07250),
     "cumsum": ("unroll(0, 4) group(0, 256) unroll(0, 4)", 0.07241),
     "matmul": ("upcast(1, 4) local(1, 16) upcast(0, 4) local(0, 8) unroll(0, 4) unroll(0, 2) stage(0, 8)", 0.013672),
