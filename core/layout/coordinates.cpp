@@ -15,7 +15,7 @@ struct Step {
     int64_t size, stride;
 };
 
-int64_t floor_rest(int64_t a, int64_t b) { return (a % b + b) % b; }
+int64_t floor_rest(int64_t a, int64_t b) { return a % b < 0 ? a % b + b : a % b; }
 
 /// The smallest c from 0 on with c * stride = index modulo divisor, which has one; they repeat with the period.
 int64_t first_with_rest(int64_t stride, int64_t divisor, int64_t index, int64_t period) {
@@ -55,7 +55,9 @@ class Search {
                       last = std::min(size - 1, index / stride);
         const int64_t period = divisor_[i + 1] ? divisor_[i + 1] / std::gcd(stride, divisor_[i + 1]) : 1;
         const int64_t start = first_with_rest(stride, divisor_[i + 1], index, period);
-        for (int64_t c = first + floor_rest(start - first, period); c <= last; c += period) {
+        const int64_t ahead = floor_rest(start - first, period);
+        if (first > last || ahead > last - first) return false;
+        for (int64_t c = first + ahead; c <= last; c += period) {
             out[place] = c;
             if (find(i + 1, index - c * stride, out)) return true;
             if (c > INT64_MAX - period) break;
@@ -85,7 +87,7 @@ std::vector<IntTuple> divide_down(const Int& index, std::vector<Step> leaves) {
     int64_t reached = 0;
     for (const Step& leaf : leaves) {
         if (leaf.stride <= reached) refuse("the index {} must be known: strides overlap", to_string(index));
-        reached += (leaf.size - 1) * leaf.stride;
+        reached = (Int(reached) + Int(leaf.size - 1) * Int(leaf.stride)).value();
     }
     Int rest = index;
     for (size_t i = leaves.size(); i-- > 0;) {
@@ -225,7 +227,8 @@ bool is_injective(const Layout& L) {
                     std::vector<Step> others{{0, leaves[i].size - 1, leaves[i].stride}};
                     Int shift = Int(0) - Int(leaves[i].stride);
                     for (size_t j = i + 1; j < leaves.size(); ++j) {
-                        others.push_back({0, 2 * leaves[j].size - 1, leaves[j].stride});
+                        others.push_back(
+                            {0, (Int(leaves[j].size) + Int(leaves[j].size - 1)).value(), leaves[j].stride});
                         shift = shift + Int(leaves[j].size - 1) * Int(leaves[j].stride);
                     }
                     std::vector<int64_t> scratch(1);

@@ -85,9 +85,10 @@ class LeftInverse {
         for (const Leaf& leaf : leaves_of(L_)) {
             const int64_t size = leaf.size.value(), stride = leaf.stride.known();
             if (size > 1) modes_.push_back({size, stride, before});
-            low_ += stride < 0 ? (size - 1) * stride : 0;
-            high_ += stride > 0 ? (size - 1) * stride : 0;
-            before *= size;
+            const Int reach = Int(size - 1) * Int(stride);
+            low_ = (Int(low_) + Int(std::min<int64_t>(reach.value(), 0))).value();
+            high_ = (Int(high_) + Int(std::max<int64_t>(reach.value(), 0))).value();
+            before = (Int(before) * Int(size)).value();
         }
         if (modes_.empty()) modes_.push_back({1, 0, 0});
         find_moduli();
@@ -96,7 +97,7 @@ class LeftInverse {
     std::optional<Layout> find() {
         std::vector<int64_t> chain;
         if (auto found = extend(chain, 0)) return found;
-        if (high_ - low_ >= kMostIndices) return std::nullopt;
+        if (high_ >= kMostIndices || low_ <= -kMostIndices) return std::nullopt;
         for (int64_t c = 0; c < L_.size().value(); ++c) indices_.push_back(L_(IntTuple(c)).known());
         chain.clear();
         return extend_by_primes(chain, 1);
@@ -117,7 +118,8 @@ class LeftInverse {
         for (const Mode& a : modes_) {
             most = std::max(most, std::abs(a.stride));
             for (const Mode& b : modes_) tried.push_back(std::gcd(a.stride, b.stride));
-            tried.push_back(std::abs(a.stride) * a.size);
+            tried.push_back(a.size <= INT64_MAX / std::max<int64_t>(std::abs(a.stride), 1) ? std::abs(a.stride) * a.size
+                                                                                           : 1);
         }
         for (int64_t m = 2; m <= std::min(most, kMostModuli); ++m) tried.push_back(m);
         std::ranges::sort(tried);
@@ -217,7 +219,7 @@ bool fills_evenly(const Layout& L) {
     int64_t filled = 1;
     for (const auto& [stride, size] : modes) {
         if (stride < filled || stride % filled) return false;
-        filled = stride * size;
+        filled = (Int(stride) * Int(size)).value();
     }
     return true;
 }

