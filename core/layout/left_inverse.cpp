@@ -18,9 +18,11 @@ constexpr int64_t kMostIndices = 256;  // between which every chain is tried
 
 using Wide = __int128;
 
-int64_t floor_of(int64_t a, int64_t b) { return a / b - (a % b != 0 && a < 0); }
+int64_t quotient_of(int64_t a, int64_t b) { return a / b - (a % b != 0 && a < 0); }
 
 Wide size_of(Wide a) { return a < 0 ? -a : a; }
+
+int64_t remainder_of(int64_t a, int64_t b) { return a % b < 0 ? a % b + b : a % b; }
 
 /// A mode of L that moves.
 struct Mode {
@@ -107,7 +109,7 @@ class LeftInverse {
     bool carries(int64_t modulus) const {
         Wide sum = 0;
         for (const Mode& mode : modes_) {
-            const int64_t rest = mode.stride - floor_of(mode.stride, modulus) * modulus;
+            const int64_t rest = remainder_of(mode.stride, modulus);
             sum += static_cast<Wide>(mode.size - 1) * rest;
         }
         return sum >= modulus;
@@ -148,7 +150,7 @@ class LeftInverse {
         std::vector<int64_t> right;
         for (const Mode& mode : modes_) {
             std::vector<Wide>& row = rows.emplace_back(1, mode.stride);
-            for (const int64_t m : chain) row.push_back(floor_of(mode.stride, m));
+            for (const int64_t m : chain) row.push_back(quotient_of(mode.stride, m));
             right.push_back(mode.before);
         }
         const std::vector<int64_t> steps = solve(std::move(rows), right);
@@ -161,7 +163,7 @@ class LeftInverse {
             stride = stride * Int(chain[i] / before) + Int(steps[i + 1]);
             before = chain[i];
         }
-        leaves.push_back({std::max(high_ / before, -floor_of(low_, before)) + 1, stride});
+        leaves.push_back({std::max(high_ / before, -quotient_of(low_, before)) + 1, stride});
         const Layout R = coalesce(of_leaves(leaves));
         return coalesce(composition(R, L_)) == coalesce(Layout(L_.size())) ? std::optional(R) : std::nullopt;
     }
@@ -186,8 +188,8 @@ class LeftInverse {
         for (int64_t rest : indices_) {
             std::vector<Wide>& row = rows.emplace_back();
             for (const int64_t size : sizes) {
-                row.push_back(rest - floor_of(rest, size) * size);
-                rest = floor_of(rest, size);
+                row.push_back(remainder_of(rest, size));
+                rest = quotient_of(rest, size);
             }
             row.push_back(rest);
             right.push_back(static_cast<int64_t>(right.size()));
