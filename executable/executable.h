@@ -27,6 +27,7 @@ struct Operand {
     Role role = Role::workspace;
     uint32_t place = kNone;  ///< in the workspace: operands of one place share its memory, one after the other
     uint32_t heir = kNone;   ///< the operand that a step fills over this one, in the same memory
+    bool donated = false;    ///< an input whose memory a result may take
     uint64_t bytes() const { return static_cast<uint64_t>(elements) * static_cast<uint64_t>(dtype.bytes()); }
 };
 

@@ -7,7 +7,7 @@
 namespace strata::executable {
 namespace {
 
-constexpr uint64_t kFormat = 0x5354'5241'5441'0001;  // "STRATA", and the version: another one for other fields
+constexpr uint64_t kFormat = 0x5354'5241'5441'0002;  // "STRATA", and the version: another one for other fields
 
 std::string_view as_text(const isa::Bytes& image) {
     return {reinterpret_cast<const char*>(image.data()), image.size()};
@@ -91,7 +91,8 @@ void visit_code(auto& io, auto& code) {
 void visit_steps(auto& io, auto& exe) {
     io.text(exe.arch), io.word(exe.devices), io.word(exe.inputs), io.word(exe.numbers), io.word(exe.places);
     io.list(exe.operands, [&](auto& o) {
-        io.type(o.dtype), io.word(o.elements), io.one_of(o.role, Role::result), io.word(o.place), io.word(o.heir);
+        io.type(o.dtype), io.word(o.elements), io.one_of(o.role, Role::result), io.word(o.place), io.word(o.heir),
+            io.flag(o.donated);
     });
     io.list(exe.steps, [&](auto& step) {
         io.word(step.device), io.word(step.kernel), io.word(step.call), io.word(step.bytes);
@@ -132,10 +133,17 @@ std::shared_ptr<const Code> read_code(Reader& r) {
     return std::make_shared<const Code>(std::move(code));
 }
 
+bool is_donor(const Executable& exe, const Operand& input) {
+    if (!input.donated || input.heir < exe.inputs || input.heir >= exe.operands.size()) return false;
+    const Operand& result = exe.operands[input.heir];
+    return result.role == Role::result && result.dtype == input.dtype && result.elements == input.elements;
+}
+
 bool is_sound(const Executable& exe, const Operand& operand, size_t at) {
     const bool is_input = at < exe.inputs;
     if (is_input != (operand.role == Role::input) || operand.elements < 0) return false;
-    if (is_input && (operand.place != kNone || operand.heir != kNone)) return false;
+    if (is_input && (operand.place != kNone || (operand.heir != kNone && !is_donor(exe, operand)))) return false;
+    if (!is_input && operand.donated) return false;
     if (operand.place != kNone && operand.place >= exe.places) return false;
     return operand.heir == kNone || (operand.heir > at && operand.heir < exe.operands.size());
 }

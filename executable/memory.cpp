@@ -16,20 +16,31 @@ std::vector<size_t> last_uses(const Executable& exe) {
     return last_use;
 }
 
-/// What each step may fill over what no later step reads.
+/// A result that was asked for takes the memory of an input, of which there may be as much as it needs.
+bool may_take(const Executable& exe, uint32_t to, uint32_t input) {
+    const Operand &result = exe.operands[to], &donor = exe.operands[input];
+    const auto asked = [&](uint32_t at) { return std::ranges::find(exe.results, at) != exe.results.end(); };
+    return donor.donated && asked(to) && !asked(input) && result.dtype == donor.dtype &&
+           result.elements == donor.elements;
+}
+
+/// What each step may fill over what no later step reads; over donated inputs before all others.
 void find_heirs(Executable& exe, const std::vector<size_t>& last_use) {
     std::vector<bool> taken(exe.operands.size());
-    for (size_t s = 0; s < exe.steps.size(); ++s) {
-        for (const InPlace& pair : exe.steps[s].in_place) {
-            const uint32_t to = exe.steps[s].operands[static_cast<size_t>(pair.output)],
-                           from = exe.steps[s].operands[static_cast<size_t>(pair.input)];
-            if (to < exe.inputs || from < exe.inputs || taken[to]) continue;
+    const auto take = [&](const Step& step, size_t s, bool inputs) {
+        for (const InPlace& pair : step.in_place) {
+            const uint32_t to = step.operands[static_cast<size_t>(pair.output)],
+                           from = step.operands[static_cast<size_t>(pair.input)];
+            if (to < exe.inputs || taken[to] || (from < exe.inputs) != inputs) continue;
             Operand& dying = exe.operands[from];
             if (dying.role == Role::result || dying.heir != kNone || last_use[from] != s) continue;
+            if (inputs && !may_take(exe, to, from)) continue;
             dying.heir = to;
             taken[to] = true;
         }
-    }
+    };
+    for (const bool inputs : {true, false})
+        for (size_t s = 0; s < exe.steps.size(); ++s) take(exe.steps[s], s, inputs);
 }
 
 /// Places for values as steps fill them, given back as steps read them last.
@@ -126,7 +137,6 @@ class Replay {
     using Piece = std::pair<bool, uint32_t>;  // of the workspace, and its place; else an operand
 
     Piece piece_of(uint32_t at) const {
-        if (at < exe_.inputs) return {false, at};
         const uint32_t last = last_heir(exe_, at), place = exe_.operands[last].place;
         return place == kNone ? Piece(false, last) : Piece(true, place);
     }
@@ -141,6 +151,8 @@ class Replay {
         const std::vector<uint32_t>& operands = exe_.steps[step].operands;
         const auto before = held_.find(piece_of(operands[output]));
         if (before == held_.end()) return;
+        STRATA_CHECK(before->second >= exe_.inputs || exe_.operands[before->second].donated,
+                     "step {} overwrites input {}, which was not donated", step, before->second);
         const auto slot = std::ranges::find(operands, before->second) - operands.begin();
         const bool may =
             slot == std::ssize(operands) || std::ranges::any_of(exe_.steps[step].in_place, [&](InPlace pair) {
@@ -164,6 +176,8 @@ std::vector<Lifetime> lifetimes(const Executable& exe) {
         lives[i] = {operand.bytes(), exe.steps.size(), operand.role == Role::result ? exe.steps.size() : last_use[i],
                     operand.heir};
     }
+    for (size_t i = 0; i < exe.inputs; ++i)
+        if (const uint32_t heir = exe.operands[i].heir; heir != kNone) lives[heir].bytes = 0;
     for (size_t s = exe.steps.size(); s-- > 0;)
         for (uint32_t at : exe.steps[s].operands)
             if (at >= exe.inputs) lives[at].first = s;

@@ -12,15 +12,15 @@ struct Lifetime {
     size_t last = 0;        ///< step that reads it last; the number of steps: it is a result
     uint32_t heir = kNone;  ///< as Operand has it
 };
-/// By operand; inputs are there from the first step on and have no bytes.
+/// By operand; inputs are there from the first step on and have no bytes, nor has a result in the memory of one.
 std::vector<Lifetime> lifetimes(const Executable& executable);
 
 /// Bytes of workspace and results in memory while each step runs.
 std::vector<uint64_t> bytes_at(const Executable& executable);
 
 /// Decides heirs, places, and where places are freed, from steps and roles. An operand that a step fills takes the
-/// memory of one that the step reads last, where its kernel allows that; else a place of as many bytes that earlier
-/// steps were the last to use, where keeping it until then raises no peak.
+/// memory of one that the step reads last, where its kernel allows that, and a result also that of a donated input;
+/// else a place of as many bytes that earlier steps were the last to use, where keeping it until then raises no peak.
 void place_memory(Executable& executable);
 
 /// The last operand in the memory of this one.

@@ -11,12 +11,21 @@
 #include "strata/ops/leaf_p.h"
 #include "strata/runtime/buffer.h"
 #include "strata/runtime/device.h"
+#include "strata/runtime/donation.h"
 #include "strata/runtime/realize.h"
 #include "strata/runtime/replay.h"
 
 namespace strata {
 
 using namespace ops;
+
+namespace {
+
+/// What a value was made of is kept where a gradient may be asked for. Leaves have no past, and their nodes stay only
+/// where others know them.
+bool keeps_past(const Leaf* leaf, UOp root) { return leaf ? leaf->stays : reaches_leaf(root); }
+
+}  // namespace
 
 namespace ops {
 
@@ -84,10 +93,9 @@ bool Tensor::is_realized() const {
     return numel() == 0 || (!uniform_ && below_views(in_memory()).is(Op::buffer));
 }
 
-/// The value is there now. What it was made of is kept where a gradient may be asked for. Leaves have no past, and
-/// their nodes stay only where others know them.
+/// The value is there now.
 void Tensor::place(Root view) {
-    if (!uniform_ && (leaf_ ? leaf_->stays : reaches_leaf(root_.get()))) {
+    if (!uniform_ && keeps_past(leaf_.get(), root_.get())) {
         memory_ = std::move(view);
         return;
     }
@@ -130,7 +138,20 @@ void Tensor::realize_real(const std::vector<Tensor*>& tensors) {
             rooted.emplace_back(t->uop());
             nodes.push_back(rooted.back().get());
         }
-        std::vector<Root> views = runtime::realize(nodes, device ? &runtime::device(device->index()) : nullptr);
+        const auto releases = [&](size_t i) -> std::vector<UOp> {  // by place(), and by `rooted`
+            const Tensor& t = *group[i];
+            if (t.uniform_ || keeps_past(t.leaf_.get(), t.root_.get())) return {};
+            std::vector<UOp> nodes{t.root_.get(), rooted[i].get()};
+            if (t.leaf_) nodes.insert(nodes.end(), {t.leaf_->node.get(), t.cut_.get(), t.memory_.get()});
+            std::erase(nodes, UOp());
+            return nodes;
+        };
+        const runtime::Donation donation{
+            .releases = releases,
+            .keep = [&](size_t i, Root view) { group[i]->place(std::move(view)); },
+        };
+        std::vector<Root> views =
+            runtime::realize(nodes, device ? &runtime::device(device->index()) : nullptr, donation);
         for (size_t i = 0; i < group.size(); ++i) {
             STRATA_CHECK(views[i].get().shape() == group[i]->shape(), "a value of shape {} was realized as {}",
                          to_string(group[i]->shape()), to_string(views[i].get().shape()));

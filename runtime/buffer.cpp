@@ -214,6 +214,15 @@ std::shared_ptr<Buffer> Buffers::find(UOp buffer) {
     return found->second;
 }
 
+UOp Buffers::take_over(UOp buffer) {
+    const std::shared_ptr<Buffer> memory = find(buffer);
+    {
+        std::lock_guard lock(mutex_);
+        all_[buffer] = std::make_shared<Buffer>(memory->device(), memory->dtype(), memory->size());
+    }
+    return add(memory);
+}
+
 void Buffers::forget(UOp buffer) {
     std::shared_ptr<Buffer> last;  // freed outside the lock
     std::lock_guard lock(mutex_);

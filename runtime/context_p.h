@@ -46,6 +46,8 @@ class Buffers {
     UOp add(std::shared_ptr<Buffer> buffer);
     std::shared_ptr<Buffer> find(UOp buffer);
     void forget(UOp buffer);
+    /// A node for the memory of another one, which from then on has other memory, in which nothing is.
+    UOp take_over(UOp buffer);
 
   private:
     Mutex mutex_;

@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -17,6 +18,8 @@ struct CompiledGraph;
 namespace strata::runtime {
 
 class KernelCall;
+
+using BufferList = std::vector<std::shared_ptr<Buffer>>;
 
 /// A user's kernel that a run of a plan calls, and the node that stands for it.
 struct PlannedCall {
@@ -38,9 +41,18 @@ class LaunchPlan {
     /// The programs, which are not to go soon from now on; none: some went already, or lack the text that is wanted.
     std::optional<Loaded> programs(const Device& device) const;
 
-    /// Runs over this memory with these numbers and users' kernels, in a GraphScope; gives the views of the roots.
-    std::vector<Root> run(Device& device, const Loaded& programs, std::span<const UOp> inputs,
-                          std::span<const uint64_t> numbers, std::span<const PlannedCall> calls = {}) const;
+    /// What a run reads, and whom it tells.
+    struct Run {
+        std::span<const UOp> inputs;
+        BufferList memory = {};  ///< of the inputs
+        std::span<const uint64_t> numbers = {};
+        std::span<const PlannedCall> calls = {};
+        /// Told of the roots that are in a donated input's memory where the run fails. To be set where inputs are
+        /// donated.
+        std::function<void(size_t root, Root view)> keep = {};
+    };
+    /// In a GraphScope; gives the views of the roots.
+    std::vector<Root> run(Device& device, const Loaded& programs, Run with) const;
 
     size_t bytes() const;  ///< of the host that it takes, about
     size_t steps() const { return executable_.steps.size(); }
@@ -74,10 +86,12 @@ class LaunchPlan {
     };
 
     LaunchPlan() = default;
+    void look_for_donors();
     static View view_of(UOp u, uint32_t operand);
 
     executable::Executable executable_;  ///< its kernels have no code
     std::vector<Kernel> kernels_;        ///< by kernel of the executable
+    bool takes_inputs_ = false;          ///< some result is filled over an input
     std::vector<View> roots_;
     std::vector<std::vector<View>> held_;  ///< by step, by slot: of a call what others hold, else in no operand
 };

@@ -116,6 +116,7 @@ std::shared_ptr<const LaunchPlan> LaunchPlan::of_bytes(std::string_view bytes, D
         programs.push_back(std::move(program));
     }
     plan->executable_ = *std::move(exe);
+    plan->look_for_donors();
     return plan;
 }
 

@@ -194,6 +194,7 @@ class GraphCompiler {
         add_all(false);
         exe().inputs = out_.operands.size();
         for (executable::Operand& input : exe().operands) input.role = Role::input;
+        for (size_t i = 0; i < options_.donated.size(); ++i) exe().operands[i].donated = options_.donated[i];
         add_all(true);
         for (size_t s = 0; s < buffers.size(); ++s)
             for (UOp buffer : buffers[s]) {

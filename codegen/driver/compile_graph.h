@@ -59,6 +59,7 @@ struct GraphOptions {
     bool provenance = false;       ///< say why there is each step
 
     std::span<const UOp> inputs = {};        ///< buffers that are the first operands, in this order
+    std::vector<bool> donated = {};          ///< of these: the results may take its memory; empty: of none
     std::span<const uint64_t> numbers = {};  ///< bits of the graph's number tensors (scalar_parameters.h), by place
 
     /// A view of a buffer that holds a node's value already, or empty; asked of constants too. Not set: nothing is

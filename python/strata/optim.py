@@ -190,15 +190,20 @@ class Optimizer:
         numbers = {wide: list(given.cast(wide)) for wide in {self._wide(p) for p, _ in with_grad}}
         changed = []
         for p, state in with_grad:
-            wide, slots = self._wide(p), dict(state)
-            value, grad = p.detach().cast(wide), p.grad.cast(wide)
-            new = self.update(value, grad if scale is None else grad * scale.cast(wide), slots, *numbers[wide])
-            if when is not None:
-                new, slots = when.where(new, value), {name: when.where(t, state[name]) for name, t in slots.items()}
-            changed += [p.assign(new.cast(p.dtype)), *[t.assign(slots[name]) for name, t in state.items()]]
-            p.grad = None
+            changed += self._assign(p, state, numbers[self._wide(p)], scale, when)
         losses: Any = _strata._take_losses()  # what they share with their gradients is computed once
         _strata.realize(changed, losses)
+
+    def _assign(self, p, state, numbers, scale, when):
+        """Gives p and its state their new values, takes its gradient away, and returns them. Nothing else holds the
+        old values then, so that the new ones may take their memory."""
+        wide, slots = self._wide(p), dict(state)
+        value, grad = p.detach().cast(wide), p.grad.cast(wide)
+        new = self.update(value, grad if scale is None else grad * scale.cast(wide), slots, *numbers)
+        if when is not None:
+            new, slots = when.where(new, value), {name: when.where(t, state[name]) for name, t in slots.items()}
+        p.grad = None
+        return [p.assign(new.cast(p.dtype)), *[t.assign(slots[name]) for name, t in state.items()]]
 
     step = __call__
 

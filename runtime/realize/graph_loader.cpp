@@ -29,6 +29,7 @@ GraphLoader::GraphLoader(const GraphRequest& request) : request_(request) {
     options_.any_sizes = any_sizes();
     options_.verify = settings().verify;
     options_.inputs = request_.structure.buffers;
+    options_.donated = request_.donated;
     options_.numbers = request_.numbers;
     options_.user_kernels = &request_.calls;
     options_.in_memory = [this](UOp u) {

@@ -25,6 +25,7 @@ struct GraphRequest {
     const codegen::Signature& structure;
     const UOpMap<UOp>& known;           ///< views of what is in memory, and of numbers that are parameters
     std::span<const uint64_t> numbers;  ///< of the structure
+    std::vector<bool> donated = {};     ///< of the buffers of the structure, as GraphOptions has it
 };
 
 /// Compiles a graph and loads its programs; can run its steps one by one. Its buffers live as long as it does.

@@ -13,6 +13,7 @@
 #include "strata/core/support/hash.h"
 #include "strata/core/support/settings.h"
 #include "strata/runtime/context_p.h"
+#include "strata/runtime/realize/donation_p.h"
 #include "strata/runtime/realize/fusion_search_p.h"
 #include "strata/runtime/realize/graph_loader_p.h"
 #include "strata/runtime/realize/turns_p.h"
@@ -68,8 +69,13 @@ std::string settings_key(const Device& device) {
 /// Graphs on one device, and what is known of their structure.
 class Realization {
   public:
-    Realization(std::span<const UOp> roots, Device& device)
-        : roots_(roots), device_(device), structure_(codegen::signature_of(roots_, [&](UOp u) {
+    /// `donation`: null: results take no memory of inputs.
+    Realization(std::span<const UOp> roots, Device& device, Computing& computing, const Donation* donation)
+        : roots_(roots),
+          device_(device),
+          computing_(computing),
+          donation_(donation),
+          structure_(codegen::signature_of(roots_, [&](UOp u) {
               UOp view = in_memory(u, device_);
               if (view) known_.emplace(u, view);
               return view;
@@ -83,6 +89,9 @@ class Realization {
         structure_.form += calls_->form();
         for (UOp number : structure_.numbers) numbers_.push_back(codegen::parameter_bits(number));
         if (settings().beam) graph_ = content_hash("graph\n" + structure_.form);
+        LaunchPlan::Run with{.inputs = structure_.buffers, .numbers = numbers_, .calls = calls_->planned()};
+        for (UOp input : structure_.buffers) with.memory.push_back(find_buffer(input));
+        if (donation_) find_donated(with);
         structure_.form.insert(0, settings_key(device_));
         LaunchPlans::Known known = context().plans.find(structure_.form, numbers_);
         std::optional<LaunchPlan::Loaded> programs;
@@ -91,12 +100,23 @@ class Realization {
         context().counters.add_times(ms_since(start_), 0);
         if (!known.plan && settings().beam) return run_step_by_step(known.parameters);
         if (!known.plan) known.plan = make_plan(known.parameters, *programs);
-        return known.plan->run(device_, *programs, structure_.buffers, numbers_, calls_->planned());
+        return known.plan->run(device_, *programs, std::move(with));
     }
 
   private:
     using Plan = std::shared_ptr<const LaunchPlan>;
     static bool is_recorded() { return settings().beam && TuningSession::number(); }
+    /// Inputs whose memory results may take, for the structure. Who records launches has the memory from then on.
+    void find_donated(LaunchPlan::Run& with) {
+        if (!calls().empty() || Recorder::active()) return;
+        const std::function<bool(UOp)> is_known = [&](UOp u) { return known_.contains(u); };
+        donated_ = runtime::find_donated({roots_, with.inputs, with.memory, *donation_, is_known}, computing_);
+        if (donated_.empty()) return;
+        with.keep = donation_->keep;
+        for (const bool is_donated : donated_) structure_.form.insert(0, is_donated ? "1" : "0");
+        structure_.form.insert(0, "donated ");
+    }
+
     static constexpr size_t kOnDisk = 4;  ///< steps: of fewer the objects of kernels are found as fast
 
     /// For what the structure was made of, and no more: other threads go on.
@@ -105,7 +125,7 @@ class Realization {
             if (changing[i])
                 known_.emplace(structure_.numbers[i],
                                codegen::number_tensor(static_cast<int>(i), structure_.numbers[i].dtype()));
-        return {roots_, device_, *calls_, structure_, known_, numbers_};
+        return {roots_, device_, *calls_, structure_, known_, numbers_, donated_};
     }
 
     Plan make_plan(const std::vector<bool>& changing, LaunchPlan::Loaded& programs) {
@@ -162,6 +182,9 @@ class Realization {
 
     std::span<const UOp> roots_;
     Device& device_;
+    Computing& computing_;
+    const Donation* donation_;
+    std::vector<bool> donated_;  ///< of the buffers of the structure, or empty
     std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
     UOpMap<UOp> known_;  ///< views of what is in memory already
     codegen::Signature structure_;
@@ -180,22 +203,31 @@ std::vector<Root> remembered(std::span<const UOp> roots, std::vector<Root> views
     return views;
 }
 
-}  // namespace
-
-std::vector<Root> realize(std::span<const UOp> roots, Device* fallback) {
+/// `donation`: null: results take no memory of inputs.
+std::vector<Root> realize(std::span<const UOp> roots, Device* fallback, const Donation* donation) {
     std::vector<Root> kept;
     std::vector<UOp> calls;
     {
+        Computing computing;
         GraphScope scope;
-        Realization one(roots, device_of(roots, fallback));
+        Realization one(roots, device_of(roots, fallback), computing, donation);
         if (one.calls().empty()) return remembered(roots, one.run());
         kept = std::vector<Root>(roots.begin(), roots.end());
         calls.assign(one.calls().begin(), one.calls().end());
     }
     const Turns turns(calls);
     collect();  // what nobody has is not held
+    Computing computing;
     GraphScope scope;
-    return remembered(roots, Realization(roots, device_of(roots, fallback)).run());
+    return remembered(roots, Realization(roots, device_of(roots, fallback), computing, nullptr).run());
+}
+
+}  // namespace
+
+std::vector<Root> realize(std::span<const UOp> roots, Device* fallback) { return realize(roots, fallback, nullptr); }
+
+std::vector<Root> realize(std::span<const UOp> roots, Device* fallback, const Donation& donation) {
+    return realize(roots, fallback, &donation);
 }
 
 void launch(KernelCall& call, std::span<const UOp> buffers) {

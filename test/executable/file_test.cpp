@@ -38,6 +38,7 @@ Executable example() {
     exe.results = {3, 0};
     exe.origins = {{"float32 (4,)"}, {"float16 (4,)", "a copy"}, {}, {}};
     exe.provenance = {{"float16 (4,)", {{"mul", 2}}, 16, 8, "it is asked for"}, {}, {}};
+    exe.operands[0].donated = true;
     place_memory(exe);
     return exe;
 }

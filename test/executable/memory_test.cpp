@@ -15,7 +15,10 @@ namespace {
 Executable random_steps(std::mt19937& random, size_t inputs, size_t steps) {
     Executable exe{.inputs = inputs};
     for (size_t i = 0; i < inputs; ++i)
-        exe.operands.push_back({.dtype = dtypes::float32, .elements = 4, .role = Role::input});
+        exe.operands.push_back({.dtype = dtypes::float32,
+                                .elements = int64_t{4} << random() % 2,
+                                .role = Role::input,
+                                .donated = random() % 2 == 0});
     for (size_t s = 0; s < steps; ++s) {
         Step step{.kernel = 0, .operands = {static_cast<uint32_t>(exe.operands.size())}};
         for (size_t reads = random() % 3 + 1; reads > 0; --reads) {
@@ -88,6 +91,42 @@ TEST(ExecutableMemory, PlacesAndHeirsKeepWhatLaterStepsReadAndFitTheirBytes) {
         EXPECT_EQ(freed, exe.places) << "each place is freed once";
     });
     EXPECT_GT(shared, 100u);
+}
+
+TEST(ExecutableMemory, ResultsTakeTheMemoryOfDonatedInputsAndOfNoOthers) {
+    size_t taken = 0;
+    for_random([&](Executable& exe, std::mt19937&) {
+        place_memory(exe);
+        const std::vector<Lifetime> lives = lifetimes(exe);
+        for (uint32_t at = 0; at < exe.inputs; ++at) {
+            Operand& input = exe.operands[at];
+            if (input.heir == kNone) continue;
+            ++taken;
+            EXPECT_TRUE(input.donated);
+            EXPECT_NE(std::ranges::find(exe.results, input.heir), exe.results.end());
+            EXPECT_EQ(std::ranges::find(exe.results, at), exe.results.end());
+            EXPECT_EQ(lives[input.heir].bytes, 0u) << "the input's";
+            input.donated = false;
+            EXPECT_THROW(verify_memory(exe), Exception);
+            input.donated = true;
+        }
+    });
+    EXPECT_GT(taken, 10u);
+}
+
+TEST(ExecutableMemory, VerifyFindsAnInputThatIsOverwrittenBeforeItsLastRead) {
+    size_t lost = 0;
+    for_random([&](Executable& exe, std::mt19937& random) {
+        place_memory(exe);
+        Operand& input = exe.operands[random() % exe.inputs];
+        const Step& step = exe.steps[random() % exe.steps.size()];
+        if (input.heir != kNone || exe.operands[step.operands[0]].role != Role::result) return;
+        input.donated = true, input.heir = step.operands[0];
+        if (runs(exe)) return;
+        ++lost;
+        EXPECT_THROW(verify_memory(exe), Exception);
+    });
+    EXPECT_GT(lost, 10u);
 }
 
 TEST(ExecutableMemory, BytesAreThoseOfWhatLives) {

@@ -18,6 +18,12 @@ UOp name(uint64_t id, int64_t size = kSize) {
     return make(Op::buffer, dtypes::float32, {}, BufferArg{(uint64_t{1} << 40) + id, size, 0});
 }
 
+BufferList memory_of(std::span<const UOp> buffers) {
+    BufferList memory;
+    for (UOp buffer : buffers) memory.push_back(find_buffer(buffer));
+    return memory;
+}
+
 struct Copy {
     UOp to, from;
 };
@@ -63,7 +69,8 @@ struct Copies {
     std::vector<UOp> inputs() const { return {input.get()}; }
     LaunchPlan plan() { return LaunchPlan(graph_of(inputs(), steps, roots), {}); }
     void check(const LaunchPlan& plan, Root memory) {
-        const std::vector<Root> views = plan.run(device(), {}, std::vector<UOp>{memory.get()}, {});
+        const std::vector<UOp> read{memory.get()};
+        const std::vector<Root> views = plan.run(device(), {}, {.inputs = read, .memory = memory_of(read)});
         ASSERT_EQ(views.size(), 3u);
         EXPECT_EQ(values(views[0]), values(memory));
         EXPECT_EQ(views[0].get().op(), Op::permute);
@@ -143,7 +150,8 @@ TEST_F(Runtime, WhatALaterStepReadsIsNotOverwrittenBefore) {
             roots.push_back(all[which]);
             wanted.push_back(holds[which]);
         }
-        const std::vector<Root> got = LaunchPlan(graph_of(inputs, steps, roots), {}).run(device(), {}, inputs, {});
+        const LaunchPlan plan(graph_of(inputs, steps, roots), {});
+        const std::vector<Root> got = plan.run(device(), {}, {.inputs = inputs, .memory = memory_of(inputs)});
         for (size_t i = 0; i < got.size(); ++i) EXPECT_EQ(values(got[i]), counting(8, wanted[i]));
     }
 }

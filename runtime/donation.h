@@ -1,0 +1,22 @@
+#pragma once
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "strata/core/uop/uop.h"
+#include "strata/runtime/device.h"
+
+namespace strata::runtime {
+
+/// Lets results take memory that only the graphs of values reach which are replaced by them.
+struct Donation {
+    /// A node for each Root that goes once the value of this root is in memory; empty: what it is made of stays.
+    std::function<std::vector<UOp>(size_t root)> releases;
+    /// Takes the view of a root, in memory that was another value's, where a later step of the graphs fails.
+    std::function<void(size_t root, Root view)> keep;
+};
+
+/// As realize.h has it.
+std::vector<Root> realize(std::span<const UOp> roots, Device* fallback, const Donation& donation);
+
+}  // namespace strata::runtime

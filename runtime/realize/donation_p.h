@@ -1,0 +1,36 @@
+#pragma once
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "strata/core/uop/uop.h"
+#include "strata/runtime/donation.h"
+#include "strata/runtime/launch_plan.h"
+
+namespace strata::runtime {
+
+/// While one lives, its thread computes values. A thread that is alone may write over memory that nothing else reaches.
+class Computing {
+  public:
+    Computing();
+    ~Computing();
+    Computing(const Computing&) = delete;
+    /// Whether no other thread computes; then none does until this ends.
+    bool stay_alone();
+
+  private:
+    bool outermost_, alone_ = false;
+};
+
+/// What a computation reads and gives.
+struct Reached {
+    std::span<const UOp> roots, inputs;  ///< inputs: buffers
+    const BufferList& memory;            ///< of the inputs, held once more by Buffers
+    const Donation& donation;
+    const std::function<bool(UOp)>& is_known;  ///< whether a node's value is in memory
+};
+/// By input, whether nothing reaches its value once the roots are in memory, and a root has as many bytes. Empty: none
+/// is given up, nor where other threads compute or strict mode looks at each value in memory of its own.
+std::vector<bool> find_donated(const Reached& reached, Computing& computing);
+
+}  // namespace strata::runtime
