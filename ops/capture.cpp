@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "strata/ops/build_p.h"
+#include "strata/ops/leaf_p.h"
 #include "strata/runtime/device.h"
 #include "strata/runtime/realize.h"
 
@@ -112,7 +113,24 @@ void Capture::finish(const std::vector<Tensor*>& results) {
     for (size_t i = 0; i < before.size(); ++i) shares_memory_ |= replay_->first_with_memory_of(i) != i;
     for (const Input& input : inputs_) changes_inputs_ |= input.after || input.grad || input.loses_grad;
     spares_.resize(memory.size());
+    find_donors();
     for (Input& input : inputs_) input.before = input.grad_before = Root();
+}
+
+void Capture::find_donors() {
+    size_t place = 0;
+    for (size_t i = 0; i < inputs_.size(); ++i) {
+        const Input& input = inputs_[i];
+        if (product(input.shape) == 0) continue;
+        if (input.after && !input.after->fixed) {
+            const runtime::Replay::Result result = replay_->result(input.after->result);
+            if (result.kind == runtime::Replay::Result::Kind::made && replay_->donor(result.index) == place) {
+                donors_.resize(spares_.size());
+                donors_[result.index] = {i, place};
+            }
+        }
+        place += input.has_grad ? 2 : 1;
+    }
 }
 
 std::optional<std::string> Capture::difference(const Capture& other) const {
@@ -193,10 +211,13 @@ std::vector<const Capture::Value*> Capture::values() const {
     return out;
 }
 
-bool Capture::Spare::is_free() const {
+bool Capture::Spare::is_held_by(const Tensor* alone) const {
+    const UOp held = alone ? alone->in_memory() : UOp(),
+              source = alone && alone->requires_grad() ? source_of_gradient(held) : UOp();
     for (const Count& count : counts) {
         const Node& node = *count.node.node();
-        if (node.roots() != count.roots || node.users.load(std::memory_order_relaxed) != count.users) return false;
+        const uint32_t roots = count.roots + (count.node == held) + (count.node == source);
+        if (node.roots() != roots || node.users.load(std::memory_order_relaxed) != count.users) return false;
     }
     return seen.use_count() == 1;  // the one that is known by the node
 }
@@ -222,13 +243,22 @@ std::shared_ptr<Capture::Spare> Capture::new_spare(size_t result) const {
 /// As many as are kept: what a call left, and what it is computed from.
 constexpr size_t kSpares = 2;
 
-bool Capture::take_spares(std::vector<std::shared_ptr<Spare>>& out) {
+std::shared_ptr<Capture::Spare> Capture::donated_spare(size_t result, const std::vector<Tensor*>& inputs) const {
+    if (!donors_[result]) return nullptr;
+    const auto [input, place] = *donors_[result];
+    for (const std::shared_ptr<Spare>& spare : spares_[result])
+        if (spare->buffer.get() == now_.nodes[place] && spare->is_held_by(inputs[input])) return spare;
+    return nullptr;
+}
+
+bool Capture::take_spares(const std::vector<Tensor*>& inputs, bool donates, std::vector<std::shared_ptr<Spare>>& out) {
     bool made = false;
     out.assign(spares_.size(), nullptr);
     for (size_t r = 0; r < spares_.size(); ++r) {
         const runtime::Replay::Result result = replay_->result(r);
         if (result.kind != runtime::Replay::Result::Kind::made || result.index != r) continue;
         std::vector<std::shared_ptr<Spare>>& kept = spares_[r];
+        if (donates && (out[r] = donated_spare(r, inputs))) continue;
         const auto free = std::ranges::find_if(kept, [](const auto& spare) { return spare->is_free(); });
         if (free != kept.end()) {
             out[r] = *free;
@@ -266,6 +296,7 @@ void Capture::tell_inputs(const std::vector<Tensor*>& inputs) {
 }
 
 std::vector<Tensor> Capture::replay(const std::vector<Tensor*>& inputs, const std::vector<std::vector<uint8_t>>& fed) {
+    runtime::Computing computing;
     StoppableLock lock(mutex_);
     std::vector<Tensor> out;
     bool made = false;
@@ -274,7 +305,7 @@ std::vector<Tensor> Capture::replay(const std::vector<Tensor*>& inputs, const st
         nodes_below(inputs, now_.nodes);
         now_.memory.clear();
         for (size_t i = 0; i < now_.nodes.size(); ++i) now_.memory.push_back(memory_of(now_.nodes[i], seen_[i]));
-        made = take_spares(now_.spares);
+        made = take_spares(inputs, !donors_.empty() && computing.stay_alone(), now_.spares);
         now_.results.clear();
         for (const auto& spare : now_.spares) now_.results.push_back(spare ? spare->memory : nullptr);
         replay_->run(now_.memory, now_.results, fed);

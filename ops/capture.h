@@ -7,6 +7,7 @@
 
 #include "strata/core/support/mutex.h"
 #include "strata/ops/tensor.h"
+#include "strata/runtime/donation.h"
 #include "strata/runtime/replay.h"
 
 namespace strata::ops {
@@ -100,7 +101,12 @@ class Capture {
         };
         std::vector<Count> counts = {};            ///< of its nodes, while nobody else has them
         std::weak_ptr<runtime::Buffer> seen = {};  ///< the memory, which its node alone keeps then
-        bool is_free() const;
+        bool is_free() const { return is_held_by(nullptr); }
+        bool is_held_by(const Tensor* alone) const;  ///< null: by nobody
+    };
+    /// An input that becomes a result in its own memory, where nothing else has that.
+    struct Donor {
+        size_t input, place;  ///< place: of its memory below inputs
     };
     /// Memory of a place as it was last.
     struct Seen {
@@ -124,7 +130,10 @@ class Capture {
     Tensor view(const Value& value, UOp buffer) const;
     std::shared_ptr<Spare> new_spare(size_t result) const;
     /// Memory for all results that are made. Whether nodes were made, where none was free.
-    bool take_spares(std::vector<std::shared_ptr<Spare>>& out);
+    /// `donates`: an input's own memory too.
+    bool take_spares(const std::vector<Tensor*>& inputs, bool donates, std::vector<std::shared_ptr<Spare>>& out);
+    std::shared_ptr<Spare> donated_spare(size_t result, const std::vector<Tensor*>& inputs) const;
+    void find_donors();
     void tell_inputs(const std::vector<Tensor*>& inputs);
     Tensor tensor_of(const Value& value) const;
     std::vector<const Value*> values() const;
@@ -135,6 +144,7 @@ class Capture {
     Now now_;
     bool shares_memory_ = false, changes_inputs_ = false;
     std::vector<std::vector<std::shared_ptr<Spare>>> spares_;  ///< by result
+    std::vector<std::optional<Donor>> donors_;                 ///< by result, or empty: there are none
     std::vector<Input> inputs_;
     std::vector<Value> results_;
     runtime::Recorder recorder_;

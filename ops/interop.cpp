@@ -174,6 +174,7 @@ void Tensor::to_host(void* data) {
     if (parts_) return interleaved().to_host(data);
     Tensor flat = *this;
     if (!whole_buffer(in_memory())) flat = contiguous().realize();
+    const runtime::Computing reading;
     runtime::find_buffer(whole_buffer(flat.in_memory()))->copy_out(data, static_cast<size_t>(nbytes()));
 }
 
@@ -183,6 +184,7 @@ Tensor::HostView Tensor::host_view() {
     realize();
     if (parts_) return interleaved().host_view();
     if (!whole_buffer(in_memory())) place(Root(contiguous().realize().in_memory()));
+    const runtime::Computing reading;
     std::shared_ptr<runtime::Buffer> memory = runtime::find_buffer(whole_buffer(in_memory()));
     void* const data = memory->host_view();
     return {data, std::move(memory)};

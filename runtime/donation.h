@@ -8,6 +8,20 @@
 
 namespace strata::runtime {
 
+/// While one lives, its thread computes values or reads them. A thread that is alone may write over memory that nothing
+/// else reaches.
+class Computing {
+  public:
+    Computing();
+    ~Computing();
+    Computing(const Computing&) = delete;
+    /// Whether no other thread computes; then none does until this ends.
+    bool stay_alone();
+
+  private:
+    bool outermost_, alone_ = false;
+};
+
 /// Lets results take memory that only the graphs of values reach which are replaced by them.
 struct Donation {
     /// A node for each Root that goes once the value of this root is in memory; empty: what it is made of stays.

@@ -139,7 +139,7 @@ class PlanRun {
         const Program& program = *programs_[step.kernel];
         if (Recorder* recorder = Recorder::active()) {
             const std::vector<std::shared_ptr<Buffer>> used = buffers(step);
-            recorder->launched(programs_[step.kernel], used, std::span(slots_).subspan(used.size()));
+            recorder->launched(programs_[step.kernel], used, std::span(slots_).subspan(used.size()), step.in_place);
         }
         run_program(program, {program.code.grid, program.code.block}, step.bytes,
                     [&] { return program.launch(slots_, wait_for(device_)); });

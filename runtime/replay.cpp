@@ -30,11 +30,12 @@ uint32_t Recorder::place(const std::shared_ptr<Buffer>& buffer) {
 }
 
 void Recorder::launched(std::shared_ptr<Program> program, std::span<const std::shared_ptr<Buffer>> memory,
-                        std::span<const uint64_t> numbers) {
+                        std::span<const uint64_t> numbers, std::span<const executable::InPlace> in_place) {
     Action& action = actions_.emplace_back();
     action.program = std::move(program);
     for (const std::shared_ptr<Buffer>& buffer : memory) action.memory.push_back(place(buffer));
     action.numbers.assign(numbers.begin(), numbers.end());
+    action.in_place.assign(in_place.begin(), in_place.end());
 }
 
 void Recorder::called(const KernelCall& call, std::span<const std::shared_ptr<Buffer>> used) {
@@ -86,6 +87,7 @@ Replay::Replay(Recorder recorded, std::span<const UOp> inputs, std::span<const U
     : recorded_(std::move(recorded)) {
     sort_places(inputs, results);
     plan_own_memory();
+    find_donors();
     for (Recorder::Memory& memory : recorded_.memory_) memory.buffer = nullptr;
     recorded_.places_.clear();
 }
@@ -163,6 +165,30 @@ void Replay::plan_own_memory() {
         if ((places_[at].kind == Kind::own && placed[at]) || places_[at].kind == Kind::constant) {
             now_[at] = own_[places_[at].index].get();
             addresses_[at] = now_[at]->address();
+        }
+}
+
+/// A launch that reads the input last may fill the result over it, where it is the first that fills the result's
+/// memory.
+void Replay::find_donors() {
+    donors_.resize(results_.size());
+    if (recorded_.settings_.check != "off" || recorded_.settings_.check_races) return;  // each value in its own memory
+    std::vector<bool> taken(places_.size());
+    for (uint32_t at : results_) taken[at] = places_[at].kind == Kind::input;  // given back as it is
+    const std::vector<Recorder::Action>& actions = recorded_.actions_;
+    std::vector<size_t> first(places_.size(), actions.size()), last(places_.size());
+    for (size_t a = 0; a < actions.size(); ++a)
+        for (uint32_t at : actions[a].memory) first[at] = std::min(first[at], a), last[at] = a;
+    for (size_t a = 0; a < actions.size(); ++a)
+        for (const executable::InPlace& pair : actions[a].in_place) {
+            const uint32_t from = actions[a].memory[static_cast<size_t>(pair.input)],
+                           to = actions[a].memory[static_cast<size_t>(pair.output)];
+            const Place &donor = places_[from], &result = places_[to];
+            if (donor.kind != Kind::input || result.kind != Kind::result || taken[from] || taken[to]) continue;
+            if (last[from] != a || first[to] != a) continue;
+            if (donor.dtype != result.dtype || donor.size != result.size || donor.device != result.device) continue;
+            donors_[result.index] = donor.index;
+            taken[from] = taken[to] = true;
         }
 }
 

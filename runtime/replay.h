@@ -33,8 +33,9 @@ class Recorder {
         Recorder* previous_;
     };
 
+    /// `in_place`: what the program may fill over what, by slot.
     void launched(std::shared_ptr<Program> program, std::span<const std::shared_ptr<Buffer>> memory,
-                  std::span<const uint64_t> numbers);
+                  std::span<const uint64_t> numbers, std::span<const executable::InPlace> in_place);
     /// Unsupported error where it writes memory that was there before.
     void called(const KernelCall& call, std::span<const std::shared_ptr<Buffer>> memory);
     void copied(Buffer& from, Buffer& to);
@@ -49,6 +50,7 @@ class Recorder {
         std::optional<KernelCall> call = {};  ///< of a user's kernel; neither: the second is copied to the first
         std::vector<uint32_t> memory = {};    ///< by slot; of a call by its tensors
         std::vector<uint64_t> numbers = {};   ///< of the slots after them
+        std::vector<executable::InPlace> in_place = {};
     };
     struct Memory {
         std::shared_ptr<Buffer> buffer;
@@ -93,6 +95,9 @@ class Replay {
     };
     Result result(size_t i) const;
     UOp new_memory(size_t result) const;
+    /// The input whose memory the first result in a memory may be given as well: nothing reads the input's value once
+    /// something of the result is filled.
+    std::optional<size_t> donor(size_t result) const { return donors_[result]; }
     /// One at a time. `results`: memory of those that are made, null for the others.
     void run(std::span<Buffer* const> inputs, std::span<Buffer* const> results,
              std::span<const std::vector<uint8_t>> fed);
@@ -112,6 +117,7 @@ class Replay {
     };
     void sort_places(std::span<const UOp> inputs, std::span<const UOp> results);
     void plan_own_memory();
+    void find_donors();
     void perform(Recorder::Action& action);
     /// Whether a device takes the list as one: no clock is modelled and nobody is told of single launches.
     bool is_one_launch() const;
@@ -123,8 +129,9 @@ class Replay {
     std::vector<size_t> first_with_;  ///< by input
     std::vector<Place> places_;
     std::vector<std::shared_ptr<Buffer>> own_;
-    std::vector<uint32_t> results_;  ///< places
-    std::vector<Root> constants_;    ///< by result; empty for others
+    std::vector<uint32_t> results_;              ///< places
+    std::vector<Root> constants_;                ///< by result; empty for others
+    std::vector<std::optional<size_t>> donors_;  ///< by result
 
     std::vector<Buffer*> now_;  ///< by place, of a run
     std::vector<uint64_t> addresses_, slots_;

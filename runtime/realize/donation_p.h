@@ -9,19 +9,6 @@
 
 namespace strata::runtime {
 
-/// While one lives, its thread computes values. A thread that is alone may write over memory that nothing else reaches.
-class Computing {
-  public:
-    Computing();
-    ~Computing();
-    Computing(const Computing&) = delete;
-    /// Whether no other thread computes; then none does until this ends.
-    bool stay_alone();
-
-  private:
-    bool outermost_, alone_ = false;
-};
-
 /// What a computation reads and gives.
 struct Reached {
     std::span<const UOp> roots, inputs;  ///< inputs: buffers

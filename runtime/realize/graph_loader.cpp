@@ -104,7 +104,7 @@ void GraphLoader::run(const codegen::CompiledGraph& graph, size_t number) const 
     const std::shared_ptr<Program>& program = programs_[step.kernel];
     if (Recorder* recorder = Recorder::active()) {
         const std::vector<uint64_t> slots = slots_of(buffers, step.numbers);
-        recorder->launched(program, memory, std::span(slots).subspan(memory.size()));
+        recorder->launched(program, memory, std::span(slots).subspan(memory.size()), step.in_place);
     }
     run_program(*program, {program->code.grid, program->code.block}, step.bytes,
                 [&] { return program->launch(slots_of(buffers, step.numbers), wait_for(program->device())); });

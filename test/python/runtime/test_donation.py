@@ -144,3 +144,99 @@ def test_threads_that_update_tensors_at_once_get_their_own_values():
     for t in threads:
         t.join()
     assert right == [True] * 4
+
+
+def captured_update():
+    """A captured function that changes a tensor which it closes over, called until it is captured; the tensor."""
+    m = moment()
+
+    @strata.jit
+    def step(g):
+        update(m, g)
+
+    g = Tensor.full((N,), 1.0).contiguous().realize()
+    for _ in range(4):
+        step(g)
+    assert step.captures == 1
+    return m, lambda: step(g)
+
+
+def test_a_captured_function_keeps_its_state_in_memory_once():
+    m, step = captured_update()
+    before, expected = strata.stats().live_bytes, m.numpy()
+    for _ in range(5):
+        assert taken_by(step) == 0
+        expected = expected * np.float32(0.5) + 1
+        np.testing.assert_array_equal(m.numpy(), expected)
+    assert strata.stats().live_bytes == before
+
+
+@pytest.mark.parametrize("way", HELD)
+def test_who_holds_an_old_value_keeps_it_when_a_captured_function_changes_it(way):
+    m, step = captured_update()
+    wanted = value(HELD[way](Tensor(m.numpy().copy())))
+    expected = np.array(m.numpy())
+    held = HELD[way](m)
+    for _ in range(3):
+        step()
+        expected = expected * np.float32(0.5) + 1
+    np.testing.assert_array_equal(value(held), wanted)
+    np.testing.assert_array_equal(m.numpy(), expected)
+
+
+def test_a_result_over_the_state_keeps_its_value():
+    m = moment()
+
+    @strata.jit
+    def step(g):
+        update(m, g)
+        return m.reshape(2, -1), m.sum()
+
+    g, expected, kept = Tensor.full((N,), 1.0).contiguous().realize(), OLD, []
+    for _ in range(6):
+        whole, total = step(g)
+        expected = expected * np.float32(0.5) + 1
+        kept.append((whole, expected))
+        assert abs(total.item() - expected.sum(dtype=np.float64)) < 1e-3 * N
+    for whole, wanted in kept:
+        np.testing.assert_array_equal(whole.numpy().reshape(-1), wanted)
+
+
+def test_states_that_take_turns_are_told_apart():
+    @strata.jit
+    def step(m, g):
+        m.assign(m * 0.5 + g)
+
+    g = Tensor.full((N,), 2.0).contiguous().realize()
+    states = [moment() for _ in range(3)]
+    expected = [OLD] * 3
+    for call in range(12):
+        which = call % 3 if call < 9 else 0
+        step(states[which], g)
+        expected[which] = expected[which] * np.float32(0.5) + 2
+    for m, wanted in zip(states, expected, strict=True):
+        np.testing.assert_array_equal(m.numpy(), wanted)
+
+
+def test_a_captured_step_of_an_optimiser_is_the_plain_one_and_keeps_no_second_state():
+    def trained(captured):
+        rng = np.random.default_rng(5)
+        net = nn.Sequential(nn.Linear(160, 160), nn.GELU(), nn.Linear(160, 160))
+        for p in net.parameters():
+            p.assign(Tensor(rng.random(p.shape, np.float32) * 0.1))
+        step, x = optim.AdamW(net.parameters(), 1e-2), Tensor(rng.random((8, 160), np.float32)).realize()
+
+        def train():
+            net(x).square().mean().backward()
+            step()
+
+        run, before = strata.jit(train) if captured else train, strata.stats().live_bytes
+        for _ in range(8):
+            run()
+        return [p.numpy() for p in net.parameters()], strata.stats().live_bytes - before, net, step
+
+    plain, captured = trained(False), trained(True)
+    for a, b in zip(plain[0], captured[0], strict=True):
+        np.testing.assert_allclose(a, b, rtol=2e-6, atol=1e-7)
+    parameters = sum(a.nbytes for a in plain[0])
+    assert captured[1] < 4.5 * parameters, "state, gradients and one more value of a parameter in three"
