@@ -64,6 +64,7 @@ UOp substitute_with_rules(UOp root, const UOpMap<UOp>& replacements,
 /// None: it has no rule of its own.
 std::shared_ptr<const GradientRule> rule_of(UOp node);
 /// Sources before users, and what rules lead to before what has them.
-std::vector<UOp> in_order_of_gradients(UOp root);
+std::vector<UOp> in_order_of_gradients(std::span<const UOp> roots);
+inline std::vector<UOp> in_order_of_gradients(UOp root) { return in_order_of_gradients({&root, 1}); }
 
 }  // namespace strata::ops

@@ -19,14 +19,6 @@ namespace strata {
 
 using namespace ops;
 
-namespace {
-
-/// What a value was made of is kept where a gradient may be asked for. Leaves have no past, and their nodes stay only
-/// where others know them.
-bool keeps_past(const Leaf* leaf, UOp root) { return leaf ? leaf->stays : reaches_leaf(root); }
-
-}  // namespace
-
 namespace ops {
 
 void upload(Tensor& t, const void* data, const runtime::Feed& feed) {
@@ -93,12 +85,8 @@ bool Tensor::is_realized() const {
     return numel() == 0 || (!uniform_ && below_views(in_memory()).is(Op::buffer));
 }
 
-/// The value is there now.
+/// The value is there now, and what it was made of goes.
 void Tensor::place(Root view) {
-    if (!uniform_ && keeps_past(leaf_.get(), root_.get())) {
-        memory_ = std::move(view);
-        return;
-    }
     root_ = std::move(view);
     uniform_ = false;
     if (leaf_) become_source();
@@ -138,17 +126,28 @@ void Tensor::realize_real(const std::vector<Tensor*>& tensors) {
             rooted.emplace_back(t->uop());
             nodes.push_back(rooted.back().get());
         }
-        const auto releases = [&](size_t i) -> std::vector<UOp> {  // by place(), and by `rooted`
+        // What a value was made of is kept where a gradient may be asked for. Leaves have no past, and their nodes stay
+        // only where others know them.
+        std::vector<bool> keeps = reach_leaves(nodes);
+        for (size_t i = 0; i < group.size(); ++i)
+            keeps[i] = !group[i]->uniform_ && (group[i]->leaf_ ? group[i]->leaf_->stays : keeps[i]);
+        const auto put = [&](size_t i, Root view) {
+            if (keeps[i])
+                group[i]->memory_ = std::move(view);
+            else
+                group[i]->place(std::move(view));
+        };
+        const auto releases = [&](size_t i) -> std::vector<UOp> {  // by put(), and by `rooted`
             const Tensor& t = *group[i];
-            if (t.uniform_ || keeps_past(t.leaf_.get(), t.root_.get())) return {};
-            std::vector<UOp> nodes{t.root_.get(), rooted[i].get()};
-            if (t.leaf_) nodes.insert(nodes.end(), {t.leaf_->node.get(), t.cut_.get(), t.memory_.get()});
-            std::erase(nodes, UOp());
-            return nodes;
+            if (t.uniform_ || keeps[i]) return {};
+            std::vector<UOp> held{t.root_.get(), rooted[i].get()};
+            if (t.leaf_) held.insert(held.end(), {t.leaf_->node.get(), t.cut_.get(), t.memory_.get()});
+            std::erase(held, UOp());
+            return held;
         };
         const runtime::Donation donation{
             .releases = releases,
-            .keep = [&](size_t i, Root view) { group[i]->place(std::move(view)); },
+            .keep = put,
         };
         std::vector<Root> views =
             runtime::realize(nodes, device ? &runtime::device(device->index()) : nullptr, donation);
@@ -156,7 +155,7 @@ void Tensor::realize_real(const std::vector<Tensor*>& tensors) {
             STRATA_CHECK(views[i].get().shape() == group[i]->shape(), "a value of shape {} was realized as {}",
                          to_string(group[i]->shape()), to_string(views[i].get().shape()));
             group[i]->device_ = device ? device : &runtime::device();
-            group[i]->place(std::move(views[i]));
+            put(i, std::move(views[i]));
         }
     }
     runtime::collect();
@@ -183,7 +182,13 @@ Tensor::HostView Tensor::host_view() {
     runtime::refuse_in_recording("the values of a tensor are read");
     realize();
     if (parts_) return interleaved().host_view();
-    if (!whole_buffer(in_memory())) place(Root(contiguous().realize().in_memory()));
+    if (!whole_buffer(in_memory())) {
+        Root whole(contiguous().realize().in_memory());
+        if (leaf_ ? leaf_->stays : reaches_leaf(root_.get()))
+            memory_ = std::move(whole);
+        else
+            place(std::move(whole));
+    }
     const runtime::Computing reading;
     std::shared_ptr<runtime::Buffer> memory = runtime::find_buffer(whole_buffer(in_memory()));
     void* const data = memory->host_view();

@@ -128,10 +128,11 @@ Tensor without_derivative(const Tensor& value, std::vector<Tensor> inputs) {
 
 std::shared_ptr<const GradientRule> rule_of(UOp node) { return may_have_rule(node) ? rules().find(node) : nullptr; }
 
-std::vector<UOp> in_order_of_gradients(UOp root) {
-    if (rules().none()) return toposort(root);
+std::vector<UOp> in_order_of_gradients(std::span<const UOp> roots) {
+    if (rules().none() && roots.size() == 1) return toposort(roots[0]);
     std::vector<UOp> order;
-    std::vector<std::pair<UOp, bool>> stack{{root, false}};
+    std::vector<std::pair<UOp, bool>> stack;
+    for (UOp root : roots) stack.emplace_back(root, false);
     UOpSet seen;
     while (!stack.empty()) {
         const auto [u, is_done] = stack.back();

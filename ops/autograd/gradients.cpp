@@ -281,14 +281,13 @@ Tensor folded_to(const Tensor& g, const Shape& shape) {
     return widened(g).sum(repeated, true).cast(g.dtype()).reshape(shape);
 }
 
-UOp source_of_gradient(UOp root) {
-    while (root.is(Op::reshape)) root = root.src(0);
-    return info(root.op()).is(kMovement) ? UOp() : root;
-}
-
-bool reaches_leaf(UOp root) {
-    std::vector<std::shared_ptr<Leaf>> all = living_leaves();
-    return !all.empty() && on_the_way(in_order_of_gradients(root), nodes_of(all)).contains(root);
+std::vector<bool> reach_leaves(std::span<const UOp> roots) {
+    std::vector<bool> out(roots.size());
+    const std::vector<std::shared_ptr<Leaf>> all = living_leaves();
+    if (all.empty() || roots.empty()) return out;
+    const Nodes way = on_the_way(in_order_of_gradients(roots), nodes_of(all));
+    for (size_t i = 0; i < roots.size(); ++i) out[i] = way.contains(roots[i]);
+    return out;
 }
 
 bool wants_gradient(const Tensor& x) {

@@ -28,6 +28,11 @@ void add_leaf(const std::shared_ptr<Leaf>& leaf) {
     known.all.push_back(leaf);
 }
 
+UOp source_of_gradient(UOp root) {
+    while (root.is(Op::reshape)) root = root.src(0);
+    return info(root.op()).is(kMovement) ? UOp() : root;
+}
+
 std::vector<std::shared_ptr<Leaf>> living_leaves() {
     Leaves& known = leaves();
     std::lock_guard lock(known.mutex);
