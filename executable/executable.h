@@ -81,6 +81,7 @@ struct Executable {
     std::vector<Step> steps;                  ///< in order of execution
     std::vector<uint32_t> results;            ///< operands that hold what was asked for, in that order
     uint32_t places = 0;                      ///< of the workspace
+    std::vector<std::string> names = {};      ///< by operand; empty: they were not asked for
     std::vector<Origin> origins = {};         ///< by operand; empty: they were not asked for
     std::vector<Provenance> provenance = {};  ///< by step; empty: it was not asked for
 

@@ -7,7 +7,7 @@
 namespace strata::executable {
 namespace {
 
-constexpr uint64_t kFormat = 0x5354'5241'5441'0002;  // "STRATA", and the version: another one for other fields
+constexpr uint64_t kFormat = 0x5354'5241'5441'0003;  // "STRATA", and the version: another one for other fields
 
 std::string_view as_text(const isa::Bytes& image) {
     return {reinterpret_cast<const char*>(image.data()), image.size()};
@@ -102,6 +102,7 @@ void visit_steps(auto& io, auto& exe) {
         io.list(step.freed, [&](auto& place) { io.word(place); });
     });
     io.list(exe.results, [&](auto& at) { io.word(at); });
+    io.list(exe.names, [&](auto& name) { io.text(name); });
     io.list(exe.origins, [&](auto& origin) { io.text(origin.value), io.text(origin.why); });
     io.list(exe.provenance, [&](auto& p) {
         io.text(p.result), io.word(p.read), io.word(p.written), io.text(p.why);
@@ -171,6 +172,7 @@ bool is_sound(const Executable& exe) {
         if (exe.operands[at].role == Role::workspace && exe.operands[at].place == kNone &&
             exe.operands[last_heir(exe, static_cast<uint32_t>(at))].role != Role::result)
             return false;
+    if (!exe.names.empty() && exe.names.size() != exe.operands.size()) return false;
     for (const Step& step : exe.steps)
         if (!is_sound(exe, step)) return false;
     for (uint32_t at : exe.results)

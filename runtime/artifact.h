@@ -10,8 +10,9 @@ namespace strata::runtime {
 
 /// What a tensor or a kernel compiles to; nothing of it is run.
 struct Artifact {
-    std::vector<executable::Code> kernels;  ///< in order of execution; those of one name are the same
+    std::vector<executable::Code> kernels;  ///< by step; those of one name are the same
     codegen::Target target;
+    executable::Executable executable = {};  ///< with names; of a kernel alone: without steps
 
     /// One that holds all kernels. Throws (Unsupported) where one of several was not written by Strata.
     isa::Bytes code_object() const;

@@ -112,6 +112,7 @@ class GraphCompiler {
         std::vector<std::vector<UOp>> buffers;
         for (const ScheduleItem& item : schedule.items) buffers.push_back(start(item));
         number_operands(buffers, schedule.roots);
+        if (options_.names) name_operands();
         if (options_.provenance) add_provenance(schedule);
         executable::place_memory(exe());
         if (options_.verify) executable::verify_memory(exe());
@@ -211,6 +212,16 @@ class GraphCompiler {
         for (const std::vector<UOp>& kept : out_.kept)
             for (UOp view : kept)
                 if (view) keep(view);
+    }
+
+    /// An operand of several results has the name of the first.
+    void name_operands() {
+        exe().names.resize(exe().operands.size());
+        for (size_t i = 0; i < exe().inputs; ++i) exe().names[i] = fmt::format("in{}", i);
+        for (size_t i = 0; i < exe().results.size(); ++i)
+            if (std::string& name = exe().names[exe().results[i]]; name.empty()) name = fmt::format("out{}", i);
+        for (int between = 0; std::string & name : exe().names)
+            if (name.empty()) name = fmt::format("work{}", between++);
     }
 
     void add_provenance(const Schedule& schedule) {

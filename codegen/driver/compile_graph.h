@@ -56,6 +56,7 @@ struct GraphOptions {
     bool verify = false;           ///< prove again that memory is reused safely
     bool copy_by_kernels = false;  ///< a copy of a whole buffer is a kernel as well
     bool distinct_names = false;   ///< different kernels have different names, as in one object
+    bool names = false;            ///< name the operands: in0, out0, work0, ...
     bool provenance = false;       ///< say why there is each step
 
     std::span<const UOp> inputs = {};        ///< buffers that are the first operands, in this order

@@ -105,7 +105,9 @@ def compile(
     Returns an Artifact: .source, .assembly, .code_object and .kernels[i].{name, grid, block, buffers, vgprs, sgprs,
     lds, scratch}. A kernel takes one address a buffer, in the order of .buffers, (name, dtype, elements): out<i> it
     writes, in<i> it reads, results first. What one kernel writes and a later one reads is a buffer of both. Where
-    out<last> is an int32 counter of a last block it holds one 0 before a launch, which leaves it so. Without a compiler
+    out<last> is an int32 counter of a last block it holds one 0 before a launch, which leaves it so. .operands are the
+    buffers of all kernels, and .arguments which of them each kernel takes; .workspace_size bytes hold those between
+    kernels. Without a compiler
     for the target "hip" there is .source alone; .code_object, .assembly and resources then raise DeviceError.
     arch: "gfx1100", ...; the default device's when empty. target: "hip" through clang, "asm" directly; that of the
     settings when not given. Raises CompileError, Unsupported.

@@ -61,17 +61,20 @@ Artifact compile(std::span<const UOp> roots, const codegen::Target& target) {
     GraphScope scope;
     const Device* here = searched_on(target);
     const Named users(&target);
-    codegen::GraphOptions options{
-        .fusion = usual_fusion(), .copy_by_kernels = true, .distinct_names = true, .user_kernels = &users};
+    codegen::GraphOptions options{.fusion = usual_fusion(),
+                                  .copy_by_kernels = true,
+                                  .distinct_names = true,
+                                  .names = true,
+                                  .user_kernels = &users};
     options.schedule = [&](const codegen::KernelStart& start) {
         return here ? known_schedule(*here, start.kernel) : unsearched(start.kernel, target);
     };
     options.code = [&](std::span<const codegen::Scheduled> kernels) {
         return codegen::compile_codes(kernels, target, codegen::Text::yes, true);
     };
-    const executable::Executable made = codegen::compile_graph(roots, target, options).executable;
-    Artifact out{{}, target};
-    for (const executable::Step& step : made.steps) out.kernels.push_back(*made.kernels[step.kernel].code);
+    Artifact out{{}, target, codegen::compile_graph(roots, target, options).executable};
+    for (const executable::Step& step : out.executable.steps)
+        out.kernels.push_back(*out.executable.kernels[step.kernel].code);
     return out;
 }
 

@@ -36,6 +36,7 @@ Executable example() {
                  {.operands = {2, 1}},
                  {.kernel = 1, .operands = {3, 2}, .in_place = {{0, 1}}}};
     exe.results = {3, 0};
+    exe.names = {"in0", "work0", "", "out0"};
     exe.origins = {{"float32 (4,)"}, {"float16 (4,)", "a copy"}, {}, {}};
     exe.provenance = {{"float16 (4,)", {{"mul", 2}}, 16, 8, "it is asked for"}, {}, {}};
     exe.operands[0].donated = true;

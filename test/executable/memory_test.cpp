@@ -7,6 +7,7 @@
 #include <random>
 
 #include "strata/core/support/error.h"
+#include "strata/executable/workspace.h"
 
 namespace strata::executable {
 namespace {
@@ -144,6 +145,37 @@ TEST(ExecutableMemory, BytesAreThoseOfWhatLives) {
             EXPECT_EQ(bytes[s], alive);
         }
     });
+}
+
+TEST(ExecutableMemory, AWorkspaceKeepsPlacesApartThatAreInUseAtOnce) {
+    uint64_t together = 0, apart = 0;
+    for_random([&](Executable& exe, std::mt19937& random) {
+        place_memory(exe);
+        const uint64_t alignment = uint64_t{4} << random() % 4;
+        const Workspace workspace = lay_out_workspace(exe, alignment);
+        ASSERT_EQ(workspace.offsets.size(), exe.places);
+        std::map<uint32_t, uint32_t> live;  // operands, by place
+        for (const Step& step : exe.steps) {
+            for (uint32_t at : step.operands) {
+                const uint32_t place = exe.operands[last_heir(exe, at)].place;
+                if (place != kNone) live[place] = at;
+            }
+            for (const auto& [place, at] : live) {
+                const uint64_t start = workspace.offsets[place], end = start + exe.operands[at].bytes();
+                EXPECT_EQ(start % alignment, 0u);
+                EXPECT_LE(end, workspace.bytes);
+                for (const auto& [other, unused] : live)
+                    if (other != place)
+                        EXPECT_TRUE(end <= workspace.offsets[other] || workspace.offsets[other] < start);
+            }
+            for (uint32_t place : step.freed) {
+                apart += (exe.operands[live.at(place)].bytes() + alignment - 1) / alignment * alignment;
+                live.erase(place);
+            }
+        }
+        together += workspace.bytes;
+    });
+    EXPECT_LT(together, apart) << "some places lie where others were";
 }
 
 TEST(ExecutableMemory, VerifyFindsEveryPlaceThatLosesAValue) {

@@ -10,6 +10,7 @@
 #include "strata/core/uop/kernel.h"
 #include "strata/core/uop/walk.h"
 #include "strata/executable/memory.h"
+#include "strata/executable/workspace.h"
 #include "strata/ops/custom.h"
 #include "strata/runtime/artifact.h"
 #include "strata/runtime/custom.h"
@@ -174,12 +175,30 @@ std::vector<std::tuple<std::string, DType, int64_t>> taken_buffers(const executa
     return found;
 }
 
-void bind_artifact(py::module_& m) {
+/// Names of the operands that a step's kernel takes the addresses of, in its order; "" for a counter.
+std::vector<std::string> arguments_of(const runtime::Artifact& a, size_t step) {
+    const std::vector<uint32_t>& operands = a.executable.steps[step].operands;
+    std::vector<std::string> names;
+    for (const executable::ParameterPlace& place : a.kernels[step].places)
+        names.push_back(place.counter ? "" : a.executable.names[operands[static_cast<size_t>(place.slot)]]);
+    if (names.empty())
+        for (uint32_t at : operands) names.push_back(a.executable.names[at]);
+    return names;
+}
+
+std::vector<std::tuple<std::string, DType, int64_t>> operands_of(const runtime::Artifact& a) {
+    std::vector<std::tuple<std::string, DType, int64_t>> all;
+    for (size_t i = 0; i < a.executable.operands.size(); ++i)
+        all.emplace_back(a.executable.names[i], a.executable.operands[i].dtype, a.executable.operands[i].elements);
+    return all;
+}
+
+std::string assembly_of(const executable::Code& k) {
+    return computing([&] { return k.assembly.empty() ? isa::disassemble(k.code_object()).value() : k.assembly; });
+}
+
+void bind_artifact_kernel(py::module_& m) {
     using executable::Code;
-    using runtime::Artifact;
-    auto assembly = [](const Code& k) {
-        return computing([&] { return k.assembly.empty() ? isa::disassemble(k.code_object()).value() : k.assembly; });
-    };
     py::class_<Code>(m, "ArtifactKernel", "One compiled kernel: launch dimensions and resources.")
         .def_readonly("name", &Code::entry, kEntry)
         .def_readonly("grid", &Code::grid, kGrid)
@@ -203,7 +222,7 @@ void bind_artifact(py::module_& m) {
         .def_property_readonly(
             "code_object", [](const Code& k) { return bytes_of(computing([&] { return k.code_object(); })); },
             "ELF that any HIP program can load. DeviceError where there is no compiler for it.")
-        .def_property_readonly("assembly", assembly,
+        .def_property_readonly("assembly", &assembly_of,
                                "Listing of the code object; with target 'asm' as it was written, with comments.")
         .def("__repr__", [](const Code& k) {
             if (!k.object) return fmt::format("<kernel {}, its text alone>", k.entry);
@@ -212,14 +231,36 @@ void bind_artifact(py::module_& m) {
                                k.grid[0] * k.grid[1] * k.grid[2], k.block[0] * k.block[1] * k.block[2], info.vgprs,
                                info.sgprs, info.lds, info.scratch);
         });
+}
+
+void bind_artifact(py::module_& m) {
+    using executable::Code;
+    using runtime::Artifact;
+    bind_artifact_kernel(m);
     py::class_<Artifact>(m, "Artifact",
                          "What strata.compile gives: sources, assembly and code objects of every kernel, in order.")
         .def_readonly("kernels", &Artifact::kernels, "In order of execution.")
         .def_property_readonly(
+            "operands", &operands_of,
+            "Memory that the kernels read and write: (name, dtype, elements). in<i> is there before the first kernel, "
+            "out<i> is\nthe i-th tensor afterwards, work<i> is between kernels. [] for a kernel of the user's.")
+        .def_property_readonly(
+            "arguments",
+            [](const Artifact& a) {
+                std::vector<std::vector<std::string>> all;
+                for (size_t step = 0; step < a.executable.steps.size(); ++step) all.push_back(arguments_of(a, step));
+                return all;
+            },
+            "Of each kernel, the names of the operands whose addresses it takes, in the order of its .buffers; \"\" is "
+            "a\ncounter of its own.")
+        .def_property_readonly(
+            "workspace_size", [](const Artifact& a) { return executable::lay_out_workspace(a.executable).bytes; },
+            "Bytes of one block of memory that can hold all operands between kernels, without counters.")
+        .def_property_readonly(
             "source", [](const Artifact& a) { return joined(a, "\n", [](const Code& k) { return k.text; }); },
             "HIP text of all kernels.")
         .def_property_readonly(
-            "assembly", [=](const Artifact& a) { return joined(a, "", assembly); }, "Listings of all kernels.")
+            "assembly", [](const Artifact& a) { return joined(a, "", assembly_of); }, "Listings of all kernels.")
         .def_property_readonly(
             "code_object",
             [](const Artifact& a) {
