@@ -15,9 +15,9 @@ inline constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 inline UOp like(UOp x, double value) { return constant(x.dtype(), value); }
 inline UOp u32(uint32_t value) { return constant_int(dtypes::uint32, static_cast<int64_t>(value)); }
 
-inline UOp select(UOp gate, UOp a, UOp b) { return a == b ? a : alu(Op::where, {gate, a, b}); }
-inline UOp select(UOp gate, double a, UOp b) { return select(gate, like(b, a), b); }
-inline UOp select(UOp gate, UOp a, double b) { return select(gate, a, like(a, b)); }
+inline UOp select(UOp predicate, UOp a, UOp b) { return a == b ? a : alu(Op::where, {predicate, a, b}); }
+inline UOp select(UOp predicate, double a, UOp b) { return select(predicate, like(b, a), b); }
+inline UOp select(UOp predicate, UOp a, double b) { return select(predicate, a, like(a, b)); }
 inline UOp both(UOp p, UOp q) { return alu(Op::bit_and, {p, q}); }
 inline UOp either(UOp p, UOp q) { return alu(Op::bit_or, {p, q}); }
 inline UOp negation(UOp p) { return alu(Op::logical_not, {p}); }

@@ -99,7 +99,7 @@ class Builder {
     struct Bound {
         std::vector<UOp> buffers, params;
     };
-    using Key = std::pair<UOp, std::vector<UOp>>;  // node; coordinates and, last, the gate
+    using Key = std::pair<UOp, std::vector<UOp>>;  // node; coordinates and, last, the predicate
     struct KeyHash {
         size_t operator()(const Key& k) const {
             size_t h = UOpHash{}(k.first);
@@ -139,43 +139,45 @@ class Builder {
 
     UOp new_range(int64_t size, Axis axis) { return uop::range(size, next_range_++, axis); }
 
-    /// The value of `u` at coordinates `at`; memory is touched only where `gate` (none = always) holds.
-    UOp value_at(UOp u, const Coordinates& at, UOp gate) {
+    /// The value of `u` at coordinates `at`; memory is touched only where `predicate` (none = always) holds.
+    UOp value_at(UOp u, const Coordinates& at, UOp predicate) {
         Key key{u, at};
-        key.second.push_back(gate);
+        key.second.push_back(predicate);
         if (auto found = memo_.find(key); found != memo_.end()) return found->second;
-        UOp value = compute(u, at, gate);
+        UOp value = compute(u, at, predicate);
         memo_.emplace(std::move(key), value);
         return value;
     }
 
-    UOp compute(UOp u, const Coordinates& at, UOp gate) {
+    UOp compute(UOp u, const Coordinates& at, UOp predicate) {
         if (info(u.op()).elementwise()) {
             std::vector<UOp> sources;
-            for (UOp s : u.src()) sources.push_back(value_at(s, s.shape().empty() ? Coordinates{} : at, gate));
-            if (u.is(Op::bounded) && gate)  // not an index where nothing is read
-                sources[0] = alu(Op::where, {gate, sources[0], constant(u.dtype(), 0)});
+            for (UOp s : u.src()) sources.push_back(value_at(s, s.shape().empty() ? Coordinates{} : at, predicate));
+            if (u.is(Op::bounded) && predicate)  // not an index where nothing is read
+                sources[0] = alu(Op::where, {predicate, sources[0], constant(u.dtype(), 0)});
             return u.with_src(sources);
         }
         switch (u.op()) {
             case Op::constant: return u;
-            case Op::buffer: return load(u, at.empty() ? index_const(0) : at[0], gate);
-            case Op::contiguous: return value_at(u.src(0), at, gate);
+            case Op::buffer: return load(u, at.empty() ? index_const(0) : at[0], predicate);
+            case Op::contiguous: return value_at(u.src(0), at, predicate);
             case Op::iota: return cast(at[0], u.dtype());
-            case Op::pad: return padded(u, at, gate);
-            case Op::reduce: return reduction(u, at, gate);
-            case Op::scan: return scanned(u, at, gate);
-            case Op::take: return taken(u, at, gate);
-            case Op::pick: return value_at(u.src(0).src(static_cast<size_t>(u.as<IndexArg>().index)), at, gate);
+            case Op::pad: return padded(u, at, predicate);
+            case Op::reduce: return reduction(u, at, predicate);
+            case Op::scan: return scanned(u, at, predicate);
+            case Op::take: return taken(u, at, predicate);
+            case Op::pick: return value_at(u.src(0).src(static_cast<size_t>(u.as<IndexArg>().index)), at, predicate);
             default: break;
         }
         STRATA_CHECK(info(u.op()).is(kMovement), "a kernel body cannot hold {}", to_string(u));
-        return value_at(u.src(0), source_coordinates(u, at), gate);
+        return value_at(u.src(0), source_coordinates(u, at), predicate);
     }
 
-    UOp load(UOp buffer, UOp offset, UOp gate) { return uop::load(uop::at(bind(buffer), simplify(offset), gate)); }
+    UOp load(UOp buffer, UOp offset, UOp predicate) {
+        return uop::load(uop::at(bind(buffer), simplify(offset), predicate));
+    }
 
-    UOp padded(UOp u, const Coordinates& at, UOp gate) {
+    UOp padded(UOp u, const Coordinates& at, UOp predicate) {
         UOp x = u.src(0), inside;
         Coordinates below;
         for (size_t i = 0; i < at.size(); ++i) {
@@ -186,47 +188,47 @@ class Builder {
         }
         UOp zero = constant(u.dtype(), 0);
         if (x.numel() == 0) return zero;
-        if (!inside) return value_at(x, below, gate);
+        if (!inside) return value_at(x, below, predicate);
         inside = simplify(inside);
-        if (inside.is_const()) return const_int(inside) ? value_at(x, below, gate) : zero;
-        UOp value = value_at(x, below, simplify(uop::both(gate, inside)));
-        bool gated_load_gives_zero =
+        if (inside.is_const()) return const_int(inside) ? value_at(x, below, predicate) : zero;
+        UOp value = value_at(x, below, simplify(uop::both(predicate, inside)));
+        bool predicated_load_gives_zero =
             value.is(Op::load) && value.src(0).src().size() == 3 && value.src(0).src(2) == inside;
-        return gated_load_gives_zero ? value : alu(Op::where, {inside, value, zero});
+        return predicated_load_gives_zero ? value : alu(Op::where, {inside, value, zero});
     }
 
-    UOp reduction(UOp u, const Coordinates& at, UOp gate) {
+    UOp reduction(UOp u, const Coordinates& at, UOp predicate) {
         const ReduceArg& arg = u.as<ReduceArg>();
         UOp x = u.src(0);
         Coordinates inner = at;
         std::vector<UOp> sources{UOp()};
         size_t nth = 0;
-        if (parts_ && is_row_in_parts(u) && !is_used(reduce_ranges_[0].range, at, gate)) {
+        if (parts_ && is_row_in_parts(u) && !is_used(reduce_ranges_[0].range, at, predicate)) {
             for (int axis : arg.axes) inner[static_cast<size_t>(axis)] = place_in_row_[static_cast<size_t>(axis)];
-            return make(Op::reduce, u.dtype(), {value_at(x, inner, gate), reduce_ranges_[0].range},
+            return make(Op::reduce, u.dtype(), {value_at(x, inner, predicate), reduce_ranges_[0].range},
                         ReduceArg{arg.op, {}});
         }
         for (int axis : arg.axes) {
             int64_t n = x.shape()[static_cast<size_t>(axis)];
             if (n == 0) return identity(arg.op, u.dtype());
-            UOp r = n == 1 ? index_const(0) : reduce_range(nth++, n, at, gate);
+            UOp r = n == 1 ? index_const(0) : reduce_range(nth++, n, at, predicate);
             inner[static_cast<size_t>(axis)] = r;
             if (n != 1) sources.push_back(r);
         }
         if (u == online_.product) depth_ = sources.back();
         if (u == online_.sum) column_ = last_moving(at);
-        sources[0] = value_at(x, inner, gate);
+        sources[0] = value_at(x, inner, predicate);
         if (sources.size() == 1) return sources[0];
         const Factors factors = u == online_.sum ? factors_of(sources[0], sources[1]) : Factors{sources[0], {}};
         sources[0] = factors.inside;
         return factors.around(make(Op::reduce, u.dtype(), sources, ReduceArg{arg.op, {}}));
     }
 
-    UOp scanned(UOp u, const Coordinates& at, UOp gate) {
+    UOp scanned(UOp u, const Coordinates& at, UOp predicate) {
         const ReduceArg& arg = u.as<ReduceArg>();
-        const UOp value = value_at(u.src(0), at, gate), along = at[static_cast<size_t>(arg.axes[0])];
+        const UOp value = value_at(u.src(0), at, predicate), along = at[static_cast<size_t>(arg.axes[0])];
         if (u.shape()[static_cast<size_t>(arg.axes[0])] == 1) return value;
-        STRATA_CHECK(along.is(Op::range) && !gate, "a scan in parts: {}", to_string(u));
+        STRATA_CHECK(along.is(Op::range) && !predicate, "a scan in parts: {}", to_string(u));
         return make(Op::scan, u.dtype(), {value, along}, ReduceArg{arg.op, {}});
     }
 
@@ -235,9 +237,9 @@ class Builder {
                reduction.as<ReduceArg>().axes == parts_.as<ReduceArg>().axes;
     }
 
-    static bool is_used(UOp range, const Coordinates& at, UOp gate) {
+    static bool is_used(UOp range, const Coordinates& at, UOp predicate) {
         const auto holds = [&](UOp u) { return u && depends_on(u, range); };
-        return holds(gate) || std::ranges::any_of(at, holds);
+        return holds(predicate) || std::ranges::any_of(at, holds);
     }
 
     /// The coordinate of the last axis of more than one element.
@@ -249,21 +251,21 @@ class Builder {
 
     /// Reductions over equal sizes share their ranges, so that side by side they become one loop; not with one that
     /// this one stands in, and uses.
-    UOp reduce_range(size_t nth, int64_t size, const Coordinates& at, UOp gate) {
+    UOp reduce_range(size_t nth, int64_t size, const Coordinates& at, UOp predicate) {
         for (const auto& r : reduce_ranges_)
-            if (r.nth == nth && range_arg(r.range).size == size && !is_used(r.range, at, gate)) return r.range;
+            if (r.nth == nth && range_arg(r.range).size == size && !is_used(r.range, at, predicate)) return r.range;
         reduce_ranges_.push_back({nth, new_range(size, Axis::reduce)});
         return reduce_ranges_.back().range;
     }
 
-    UOp taken(UOp u, const Coordinates& at, UOp gate) {
+    UOp taken(UOp u, const Coordinates& at, UOp predicate) {
         size_t axis = static_cast<size_t>(u.as<TakeArg>().axis), width = u.src(1).shape().size();
         auto split = at.begin() + static_cast<std::ptrdiff_t>(axis), rest = split + static_cast<std::ptrdiff_t>(width);
-        UOp which = cast(value_at(u.src(1), Coordinates(split, rest), gate), dtypes::index);
+        UOp which = cast(value_at(u.src(1), Coordinates(split, rest), predicate), dtypes::index);
         Coordinates below(at.begin(), split);
         below.push_back(which);
         below.insert(below.end(), rest, at.end());
-        return looked_at(which, value_at(u.src(0), below, gate));
+        return looked_at(which, value_at(u.src(0), below, predicate));
     }
 
     static std::vector<UOp> checks(UOp u, bool (*stop)(UOp) = nullptr) {

@@ -84,8 +84,8 @@ UOpSet outside_of_reductions(UOp sink) {
     return seen;
 }
 
-/// What offsets and gates are made of. All threads of a group follow them, one of which stores: the others would where
-/// it has stored.
+/// What offsets and predicates are made of. All threads of a group follow them, one of which stores: the others would
+/// where it has stored.
 UOpSet below_addresses(std::span<const UOp> nodes) {
     UOpSet below;
     for (auto u = nodes.rbegin(); u != nodes.rend(); ++u)

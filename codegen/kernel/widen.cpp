@@ -10,14 +10,14 @@ namespace strata::codegen {
 namespace {
 
 /// The place, touched only where `inside` holds too.
-UOp gated(UOp place, UOp inside) {
-    UOp gate = place.src().size() == 3 ? place.src(2) : UOp();
-    return uop::at(place.src(0), place.src(1), uop::both(gate, inside));
+UOp predicated(UOp place, UOp inside) {
+    UOp predicate = place.src().size() == 3 ? place.src(2) : UOp();
+    return uop::at(place.src(0), place.src(1), uop::both(predicate, inside));
 }
 
-bool holds_in(UOp condition, UOp gate) {
-    return gate == condition ||
-           (gate.is(Op::bit_and) && (holds_in(condition, gate.src(0)) || holds_in(condition, gate.src(1))));
+bool holds_in(UOp condition, UOp predicate) {
+    return predicate == condition || (predicate.is(Op::bit_and) &&
+                                      (holds_in(condition, predicate.src(0)) || holds_in(condition, predicate.src(1))));
 }
 
 bool is_zero_load(UOp u, UOp inside) {
@@ -64,7 +64,7 @@ UOp widen_range(UOp sink, UOp range, UOp wide, UOp size) {
     const UOp inside = size ? wide < size : wide < range_arg(range).size;
     return rebuild(replace_range(sink, range, wide, std::array{wide}), [&](UOp u, std::vector<UOp>& sources) {
         bool touches = (u.is(Op::load) || u.is(Op::store)) && moves_with(u.src(0), wide);
-        if (touches) sources[0] = gated(sources[0], inside);
+        if (touches) sources[0] = predicated(sources[0], inside);
         if (u.is(Op::bounded) && moves_with(u.src(0), wide))
             sources[0] = alu(Op::where, {inside, sources[0], constant(u.dtype(), 0)});
         if (touches && u.is(Op::load)) return uop::load(sources[0], sources.size() > 1 ? sources[1] : UOp());

@@ -22,7 +22,7 @@ namespace {
 
 /// The passes before this one.
 Result<UOp> mapped(UOp sink, Context& context) {
-    for (const auto pass : {gate_group_stores, arrange_threads, lower_scans, expand, clone_ranges, tighten_bounds,
+    for (const auto pass : {predicate_group_stores, arrange_threads, lower_scans, expand, clone_ranges, tighten_bounds,
                             lower_reduces, map_grid}) {
         STRATA_TRY(sink, pass(sink, context));
     }
@@ -47,16 +47,16 @@ UOp thread_number(const std::array<uint32_t, 3>& block) {
 }
 
 /// What one thread alone is to do.
-UOp gated(UOp place, UOp gate) {
-    return uop::at(place.src(0), place.src(1), uop::both(place.src().size() == 3 ? place.src(2) : UOp(), gate));
+UOp predicated(UOp place, UOp predicate) {
+    return uop::at(place.src(0), place.src(1), uop::both(place.src().size() == 3 ? place.src(2) : UOp(), predicate));
 }
 
-/// The finish over the threads of the block, after `last`, with memory of its own from these slots on. `gate`: of its
-/// stores.
-UOp behind(UOp finish, UOp last, UOp thread, UOp gate, const std::array<uint32_t, 3>& own, int first_slot) {
+/// The finish over the threads of the block, after `last`, with memory of its own from these slots on. `predicate`: of
+/// its stores.
+UOp behind(UOp finish, UOp last, UOp thread, UOp predicate, const std::array<uint32_t, 3>& own, int first_slot) {
     UOp sink = rebuild(finish, [&](UOp u, std::vector<UOp>& sources) {
-        if (u.is(Op::store) && gate && memory_of(u).as<ParamArg>().space == Space::global)
-            sources[0] = gated(sources[0], gate);
+        if (u.is(Op::store) && predicate && memory_of(u).as<ParamArg>().space == Space::global)
+            sources[0] = predicated(sources[0], predicate);
         if (u.is(Op::special)) {
             const SpecialArg& arg = u.as<SpecialArg>();
             int64_t stride = 1, size = arg.size;

@@ -163,10 +163,10 @@ class Waves {
         return sum ? sum : index_const(0);
     }
     UOp first_lane() const {
-        UOp gate;
+        UOp predicate;
         for (const Part& part : parts_)
-            if (part.lanes > 1) gate = uop::both(gate, part.low() < 1);
-        return gate;
+            if (part.lanes > 1) predicate = uop::both(predicate, part.low() < 1);
+        return predicate;
     }
     /// Of the lanes with one result.
     UOp lane_number() const {
@@ -223,7 +223,7 @@ class Tree {
         for (size_t i = 0; i < values.size(); ++i)
             first.push_back(uop::store(uop::at(exchange_.settled(memory_[i]), own_), values[i]));
         exchange_.meet(first);
-        UOp gate;  // the threads that still take part
+        UOp predicate;  // the threads that still take part
         std::vector<UOp> results;
         for (size_t g = 0; g < reduction_.groups.size(); ++g) {
             UOp range = reduction_.groups[g];
@@ -231,27 +231,27 @@ class Tree {
             bool last = g + 1 == reduction_.groups.size();
             while (left > (last ? kFanIn : 1)) {
                 int64_t step = (left + kFanIn - 1) / kFanIn;
-                stage(range, left, step, uop::both(gate, range < step));
+                stage(range, left, step, uop::both(predicate, range < step));
                 left = step;
             }
-            gate = uop::both(gate, range < 1);
+            predicate = uop::both(predicate, range < 1);
             if (last) results = finish(range, left);
         }
         return results;
     }
 
-    void stage(UOp range, int64_t left, int64_t step, UOp gate) {
+    void stage(UOp range, int64_t left, int64_t step, UOp predicate) {
         std::vector<UOp> stores;
         for (UOp memory : memory_) {
-            UOp at = exchange_.settled(memory), sum = uop::load(uop::at(at, own_, gate));
+            UOp at = exchange_.settled(memory), sum = uop::load(uop::at(at, own_, predicate));
             for (int64_t k = step; k < left; k += step) {
                 UOp there = own_ + k * stride_of(reduction_.threads, range);
-                UOp exists = k + step <= left ? gate : uop::both(gate, range < left - k);
+                UOp exists = k + step <= left ? predicate : uop::both(predicate, range < left - k);
                 UOp other = uop::load(uop::at(at, there, exists));
                 UOp next = alu(reduction_.op, {sum, other});
-                sum = exists == gate ? next : alu(Op::where, {exists, next, sum});
+                sum = exists == predicate ? next : alu(Op::where, {exists, next, sum});
             }
-            stores.push_back(uop::store(uop::at(at, own_, gate), sum));
+            stores.push_back(uop::store(uop::at(at, own_, predicate), sum));
         }
         exchange_.meet(stores);
     }
@@ -283,16 +283,16 @@ std::vector<UOp> reduce_over_threads(const GroupReduction& reduction, std::span<
     return Tree(reduction, partials, next_slot).run();
 }
 
-Result<UOp> gate_group_stores(UOp sink, Context& context) {
+Result<UOp> predicate_group_stores(UOp sink, Context& context) {
     const Scopes& scopes = context.scopes(sink);
     RangeSet groups = scopes.with_axis({Axis::group});
     if (!groups) return sink;
     return rebuild(scopes.order(), [&](UOp u, std::vector<UOp>& sources) {
         bool writes = (u.is(Op::store) || u.is(Op::atomic_add)) && memory_of(u).as<ParamArg>().space == Space::global;
         if (writes) {
-            UOp place = sources[0], gate = place.src().size() > 2 ? place.src(2) : UOp();
-            for (UOp r : scopes.list(groups & ~scopes.free(u))) gate = uop::both(gate, r < 1);
-            sources[0] = uop::at(place.src(0), place.src(1), gate);
+            UOp place = sources[0], predicate = place.src().size() > 2 ? place.src(2) : UOp();
+            for (UOp r : scopes.list(groups & ~scopes.free(u))) predicate = uop::both(predicate, r < 1);
+            sources[0] = uop::at(place.src(0), place.src(1), predicate);
         }
         return u.with_src(sources);
     });

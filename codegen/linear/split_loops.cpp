@@ -19,7 +19,7 @@ namespace {
 constexpr int64_t kFewest = 4;  // steps of a loop that is worth two
 
 bool is_a_number(UOp u) { return u.dtype().scalar == Scalar::index; }
-bool is_gated(UOp u) { return u.is(Op::index) && u.src().size() == 3; }
+bool is_predicated(UOp u) { return u.is(Op::index) && u.src().size() == 3; }
 
 /// A comparison, and what it is where it masks nothing.
 struct Mask {
@@ -43,8 +43,8 @@ UOp without_masks(UOp u, std::vector<UOp>& sources) {
     if (u.dtype() == dtypes::boolean && (u.is(Op::bit_and) || u.is(Op::bit_or)))
         for (size_t i : {0, 1})
             if (const auto holds = truth(i)) return *holds == u.is(Op::bit_and) ? sources[1 - i] : sources[i];
-    if (is_gated(u) && truth(2) == true) sources.pop_back();
-    if (u.is(Op::load) && is_gated(u.src(0)) && !is_gated(sources[0])) sources.resize(1);
+    if (is_predicated(u) && truth(2) == true) sources.pop_back();
+    if (u.is(Op::load) && is_predicated(u.src(0)) && !is_predicated(sources[0])) sources.resize(1);
     return u.with_src(sources);
 }
 
@@ -136,7 +136,7 @@ class Splitting {
             if (!of_step.contains(u)) continue;
             if (u.is(Op::where) && u.src(1).is_const() != u.src(2).is_const())
                 collect_masks(u.src(0), u.src(2).is_const(), found);
-            if (is_gated(u)) collect_masks(u.src(2), true, found);
+            if (is_predicated(u)) collect_masks(u.src(2), true, found);
         }
         std::erase_if(found, [&](const Mask& mask) { return !of_step.contains(mask.comparison); });
         return found;

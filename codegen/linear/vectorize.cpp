@@ -2,8 +2,8 @@
 //
 // Before  load(x[4*i]), load(x[4*i + 1]), ...;  group(store(y[4*i], a), store(y[4*i + 1], b), ...)
 // After   lane 0, lane 1, ... of load float4(x[4*i]);  store(y[4*i], vec(a, b, ...))
-// The first element must be provably aligned to the vector; a gate must be the same for all. Memory is aligned to 16
-// bytes at least.
+// The first element must be provably aligned to the vector; a predicate must be the same for all. Memory is aligned to
+// 16 bytes at least.
 #include <algorithm>
 #include <map>
 
@@ -15,7 +15,7 @@ namespace strata::codegen {
 namespace {
 
 struct Place {
-    UOp pointer, gate, base;  ///< base: the offset without its constant; empty for none
+    UOp pointer, predicate, base;  ///< base: the offset without its constant; empty for none
     int64_t offset = 0;
 };
 
@@ -34,7 +34,9 @@ Place place_of(UOp index) {
 
 /// What accesses of one vector have in common.
 using Key = std::array<const Node*, 4>;
-Key key_of(const Place& p, UOp otherwise) { return {p.pointer.node(), p.gate.node(), p.base.node(), otherwise.node()}; }
+Key key_of(const Place& p, UOp otherwise) {
+    return {p.pointer.node(), p.predicate.node(), p.base.node(), otherwise.node()};
+}
 
 /// HIP has no vectors of 8-bit floats.
 bool can_be_vector(UOp index, const Target& target) {
@@ -120,14 +122,14 @@ class Vectorizer {
 
     UOp rebuilt(UOp u) const { return u ? rebuilt_.at(u) : u; }
 
-    static UOp index(const Place& p, UOp pointer, UOp gate, UOp base) {
-        return uop::at(pointer, !base ? index_const(p.offset) : p.offset ? base + p.offset : base, gate);
+    static UOp index(const Place& p, UOp pointer, UOp predicate, UOp base) {
+        return uop::at(pointer, !base ? index_const(p.offset) : p.offset ? base + p.offset : base, predicate);
     }
 
     UOp lane_of(const Lane& lane, UOp element) {
         Vector& v = vectors_[lane.vector];
         if (!v.load) {
-            std::vector<UOp> sources{index(v.first, element.src(0), rebuilt(v.first.gate), rebuilt(v.first.base))};
+            std::vector<UOp> sources{index(v.first, element.src(0), rebuilt(v.first.predicate), rebuilt(v.first.base))};
             if (v.otherwise) sources.push_back(v.otherwise);
             v.load = make(Op::load, v.type, sources);
         }
@@ -191,7 +193,7 @@ class Vectorizer {
             members.push_back(it->second);
         }
         DType type = values[0].dtype().vector(n);
-        UOp store = uop::store(index(place, place.pointer, place.gate, place.base), vector(type, values));
+        UOp store = uop::store(index(place, place.pointer, place.predicate, place.base), vector(type, values));
         level_[store] = level_.at(members[0]);
         for (UOp m : members) vector_of[m] = store;
     }

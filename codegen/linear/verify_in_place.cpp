@@ -2,7 +2,7 @@
 // they touch.
 //
 // It knows addresses and order, and no rule by which in_place() decides. Values that come from memory are unknown: a
-// loop takes all its steps, a gate is open, and an address that depends on one may be any element.
+// loop takes all its steps, a predicate holds, and an address that depends on one may be any element.
 #include "strata/codegen/linear/verify_in_place.h"
 
 #include <fmt/format.h>
@@ -75,8 +75,8 @@ class Walk {
     }
 
   private:
-    /// The loads whose values nothing but gated stores has, by the place of each of those: where its gate is closed, no
-    /// value is used.
+    /// The loads whose values nothing but predicated stores has, by the place of each of those: where its predicate is
+    /// false, no value is used.
     void find_feeds() {
         UOpMap<std::vector<size_t>> loads;  // that a value is made of
         std::vector<bool> always(ops_.size());
@@ -93,8 +93,8 @@ class Walk {
                         for (size_t load : found->second) always[load] = true;
             std::ranges::sort(own);
             own.erase(std::ranges::unique(own).begin(), own.end());
-            const bool gated = u.is(Op::store) && u.src(0).src().size() > 2;
-            if (gated)
+            const bool predicated = u.is(Op::store) && u.src(0).src().size() > 2;
+            if (predicated)
                 feeds_[i] = own;
             else if (!info(u.op()).elementwise() && !u.is(Op::vec) && !u.is(Op::lane) && !u.is(Op::index))
                 for (size_t load : own) always[load] = true;
@@ -227,7 +227,7 @@ class Walk {
     void touch(UOp u, Access access) {
         const UOp index = u.src(0);
         if (index.src().size() > 2)
-            if (const auto gate = value(index.src(2)); gate && !*gate) return;
+            if (const auto predicate = value(index.src(2)); predicate && !*predicate) return;
         const size_t place = place_.at(u);
         for (size_t load : feeds_[place])
             if (latest_[load]) accesses_.at(*slot_of(ops_[load]))[*latest_[load]].used = true;
@@ -276,7 +276,7 @@ class Walk {
     UOpMap<size_t> place_;
     std::vector<size_t> partner_;  ///< of a range its end, of an end its range
     std::vector<bool> needed_;
-    std::vector<std::vector<size_t>> feeds_;     ///< of a gated store, the loads of find_feeds()
+    std::vector<std::vector<size_t>> feeds_;     ///< of a predicated store, the loads of find_feeds()
     std::vector<bool> waits_;                    ///< of such a load: until one of its stores runs
     std::vector<std::optional<size_t>> latest_;  ///< access of a load
     std::vector<std::optional<int64_t>> values_;

@@ -24,9 +24,9 @@ std::vector<size_t> threads_in_order(const Scopes& scopes, const std::vector<Acc
 
 bool is_scalar(const Access& access, const Target& target) {
     constexpr int kDword = 4;
-    const bool gated = access.node.src(0).src().size() > 2;
-    return target.arch.is_amd() && access.memory.as<ParamArg>().space == Space::global && !access.written && !gated &&
-           access.bytes >= kDword && access.lanes.size() == static_cast<size_t>(target.wave_size) &&
+    const bool predicated = access.node.src(0).src().size() > 2;
+    return target.arch.is_amd() && access.memory.as<ParamArg>().space == Space::global && !access.written &&
+           !predicated && access.bytes >= kDword && access.lanes.size() == static_cast<size_t>(target.wave_size) &&
            std::ranges::all_of(access.lanes, [&](int64_t lane) { return lane == access.lanes[0]; });
 }
 

@@ -218,7 +218,7 @@ class Staging {
     /// The element of a copy: the values of the tile's ranges.
     struct Element {
         std::vector<UOp> at;
-        UOp gate;  ///< none: it is always one of the tile's
+        UOp predicate;  ///< none: it is always one of the tile's
     };
     Element element(const Operand& o, const Copy& copy) const {
         const int64_t chunks = o.elements / (o.wide * o.deep);
@@ -250,9 +250,9 @@ class Staging {
         UOpMap<UOp> values;
         for (size_t i = 0; i < o.tile.size(); ++i) values[o.tile[i]] = from.at[i];
         const UOp index = o.load.src(0);
-        UOp gate = from.gate;
-        if (index.src().size() > 2) gate = uop::both(gate, simplify(substitute(index.src(2), values)));
-        const UOp place = uop::at(index.src(0), simplify(substitute(o.offset(), values)), gate);
+        UOp predicate = from.predicate;
+        if (index.src().size() > 2) predicate = uop::both(predicate, simplify(substitute(index.src(2), values)));
+        const UOp place = uop::at(index.src(0), simplify(substitute(o.offset(), values)), predicate);
         return uop::contract(uop::load(place, o.load.src().size() > 1 ? o.load.src(1) : UOp()), copy.list());
     }
 
@@ -261,7 +261,7 @@ class Staging {
         const Copy copy = new_copy(o, Axis::upcast);
         const Element to = element(o, copy);
         const UOp value = fetched.dtype().lanes > 1 ? uop::element(fetched, number(o, copy)) : fetched;
-        return uop::end(uop::store(uop::at(memory, simplify(place(o, to.at)), to.gate), value), copy.list());
+        return uop::end(uop::store(uop::at(memory, simplify(place(o, to.at)), to.predicate), value), copy.list());
     }
 
     /// Where an element of a tile is in local memory.

@@ -27,7 +27,7 @@ enum Precedence {
 struct Expression {
     std::string text;
     int precedence = kPrimary;
-    bool assumes_gate = false;  ///< holds a load that may run only under the gate of its store
+    bool assumes_predicate = false;  ///< holds a load that may run only under the predicate of its store
 
     std::string within(int least) const { return precedence < least ? "(" + text + ")" : text; }
 };

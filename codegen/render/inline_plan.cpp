@@ -80,7 +80,8 @@ class Planner {
         UOp u = ops_[i];
         if (is_statement(u)) return Form::statement;
         if (u.is_const() || u.is(Op::index)) return Form::inlined;
-        if (u.is(Op::shuffle_xor) || u.is(Op::wmma)) return Form::named;  // never under a gate: all lanes take part
+        if (u.is(Op::shuffle_xor) || u.is(Op::wmma))
+            return Form::named;  // never under a predicate: all lanes take part
         if (u.is(Op::load) && is_register(memory_of(u)) && !changes_after(memory_of(u), i)) return Form::inlined;
         // A tile that matrix instructions read is an address.
         if (u.is(Op::load) && uses_[i] > 1 && tile_reads_[i] == uses_[i])

@@ -14,7 +14,7 @@ struct InlinePlan {
     };
     std::vector<Form> form;
     std::vector<size_t> statement;  ///< place of the statement or named value that an inlined node is written in
-    std::vector<bool> addresses;    ///< computes an offset or gate
+    std::vector<bool> addresses;    ///< computes an offset or predicate
     std::vector<bool> declares;     ///< a store that is the first use of its register, within the scope of all others
 };
 

@@ -145,7 +145,7 @@ class Renderer {
         Expression e = u.is_const() ? literal(u) : u.is(Op::load) ? load(u) : compute(u);
         if (e.text.empty()) return false;
         bool inlined = plan_.form[at_] == InlinePlan::Form::inlined;
-        if (inlined && (e.text.size() <= kLongExpression || e.assumes_gate || u.is_const()))
+        if (inlined && (e.text.size() <= kLongExpression || e.assumes_predicate || u.is_const()))
             values_[u] = std::move(e);
         else
             name_value(u, e);
@@ -245,8 +245,8 @@ class Renderer {
         UOp index = u.src(0);
         Expression plain = place(index, u.dtype());
         if (index.src().size() < 3) return plain;
-        if (under_gate(index.src(2))) {
-            plain.assumes_gate = true;
+        if (under_predicate(index.src(2))) {
+            plain.assumes_predicate = true;
             return plain;
         }
         return {fmt::format("{} ? {} : {}", value(index.src(2)).within(kOr), plain.text,
@@ -254,13 +254,13 @@ class Renderer {
                 kConditional};
     }
 
-    /// Is what is written now part of a store that runs only where `gate` holds?
-    bool under_gate(UOp gate) const {
+    /// Is what is written now part of a store that runs only where `predicate` holds?
+    bool under_predicate(UOp predicate) const {
         if (plan_.form[at_] != InlinePlan::Form::inlined) return false;
         UOp statement = program_.ops[plan_.statement[at_]];
         if (!statement.is(Op::store) && !statement.is(Op::atomic_add)) return false;
         UOp index = statement.src(0);
-        return index.src().size() == 3 && index.src(2) == gate;
+        return index.src().size() == 3 && index.src(2) == predicate;
     }
 
     Expression compute(UOp u) const {
@@ -273,10 +273,10 @@ class Renderer {
                                 value(u.src(2)).text)};
         }
         std::vector<Expression> sources;
-        bool assumes_gate = false;
+        bool assumes_predicate = false;
         for (UOp s : u.src()) {
             sources.push_back(value(s));
-            assumes_gate |= sources.back().assumes_gate;
+            assumes_predicate |= sources.back().assumes_predicate;
         }
         Expression e;
         if (u.is(Op::vec)) {
@@ -290,7 +290,7 @@ class Renderer {
         } else if (info(u.op()).computes() && u.dtype().lanes == 1) {
             e = spell(u, sources);
         }
-        e.assumes_gate = assumes_gate;
+        e.assumes_predicate = assumes_predicate;
         return e;
     }
 
@@ -311,7 +311,7 @@ class Renderer {
         int i = u.as<IndexArg>().index;
         std::string text = vector.within(kPrimary);
         text += u.src(0).dtype().lanes <= 4 ? fmt::format(".{}", "xyzw"[i]) : fmt::format("[{}]", i);
-        return {std::move(text), kPrimary, vector.assumes_gate};
+        return {std::move(text), kPrimary, vector.assumes_predicate};
     }
 
     /// The last of the loads that a loop's step does for the next one.

@@ -155,9 +155,9 @@ Bounds binary(UOp u, Bounds a, Bounds b) {
 }
 
 Bounds chosen(UOp u) {
-    Bounds gate = bounds(u.src(0)), a = bounds(u.src(1)), b = bounds(u.src(2));
-    if (gate.low == 1) return a;
-    if (gate.high == 0) return b;
+    Bounds predicate = bounds(u.src(0)), a = bounds(u.src(1)), b = bounds(u.src(2));
+    if (predicate.low == 1) return a;
+    if (predicate.high == 0) return b;
     return {std::min(a.low, b.low), std::max(a.high, b.high)};
 }
 

@@ -6,22 +6,22 @@ namespace {
 
 using namespace vocabulary;
 
-/// Where the gate is false the offset does not matter.
-UOp offset_given_gate(const Match& t) {
+/// Where the predicate is false the offset does not matter.
+UOp offset_given_predicate(const Match& t) {
     UOp offset = simplify_given(t[i], t[p]);
     return offset == t[i] ? UOp() : make(Op::index, t.root.dtype(), {t[x], offset, t[p]}, t.root.arg());
 }
 
-// Gates that are decided disappear from loads.
+// Predicates that are decided disappear from loads.
 UOp open_load(const Match& t) {
     UOp place = t.root.src(0);
     if (!place.is(Op::index)) return {};
     if (place.src().size() == 2) return make(Op::load, t.root.dtype(), {place});
-    UOp gate = place.src(2);
-    if (gate.is_const(1))
+    UOp predicate = place.src(2);
+    if (predicate.is_const(1))
         return make(Op::load, t.root.dtype(),
                     {make(Op::index, place.dtype(), {place.src(0), place.src(1)}, place.arg())});
-    return gate.is_const(0) && t.root.src(1).dtype() == t.root.dtype() ? t.root.src(1) : UOp();
+    return predicate.is_const(0) && t.root.src(1).dtype() == t.root.dtype() ? t.root.src(1) : UOp();
 }
 
 /// An index that is known to be in its axis needs no check.
@@ -40,7 +40,7 @@ const RuleSet& memory_rules() {
         rule({Op::bounded, {i, n, m}}, known_index),
         rule({Op::index, {x, i, 1}},
              [](const Match& t) { return make(Op::index, t.root.dtype(), {t[x], t[i]}, t.root.arg()); }),
-        rule({Op::index, {x, i, p}}, offset_given_gate),
+        rule({Op::index, {x, i, p}}, offset_given_predicate),
         rule({Op::load, {x, y}}, open_load),
     };
     return set;

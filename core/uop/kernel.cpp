@@ -25,8 +25,8 @@ UOp range(int64_t size, int id, Axis axis, UOp steps) {
     return make(Op::range, dtypes::index, std::span(&steps, steps ? 1 : 0), RangeArg{id, size, axis});
 }
 
-UOp at(UOp memory, UOp offset, UOp gate) {
-    if (gate) return make(Op::index, memory.dtype(), {memory, offset, gate});
+UOp at(UOp memory, UOp offset, UOp predicate) {
+    if (predicate) return make(Op::index, memory.dtype(), {memory, offset, predicate});
     return make(Op::index, memory.dtype(), {memory, offset});
 }
 UOp at(UOp memory, int64_t offset) { return at(memory, index_const(offset)); }

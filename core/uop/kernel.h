@@ -16,10 +16,10 @@ UOp placeholder(int64_t size, DType type, Space space, int slot = 0);
 /// without it all.
 UOp range(int64_t size, int id, Axis axis, UOp steps = {});
 
-/// A place in memory; nothing is touched there where `gate` is false.
-UOp at(UOp memory, UOp offset, UOp gate = {});
+/// A place in memory; nothing is touched there where `predicate` is false.
+UOp at(UOp memory, UOp offset, UOp predicate = {});
 UOp at(UOp memory, int64_t offset);
-/// What is at a place, `otherwise` where its gate is false: 0 if not given.
+/// What is at a place, `otherwise` where its predicate is false: 0 if not given.
 UOp load(UOp place, UOp otherwise = {});
 UOp store(UOp place, UOp value);
 UOp store(UOp place, double value);

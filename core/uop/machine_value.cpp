@@ -126,7 +126,7 @@ std::optional<ConstArg> machine_value(Op op, DType type, DType source, std::span
     const double a = at(0).f, b = at(1).f, c = at(2).f;
     const uint64_t i = static_cast<uint64_t>(at(0).i), k = static_cast<uint64_t>(at(1).i);
     const int j = static_cast<int>(at(1).i);
-    const bool is_unsigned = type.is_unsigned(), gate = at(3).i;
+    const bool is_unsigned = type.is_unsigned(), predicate = at(3).i;
     switch (op) {
 #define MACHINE(name, arity, hip, value) \
     case Op::name: return Result{type}(value);

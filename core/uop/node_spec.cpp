@@ -98,7 +98,7 @@ std::string check_special(UOp u, Level) {
 }
 
 std::string check_index(UOp u, Level) {
-    if (u.src().size() < 2 || u.src().size() > 3) return "takes a pointer, an offset and perhaps a gate";
+    if (u.src().size() < 2 || u.src().size() > 3) return "takes a pointer, an offset and perhaps a predicate";
     UOp memory = u.src(0);
     while (memory.is(Op::after) && !memory.src().empty()) memory = memory.src(0);
     if (!memory.is(Op::param)) return fmt::format("points into {}, which is no param", to_string(memory));
@@ -106,17 +106,17 @@ std::string check_index(UOp u, Level) {
     if (!u.src(1).dtype().is_integer() || u.src(1).dtype().lanes != 1)
         return fmt::format("the offset is {}", to_string(u.src(1)));
     if (u.src().size() == 3 && u.src(2).dtype() != dtypes::boolean)
-        return fmt::format("the gate is {}", to_string(u.src(2)));
+        return fmt::format("the predicate is {}", to_string(u.src(2)));
     return {};
 }
 
 std::string check_load(UOp u, Level) {
     if (u.src().empty() || !u.src(0).is(Op::index)) return "loads from an index";
     if (!is_vector_of(u.dtype(), u.src(0).dtype())) return fmt::format("the memory holds {}", u.src(0).dtype().name());
-    bool gated = u.src(0).src().size() == 3;
-    if (u.src().size() != (gated ? 2 : 1))
-        return "a gated index needs a value for where the gate is false, and only such an index";
-    return gated && u.src(1).dtype() != u.dtype() ? fmt::format("the other value is {}", to_string(u.src(1))) : "";
+    bool predicated = u.src(0).src().size() == 3;
+    if (u.src().size() != (predicated ? 2 : 1))
+        return "a predicated index needs a value for where the predicate is false, and only such an index";
+    return predicated && u.src(1).dtype() != u.dtype() ? fmt::format("the other value is {}", to_string(u.src(1))) : "";
 }
 
 std::string check_store(UOp u, Level) {

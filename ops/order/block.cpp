@@ -99,16 +99,17 @@ Words either_of(UOp condition, const Words& a, const Words& b) {
     return out;
 }
 
-Words Items::at(UOp place, UOp gate, const Words& otherwise) const {
+Words Items::at(UOp place, UOp predicate, const Words& otherwise) const {
     Words out;
     for (size_t i = 0; i < arrays.size(); ++i)
-        out.push_back(uop::load(uop::at(arrays[i], place, gate), gate ? otherwise[i] : UOp()));
+        out.push_back(uop::load(uop::at(arrays[i], place, predicate), predicate ? otherwise[i] : UOp()));
     return out;
 }
 
-UOp Items::put(UOp place, const Words& words, UOp gate) const {
+UOp Items::put(UOp place, const Words& words, UOp predicate) const {
     std::vector<UOp> stores;
-    for (size_t i = 0; i < arrays.size(); ++i) stores.push_back(uop::store(uop::at(arrays[i], place, gate), words[i]));
+    for (size_t i = 0; i < arrays.size(); ++i)
+        stores.push_back(uop::store(uop::at(arrays[i], place, predicate), words[i]));
     return uop::group(stores);
 }
 

@@ -20,8 +20,8 @@ Words either_of(UOp condition, const Words& a, const Words& b);
 struct Items {
     std::vector<UOp> arrays;
 
-    Words at(UOp place, UOp gate = {}, const Words& otherwise = {}) const;
-    UOp put(UOp place, const Words& words, UOp gate = {}) const;
+    Words at(UOp place, UOp predicate = {}, const Words& otherwise = {}) const;
+    UOp put(UOp place, const Words& words, UOp predicate = {}) const;
     Items behind(std::initializer_list<UOp> earlier) const;
 };
 

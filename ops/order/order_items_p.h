@@ -53,7 +53,7 @@ struct ItemResult {
 
     ItemResult(const Packing& packing, DType positions, int64_t size);
     std::vector<DType> types() const;
-    UOp put(UOp place, const Words& words, UOp gate) const;
+    UOp put(UOp place, const Words& words, UOp predicate) const;
 };
 
 /// Positions (rows, k) of the first k elements of each row in order. Equal ones come as they were, NaN is the largest

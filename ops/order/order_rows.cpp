@@ -106,9 +106,9 @@ std::vector<DType> ItemResult::types() const {
     return positions == dtypes::none ? packing.words() : std::vector{positions};
 }
 
-UOp ItemResult::put(UOp place, const Words& words, UOp gate) const {
-    if (positions == dtypes::none) return Items{buffers}.put(place, words, gate);
-    return uop::store(uop::at(buffers[0], place, gate), cast(packing.position(words), positions));
+UOp ItemResult::put(UOp place, const Words& words, UOp predicate) const {
+    if (positions == dtypes::none) return Items{buffers}.put(place, words, predicate);
+    return uop::store(uop::at(buffers[0], place, predicate), cast(packing.position(words), positions));
 }
 
 int64_t threads_of(int64_t items) { return std::clamp<int64_t>(items / kPerThread, 2, kMostThreads); }

@@ -148,7 +148,8 @@ MODULE = {
 
 UOP = {
     "for_range": 'uop.range(size, id, "loop")', "loop": 'uop.range(size, id, "loop")',
-    "if_": "uop.where(condition, x, y), or a gate: buffer.index(i, gate)", "select": "uop.where(condition, x, y)",
+    "if_": "uop.where(condition, x, y), or a predicate: buffer.index(i, predicate)",
+    "select": "uop.where(condition, x, y)",
     "global_id": 'uop.range(size, id, "global")',
     "thread_idx": 'uop.special("lidx0", size)', "block_idx": 'uop.special("gidx0", size)',
     "shared": 'uop.placeholder(size, dtype, "local")', "syncthreads": "uop.barrier(effects)", "max": "x.maximum(y)",
@@ -212,6 +213,7 @@ RENAMED = {
     "heads": ("num_heads",), "kv_heads": ("num_kv_heads",),
     "channels": ("num_channels", "num_features"), "slope": ("negative_slope",), "low": ("min_val",),
     "high": ("max_val",), "groups": ("num_groups",), "shape": ("normalized_shape",), "affine": ("elementwise_affine",),
+    "gate": ("predicate",),
 }  # fmt: skip
 
 
@@ -298,7 +300,12 @@ def call(function, given, named):
         target = ARGUMENTS.get(argument)
         if argument in known:
             continue
-        if target in known and target not in named:
+        if new := next((n for n in RENAMED.get(argument, ()) if n in known and n not in named), None):
+            from ._renamed import warn
+
+            warn(name.strip("_"), argument, new)
+            meant[new] = meant.pop(argument)
+        elif target in known and target not in named:
             meant[target] = meant.pop(argument)
         elif argument in NEUTRAL and any(
             value is neutral or value == neutral for neutral in NEUTRAL[argument] if type(value) is type(neutral)

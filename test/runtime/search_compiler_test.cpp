@@ -37,7 +37,7 @@ class SearchCompiler : public Runtime {
     static std::vector<int> times_compiled(const std::string& printed) {
         std::vector<int> times(4);
         for (size_t i = 0; i < times.size(); ++i) {
-            const std::string line = "k" + std::to_string(i) + ": gate_group_stores";
+            const std::string line = "k" + std::to_string(i) + ": predicate_group_stores";
             for (size_t at = printed.find(line); at != std::string::npos; at = printed.find(line, at + 1)) ++times[i];
         }
         return times;

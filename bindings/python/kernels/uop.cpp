@@ -38,9 +38,9 @@ Op parse_op(const std::string& name) {
 }
 
 constexpr const char *kIndex =
-                         "A place in a buffer; where gate is false a load gives its alternative and a store does "
+                         "A place in a buffer; where predicate is false a load gives its alternative and a store does "
                          "nothing.",
-                     *kLoad = "The value at a place; alt is given where the gate is false, 0 by default.",
+                     *kLoad = "The value at a place; alt is given where the predicate is false, 0 by default.",
                      *kStore = "The effect of writing a value at a place.";
 
 /// A class or module whose functions make nodes: what they make is used before a Handle roots it.
@@ -92,8 +92,8 @@ void bind_memory(Class& c) {
         "__getitem__", [](const Handle& h, Offset at) { return index_into(h.get(), at, py::none()); }, py::arg("at"),
         py::pos_only(), "buffer[i]: a place to load from or store to.");
     c.def(
-        "index", [](const Handle& h, Offset at, Gate gate) { return index_into(h.get(), at, gate); }, py::arg("offset"),
-        py::arg("gate") = py::none(), kIndex);
+        "index", [](const Handle& h, Offset at, Predicate predicate) { return index_into(h.get(), at, predicate); },
+        py::arg("offset"), py::arg("predicate") = py::none(), kIndex);
     c.def("load", &load, py::arg("alt") = py::none(), kLoad);
     c.def("store", &store, py::arg("value"), kStore);
     OwnSignature own;
@@ -335,8 +335,8 @@ void bind_waves(Module& u) {
 
 void bind_effects(Module& u) {
     u.def(
-        "index", [](const Handle& b, Offset at, Gate gate) { return index_into(b.get(), at, gate); }, py::arg("buffer"),
-        py::arg("offset"), py::arg("gate") = py::none(), kIndex);
+        "index", [](const Handle& b, Offset at, Predicate predicate) { return index_into(b.get(), at, predicate); },
+        py::arg("buffer"), py::arg("offset"), py::arg("predicate") = py::none(), kIndex);
     u.def("load", &load, py::arg("place"), py::arg("alt") = py::none(), kLoad);
     u.def("store", &store, py::arg("place"), py::arg("value"), kStore);
     u.def(

@@ -69,14 +69,14 @@ Handle less_or_equal(py::handle a, py::handle b) {
     return Handle(alu(Op::bit_or, {x < y, alu(Op::cmpeq, {x, y})}));  // false with NaN
 }
 
-Handle index_into(UOp pointer, py::handle offset, py::handle gate) {
+Handle index_into(UOp pointer, py::handle offset, py::handle predicate) {
     if (!skip_after(pointer).is(Op::param))
         user_error(ErrorKind::Usage, "only a buffer can be indexed, got {}", to_string(pointer));
     UOp at = operand(offset, dtypes::index), condition;
     if (!at.dtype().is_integer())
         user_error(ErrorKind::DType, "an offset is an integer, not {}: cast it first, x.cast('int32')",
                    at.dtype().name());
-    if (gate && !gate.is_none()) condition = as_condition(gate);
+    if (predicate && !predicate.is_none()) condition = as_condition(predicate);
     return Handle(uop::at(pointer, cast(at, dtypes::index), condition));
 }
 
@@ -95,7 +95,8 @@ Handle load(const Handle& h, MaybeValue alternative) {
     UOp at = place(h, "load"), other;
     if (!alternative.is_none()) other = operand(alternative, at.dtype());
     if (other && at.src().size() < 3)
-        user_error(ErrorKind::Usage, "load(alt=...) is for places with a gate, buffer.index(i, gate); {} has none",
+        user_error(ErrorKind::Usage,
+                   "load(alt=...) is for places with a predicate, buffer.index(i, predicate); {} has none",
                    to_string(at));
     if (other && other.dtype() != at.dtype())
         user_error(ErrorKind::DType, "load of {} with the alternative {}; cast it first", at.dtype().name(),

@@ -16,7 +16,7 @@ struct Handle {
 using Value = As<"UOp | Scalar">;
 using MaybeValue = As<"UOp | Scalar | None">;
 using Offset = As<"UOp | int">;
-using Gate = As<"UOp | None">;
+using Predicate = As<"UOp | None">;
 
 /// A node that has a value: not a place in memory that somebody forgot to load, nor an effect.
 UOp with_value(UOp u);
@@ -34,7 +34,7 @@ UOp checked(Op op, std::initializer_list<UOp> sources);
 Handle binary(Op op, py::handle a, py::handle b);
 Handle less_or_equal(py::handle a, py::handle b);
 Handle where(const Handle& condition, Value x, Value y);
-Handle index_into(UOp pointer, py::handle offset, py::handle gate);
+Handle index_into(UOp pointer, py::handle offset, py::handle predicate);
 Handle load(const Handle& h, MaybeValue alternative);
 Handle store(const Handle& h, Value value);
 Handle effect_of(Op op, std::vector<UOp> sources, Arg arg = {});

@@ -34,7 +34,7 @@ TEST(BuildKernel, ABufferReadTwiceIsOneParameterAndOneLoad) {
     EXPECT_EQ(nodes(k, Op::load).size(), 2u);
 }
 
-TEST(BuildKernel, PaddingIsGatedAndReadsNothingOutside) {
+TEST(BuildKernel, PaddingIsPredicatedAndReadsNothingOutside) {
     GraphScope scope;
     UOp x = filled({4, 3});
     Kernel k = expect_built(pad(x, {{1, 2}, {0, 3}}));
@@ -47,7 +47,7 @@ TEST(BuildKernel, PaddingIsGatedAndReadsNothingOutside) {
     expect_built(pad(sum(x + number(5), {1}), {{1, 1}, {1, 1}}));
 }
 
-TEST(BuildKernel, PaddingThatIsCutOffAgainNeedsNoGate) {
+TEST(BuildKernel, PaddingThatIsCutOffAgainNeedsNoPredicate) {
     GraphScope scope;
     Kernel k = expect_built(shrink(pad(filled({8}), {{3, 3}}), {{3, 11}}));
     EXPECT_EQ(nodes(k, Op::load).at(0).src(0).src().size(), 2u);

@@ -236,7 +236,7 @@ class Interpreter {
         Scalars* memory;
         size_t first;
     };
-    /// Where an access goes; nothing where its gate is false.
+    /// Where an access goes; nothing where its predicate is false.
     std::optional<Span> access(Thread& t, UOp index, int lanes) {
         if (index.src().size() > 2 && !value(t, index.src(2))[0].i) return {};
         Scalars* memory = elements(t, below_after(index.src(0)));

@@ -15,7 +15,9 @@ inline UOp range(int id, int64_t size, Axis axis) {
 }
 inline UOp at(UOp memory, UOp offset) { return make(Op::index, memory.dtype(), {memory, offset}); }
 inline UOp at(UOp memory, int64_t offset) { return at(memory, constant_int(dtypes::index, offset)); }
-inline UOp at(UOp memory, UOp offset, UOp gate) { return make(Op::index, memory.dtype(), {memory, offset, gate}); }
+inline UOp at(UOp memory, UOp offset, UOp predicate) {
+    return make(Op::index, memory.dtype(), {memory, offset, predicate});
+}
 inline UOp load(UOp place) { return make(Op::load, place.dtype(), {place}); }
 inline UOp load(UOp place, UOp otherwise) { return make(Op::load, place.dtype(), {place, otherwise}); }
 inline UOp store(UOp place, UOp value) { return make(Op::store, dtypes::none, {place, value}); }

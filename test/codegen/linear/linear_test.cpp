@@ -338,10 +338,10 @@ TEST(Linearize, ErrorsNameTheNode) {
     };
     EXPECT_NE(message(kernel("open", store(at(out, r), load(at(x, r))))).find("range index r0 8 loop"),
               std::string::npos);
-    UOp gated = make(Op::load, dtypes::float32, {at(x, r, r < 4)});
-    EXPECT_NE(
-        message(kernel("gate", end(store(at(out, r), gated), {r}))).find("load float32: a gated index needs a value"),
-        std::string::npos);
+    UOp predicated = make(Op::load, dtypes::float32, {at(x, r, r < 4)});
+    EXPECT_NE(message(kernel("predicate", end(store(at(out, r), predicated), {r})))
+                  .find("load float32: a predicated index needs a value"),
+              std::string::npos);
     UOp many = range(1, 2048, Axis::local);
     EXPECT_NE(message(kernel("wide", end(store(at(param(0, 2048), many), load(at(param(1, 2048), many))), {many})))
                   .find("2048 threads"),

@@ -8,9 +8,9 @@
 
 namespace strata::codegen {
 
-/// A small kernel with random axes, gates and nested reductions whose values are small whole numbers, so that results
-/// do not depend on the order of additions. Mixed ones compute with all types that have arithmetic, by operations that
-/// round to one result: in a given order of additions any two ways to compile them agree to the bit.
+/// A small kernel with random axes, predicates and nested reductions whose values are small whole numbers, so that
+/// results do not depend on the order of additions. Mixed ones compute with all types that have arithmetic, by
+/// operations that round to one result: in a given order of additions any two ways to compile them agree to the bit.
 class RandomKernel {
   public:
     enum class Types : bool { one, mixed };
@@ -93,8 +93,8 @@ class RandomKernel {
         int64_t before = below(3) == 0 ? below(3) : 0;
         UOp memory = param(slot_of(type), 4096, type);
         if (before == 0) return load(at(memory, offset));
-        UOp gate = alu(Op::logical_not, {offset < before});
-        return load(at(memory, offset - before, gate), constant_int(type, before - 1));
+        UOp predicate = alu(Op::logical_not, {offset < before});
+        return load(at(memory, offset - before, predicate), constant_int(type, before - 1));
     }
 
     UOp expression(int depth, DType type, std::vector<UOp> coordinates, std::vector<int64_t> sizes) {

@@ -148,7 +148,7 @@ TEST(ApplyAction, PadRoundsEveryKindOfReductionUp) {
     expect_same(started(reduce(filled({5, 7}, dtypes::uint8), Op::min, {1})), {{pad, 1, 4}, {pad, 0, 4}});
 }
 
-TEST(ApplyAction, PadJoinsTheGatesThatAreThere) {
+TEST(ApplyAction, PadJoinsThePredicatesThatAreThere) {
     GraphScope scope;
     Filled f = started(test::pad(filled({7, 5}) + number(3), {{1, 2}, {0, 4}}));
     expect_same(f, {{pad, 0, 4}, {pad, 1, 4}, {local, 1, 4}});

@@ -98,11 +98,11 @@ TEST_F(Simplify, IntegersThatACastKeepsAreDividedWithoutIt) {
     for (UOp kept : {below / by(below, 4), below % by(below, 4), wide / by(wide, 3)}) EXPECT_BECOMES(kept, kept);
 }
 
-TEST_F(Simplify, GatesKeepQuotientsNatural) {
+TEST_F(Simplify, PredicatesKeepQuotientsNatural) {
     UOp memory = make(Op::param, dtypes::float32, {}, ParamArg{Space::global, 0, 64});
-    UOp flat = axis(4, 10) * 4 + a, gate = number(7) < flat;
+    UOp flat = axis(4, 10) * 4 + a, predicate = number(7) < flat;
     auto at = [&](UOp offset, UOp when) { return make(Op::index, dtypes::float32, {memory, offset, when}); };
-    EXPECT_BECOMES(at((flat - 8) / 4, gate), at(axis(4, 10) + -2, number(1) < axis(4, 10)));
+    EXPECT_BECOMES(at((flat - 8) / 4, predicate), at(axis(4, 10) + -2, number(1) < axis(4, 10)));
     EXPECT_BECOMES(at((b - 2) % 4, b < 6), at((b + -2) % 4, b < 6));  // may be negative
     EXPECT_BECOMES(at((b - 2) % 4, number(1) < b), at((b + 2) % 4, number(1) < b));
     EXPECT_BECOMES(at(b % 4, b < 4), at(b, b < 4));
@@ -128,7 +128,7 @@ TEST_F(Simplify, ConditionsCollapse) {
     EXPECT_BECOMES(alu(Op::cmpne, {cast(b < 3, dtypes::int32), constant_int(dtypes::int32, 0)}), b < 3);
 }
 
-TEST_F(Simplify, DecidedGatesDisappearFromLoads) {
+TEST_F(Simplify, DecidedPredicatesDisappearFromLoads) {
     UOp memory = make(Op::param, dtypes::float32, {}, ParamArg{Space::global, 0, 64}),
         zero = constant(dtypes::float32, 0);
     auto load = [&](UOp when) {

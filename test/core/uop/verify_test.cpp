@@ -86,9 +86,9 @@ TEST(VerifyKernel, TakesARowThatIsReducedAndWalkedAgain) {
 TEST(VerifyKernel, ChecksMemoryNodes) {
     UOp r0 = axis(0);
     auto kernel = [&](UOp value) { return verify_kernel(sink(end(store(param(0), r0, value), r0))); };
-    UOp gate = r0 < 4, gated = make(Op::index, dtypes::float32, {param(1), r0, gate});
-    EXPECT_TRUE(kernel(make(Op::load, dtypes::float32, {gated, constant(dtypes::float32, 0)})).has_value());
-    expect_fault(kernel(make(Op::load, dtypes::float32, {gated})), "a gated index needs a value");
+    UOp predicate = r0 < 4, predicated = make(Op::index, dtypes::float32, {param(1), r0, predicate});
+    EXPECT_TRUE(kernel(make(Op::load, dtypes::float32, {predicated, constant(dtypes::float32, 0)})).has_value());
+    expect_fault(kernel(make(Op::load, dtypes::float32, {predicated})), "a predicated index needs a value");
     expect_fault(kernel(constant(dtypes::int32, 0)), "the memory holds float32");
     expect_fault(kernel(load(constant(dtypes::float32, 1), r0)), "which is no param");
     expect_fault(kernel(make(Op::load, dtypes::float32,

@@ -84,7 +84,7 @@ TEST(Ranges, AreListedById) {
     EXPECT_TRUE(closes_ranges(uop::end(uop::store(uop::at(uop::buffer(0, dtypes::index, 8), a), a), {a})));
 }
 
-TEST(Builders, GatesGiveLoadsAnotherValueAndNothingIsLeftOutForNothing) {
+TEST(Builders, PredicatesGiveLoadsAnotherValueAndNothingIsLeftOutForNothing) {
     UOp memory = uop::buffer(0, dtypes::float32, 8), r = uop::range(8, 0, Axis::loop);
     EXPECT_EQ(uop::load(uop::at(memory, r)).src().size(), 1u);
     EXPECT_EQ(uop::load(uop::at(memory, r, r < 4)).src(1), constant(dtypes::float32, 0));

@@ -14,31 +14,27 @@ NUMBERS = [t for t in dtypes.all if not t.is_bool and t.bits > 8 or t.is_integer
 THREADS, GROUPS = 96, 3
 
 
-def global_sums(out, values, places, gate_above):
+def global_sums(out, values, places, below):
     g, t = uop.special("gidx0", GROUPS), uop.special("lidx0", THREADS)
     i = g * THREADS + t
     place = places[i].load()
-    return uop.sink(
-        uop.atomic_add(out.index(place, place < gate_above) if gate_above else out[place], values[i].load())
-    )
+    return uop.sink(uop.atomic_add(out.index(place, place < below) if below else out[place], values[i].load()))
 
 
-def local_sums(out, values, places, gate_above):
+def local_sums(out, values, places, below):
     t = uop.special("lidx0", THREADS)
     bins = uop.placeholder(out.size, out.dtype, "local")
     ready = bins.after(uop.barrier(bins.index(t, t < out.size).store(uop.const(0, out.dtype))))
     place = places[t].load()
     done = ready.after(
-        uop.barrier(
-            uop.atomic_add(ready.index(place, place < gate_above) if gate_above else ready[place], values[t].load())
-        )
+        uop.barrier(uop.atomic_add(ready.index(place, place < below) if below else ready[place], values[t].load()))
     )
     return uop.sink(out.index(t, t < out.size).store(done.index(t, t < out.size).load()))
 
 
-def summed(values, places, size, gate_above):
+def summed(values, places, size, below):
     """In the type's own width; the numbers are such that floats are exact in any order."""
-    kept = places < (gate_above or size)
+    kept = places < (below or size)
     out = np.zeros(size, np.int64 if values.dtype.kind in "iu" else np.float64)
     np.add.at(out, places[kept], values[kept].astype(out.dtype))
     return out.astype(values.dtype)
@@ -57,16 +53,16 @@ def numbers(dtype, count, rng):
 @pytest.mark.parametrize("dtype", NUMBERS, ids=lambda t: t.name)
 def test_sums_of_what_all_threads_add(arch, target, sums, dtype, rng):
     count = THREADS * (GROUPS if sums is global_sums else 1)
-    for size, gate_above in ((4, None), (8, None), (8, 3)) if sums is global_sums else ((1, None), (7, None), (8, 3)):
+    for size, below in ((4, None), (8, None), (8, 3)) if sums is global_sums else ((1, None), (7, None), (8, 3)):
         values, places = numbers(dtype, count, rng), rng.integers(0, size, count).astype(np.int32)
         written = size % 4 == 0  # all of the last dword, which is compared as a whole
         with strata.config(device=f"emu:{arch}", target=target, check="raise" if written else "off"):
             out = Tensor.zeros(size, dtype=dtype).contiguous()
             got = out.custom_kernel(
-                Tensor(values).cast(dtype), Tensor(places), kernel=lambda o, v, p: sums(o, v, p, gate_above)
+                Tensor(values).cast(dtype), Tensor(places), kernel=lambda o, v, p: sums(o, v, p, below)
             )[0]
             got = got.cast("float32" if dtype.name == "bfloat16" else dtype).numpy()
-        assert np.array_equal(got, summed(values, places, size, gate_above)), (size, gate_above)
+        assert np.array_equal(got, summed(values, places, size, below)), (size, below)
 
 
 @pytest.mark.parametrize("arch", ARCHS)

@@ -127,7 +127,7 @@ def test_uop_reduce(x):
     np.testing.assert_allclose(out.numpy(), x.reshape(10, 100).sum(1), rtol=1e-5, atol=1e-5)
 
 
-def test_uop_register_accumulator_local_memory_barrier_and_gated_store():
+def test_uop_register_accumulator_local_memory_barrier_and_predicated_store():
     v = np.random.default_rng(3).integers(-50, 50, 64 * 32).astype(np.float32)
 
     def block_sums(out, a):
@@ -147,7 +147,7 @@ def test_uop_register_accumulator_local_memory_barrier_and_gated_store():
     np.testing.assert_array_equal(out.numpy(), v.reshape(8, -1).sum(1))
 
 
-def test_uop_gates_protect_loads_and_stores():
+def test_uop_predicates_protect_loads_and_stores():
     def shifted(out, a):
         i = uop.range(out.size, 0, "global")
         value = a.index(i + 3, i < out.size - 3).load(alt=-1.0)

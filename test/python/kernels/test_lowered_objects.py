@@ -15,7 +15,7 @@ KERNELS = {
     "row sums": lambda x: x.sum(1),
     "sum": lambda x: x.sum(),
     "product": lambda x: x @ x,
-    "gated": lambda x: strata.cat([x[:40], x[:37].exp()]),
+    "predicated": lambda x: strata.cat([x[:40], x[:37].exp()]),
     "integers": lambda x: x.cast("int64") // 7,
     "double": lambda x: x.cast("float64").sin(),
 }

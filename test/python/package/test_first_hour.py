@@ -222,6 +222,7 @@ optim.SGD([Tensor([1.0]).requires_grad_()], rate=0.1, decay=0.01)
 optim.SGD([Tensor([1.0]).requires_grad_()], 0.1).rate
 optim.cosine(rate=0.1, steps=10)
 optim.stairs(0.1, 2)
+strata.uop.placeholder(4, "float32", "local").index(0, gate=strata.uop.const(True, "bool"))
 """.split("\n")[1:-1]
 
 
