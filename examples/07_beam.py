@@ -2,7 +2,7 @@
 """Beam search: let Strata look for a better schedule than the rules give.
 
 Each candidate is compiled, run, and compared with the plain kernel before it is timed. Look at the bars: the same
-expression with the hand-written rules, and searched. The winner is kept: a second search is free.
+expression with the hand-written rules, and searched. What is found is kept: a second search is free.
 """
 
 import time

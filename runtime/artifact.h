@@ -21,7 +21,7 @@ struct Artifact {
 /// An arch by name ("" = the default device's), by the route of the settings.
 codegen::Target target_named(const std::string& arch);
 
-/// Schedules and compiles, by winners of searches where settings().beam is not 0 and the default device is such a
+/// Schedules and compiles, by records of searches where settings().beam is not 0 and the default device is such a
 /// target. Where there is no compiler for the route hip the kernels have their text alone. Throws what the stages
 /// report.
 Artifact compile(std::span<const UOp> roots, const codegen::Target& target);

@@ -10,7 +10,7 @@
 namespace strata::python {
 namespace {
 
-using runtime::TuningSession, runtime::SearchKey, runtime::Searched, runtime::Winner;
+using runtime::TuningSession, runtime::SearchKey, runtime::Searched, runtime::TuningRecord;
 
 struct TuneReport {
     std::vector<Searched> kernels;
@@ -19,12 +19,12 @@ struct TuneReport {
 std::string report_text(const TuneReport& report) {
     if (report.kernels.empty()) return "<TuneReport: no kernel was left to compute>";
     size_t width = 6;
-    for (const Searched& s : report.kernels) width = std::max(width, s.winner.kernel.size());
+    for (const Searched& s : report.kernels) width = std::max(width, s.record.kernel.size());
     std::string out = fmt::format("{:<{}}  {:>12}  {:>9}  {:>10}  {:>7}  schedule\n", "kernel", width, "heuristic ms",
                                   "best ms", "candidates", "seconds");
     double heuristic = 0, best = 0;
     for (const Searched& s : report.kernels) {
-        const Winner& w = s.winner;
+        const TuningRecord& w = s.record;
         heuristic += w.heuristic_ms, best += w.best_ms;
         const std::string end = w.stopped.empty() ? "" : fmt::format("  (ended by {})", w.stopped);
         out += fmt::format("{:<{}}  {:>12.4f}  {:>9.4f}  {:>10}  {:>7.2f}  {}{}{}\n", w.kernel, width, w.heuristic_ms,
@@ -35,7 +35,7 @@ std::string report_text(const TuneReport& report) {
                              report.kernels.size() == 1 ? "" : "s", heuristic, best, best > 0 ? heuristic / best : 1);
 }
 
-// A winner as Python has it, for files.
+// A record as Python has it, for files.
 
 template <class K, class Visitor>
 void visit_key(K& key, Visitor&& visit) {
@@ -43,23 +43,23 @@ void visit_key(K& key, Visitor&& visit) {
     visit("rules", key.rules), visit("structure", key.structure);
 }
 template <class W, class Visitor>
-void visit_winner(W& winner, Visitor&& visit) {
-    visit("kernel", winner.kernel), visit("schedule", winner.schedule), visit("heuristic_ms", winner.heuristic_ms);
-    visit("best_ms", winner.best_ms), visit("beam", winner.beam), visit("candidates", winner.candidates);
-    visit("rejected", winner.rejected), visit("seconds", winner.seconds), visit("stopped", winner.stopped);
+void visit_record(W& record, Visitor&& visit) {
+    visit("kernel", record.kernel), visit("schedule", record.schedule), visit("heuristic_ms", record.heuristic_ms);
+    visit("best_ms", record.best_ms), visit("beam", record.beam), visit("candidates", record.candidates);
+    visit("rejected", record.rejected), visit("seconds", record.seconds), visit("stopped", record.stopped);
 }
 
 py::dict to_dict(const Searched& searched) {
     py::dict out;
     const auto put = [&](const char* name, const auto& field) { out[name] = field; };
-    visit_winner(searched.winner, put);
+    visit_record(searched.record, put);
     visit_key(searched.key, put);
     return out;
 }
 
 std::string import_dict(const py::dict& entry) {
     SearchKey key;
-    Winner winner;
+    TuningRecord record;
     std::string missing;
     const auto take = [&](const char* name, auto& field) {
         try {
@@ -69,9 +69,9 @@ std::string import_dict(const py::dict& entry) {
         }
     };
     visit_key(key, take);
-    visit_winner(winner, take);
+    visit_record(record, take);
     if (!missing.empty()) return fmt::format("its '{}' is missing or no value of that name", missing);
-    return runtime::import_winner(key, winner);
+    return runtime::import_record(key, record);
 }
 
 TuneReport tune(Tensor& tensor, std::optional<double> seconds, std::optional<int64_t> candidates,
@@ -91,7 +91,8 @@ TuneReport tune(Tensor& tensor, std::optional<double> seconds, std::optional<int
 }
 
 constexpr const char* kTune =
-    "Computes the value, and searches the schedules of its kernels, within limits for each kernel; winners are kept "
+    "Computes the value, and searches the schedules of its kernels, within limits for each kernel; tuning records are "
+    "kept "
     "in the cache, where config(beam=1), or as wide as this search was, finds them without a search.\n\nseconds, "
     "candidates, beam: as the settings search_seconds, search_candidates and beam; None: what the settings say, a beam "
     "of 2 where they search nothing.\nReturns a TuneReport: print it. No kernel is slower than without a search. What "
@@ -100,34 +101,34 @@ constexpr const char* kTune =
 void bind_tune_report(py::module_& m) {
     py::class_<Searched>(m, "TunedKernel", "A kernel whose schedule was searched.")
         .def_property_readonly(
-            "name", [](const Searched& s) { return s.winner.kernel; }, "The kernel.")
+            "name", [](const Searched& s) { return s.record.kernel; }, "The kernel.")
         .def_property_readonly(
-            "heuristic_ms", [](const Searched& s) { return s.winner.heuristic_ms; },
+            "heuristic_ms", [](const Searched& s) { return s.record.heuristic_ms; },
             "Milliseconds with the schedule that is chosen without a search.")
         .def_property_readonly(
-            "best_ms", [](const Searched& s) { return s.winner.best_ms; }, "Milliseconds with the best schedule.")
+            "best_ms", [](const Searched& s) { return s.record.best_ms; }, "Milliseconds with the best schedule.")
         .def_property_readonly(
-            "candidates", [](const Searched& s) { return s.winner.candidates; }, "Schedules that were tried.")
+            "candidates", [](const Searched& s) { return s.record.candidates; }, "Schedules that were tried.")
         .def_property_readonly(
-            "rejected", [](const Searched& s) { return s.winner.rejected; },
+            "rejected", [](const Searched& s) { return s.record.rejected; },
             "Those that did not compile, faulted, did not end or were wrong.")
         .def_property_readonly(
-            "seconds", [](const Searched& s) { return s.winner.seconds; }, "What the search took here.")
+            "seconds", [](const Searched& s) { return s.record.seconds; }, "What the search took here.")
         .def_property_readonly(
-            "schedule", [](const Searched& s) { return s.winner.schedule; },
+            "schedule", [](const Searched& s) { return s.record.schedule; },
             "Actions of the best one; empty: the kernel as it is.")
         .def_property_readonly(
-            "stopped", [](const Searched& s) { return s.winner.stopped; },
+            "stopped", [](const Searched& s) { return s.record.stopped; },
             "What ended the search early: search_seconds, search_candidates, interrupted; or empty.")
         .def_readonly("known", &Searched::known, "Whether an earlier search found it.")
         .def("__repr__", [](const Searched& s) {
-            return fmt::format("<TunedKernel {}: {:.4f} -> {:.4f} ms, {}>", s.winner.kernel, s.winner.heuristic_ms,
-                               s.winner.best_ms, s.winner.schedule);
+            return fmt::format("<TunedKernel {}: {:.4f} -> {:.4f} ms, {}>", s.record.kernel, s.record.heuristic_ms,
+                               s.record.best_ms, s.record.schedule);
         });
     py::class_<TuneReport>(m, "TuneReport", "What a search found: print it.")
         .def_readonly("kernels", &TuneReport::kernels, "Each kernel once.")
         .def(
-            "_winners", [](const TuneReport& r) -> As<"list[dict[str, Any]]"> {
+            "_records", [](const TuneReport& r) -> As<"list[dict[str, Any]]"> {
                 py::list out;
                 for (const Searched& s : r.kernels) out.append(to_dict(s));
                 return py::object(out);
@@ -142,7 +143,7 @@ void bind_tune(py::module_& m) {
     py::class_<TuningSession>(m, "_TuningSession")
         .def(py::init([] { return std::make_unique<TuningSession>(TuningSession::Of::all_threads); }))
         .def("report", [](const TuningSession& r) { return TuneReport{r.searches()}; });
-    m.def("_import_winner", [](As<"dict[str, Any]"> entry) { return import_dict(entry.cast<py::dict>()); });
+    m.def("_import_record", [](As<"dict[str, Any]"> entry) { return import_dict(entry.cast<py::dict>()); });
     auto tensor = py::reinterpret_borrow<py::class_<Tensor>>(m.attr("Tensor"));
     tensor.def("tune", &tune, py::arg("seconds") = py::none(), py::arg("candidates") = py::none(),
                py::arg("beam") = py::none(), kTune);

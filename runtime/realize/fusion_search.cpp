@@ -59,7 +59,7 @@ Fusion searched_fusion(const GraphRequest& request, const std::string& structure
     const bool searches = settings().beam && usual_fusion() == Fusion::cost;
     if (!searches || !DiskCache::of_settings().enabled()) return usual_fusion();
     const SearchKey key = search_key(request.device, structure);
-    if (const auto record = find_winner(key); record && record->beam >= settings().beam)
+    if (const auto record = find_record(key); record && record->beam >= settings().beam)
         return codegen::parse_fusion(record->schedule).value_or(Fusion::cost);
     if (!TuningSession::number()) return Fusion::cost;  // nobody tunes
     const std::vector<Fusion> ways = ways_to_fuse(request);
@@ -71,7 +71,7 @@ Fusion searched_fusion(const GraphRequest& request, const std::string& structure
     for (const Tried& one : all)
         if (one.ms < best->ms * kWorthIt) best = &one;
     for (const Searched& searched : best->searches) note(searched);
-    keep_winner(key, {.kernel = "a graph",
+    keep_record(key, {.kernel = "a graph",
                       .schedule = std::string(to_string(best->fusion)),
                       .heuristic_ms = all.front().ms,
                       .best_ms = best->ms,

@@ -62,7 +62,7 @@ std::string settings_key(const Device& device) {
                 if (s.beam) add(value);
         }
     });
-    s.beam ? (add(winners_generation()), add(TuningSession::number())) : add(any_sizes());
+    s.beam ? (add(records_generation()), add(TuningSession::number())) : add(any_sizes());
     return key + "\n";
 }
 
@@ -161,7 +161,7 @@ class Realization {
     std::string disk_key(const std::vector<bool>& changing) const {
         std::string key = fmt::format("{} {} {}\n{}\n{}\n", content_hash(build_id()), model_of(device_),
                                       codegen::compiler_identity(target_of(device_)),
-                                      settings().beam ? winners_state() : "", structure_.form);
+                                      settings().beam ? records_state() : "", structure_.form);
         for (size_t i = 0; i < numbers_.size(); ++i)
             key += changing[i] ? std::string("any ") : fmt::format("{:x} ", numbers_[i]);
         return key;

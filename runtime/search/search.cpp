@@ -1,5 +1,5 @@
-// choose_schedule: a winner that is known, or else the device's side of the beam search, within the limits of the
-// settings. A winner is run in full before it wins, and kept on disk.
+// choose_schedule: a record that is known, or else the device's side of the beam search, within the limits of the
+// settings. A record is run in full before it wins, and kept on disk.
 #include <fmt/format.h>
 
 #include <chrono>
@@ -17,10 +17,10 @@ namespace {
 
 using codegen::Scheduled, codegen::SearchResult, codegen::Stopped;
 
-/// The schedule of a winner; none: it is of no kernel like this, as of a file that somebody wrote.
-std::optional<Scheduled> schedule_of(const Winner& winner, const codegen::Kernel& kernel,
+/// The schedule of a record; none: it is of no kernel like this, as of a file that somebody wrote.
+std::optional<Scheduled> schedule_of(const TuningRecord& record, const codegen::Kernel& kernel,
                                      const codegen::Target& target) {
-    const auto actions = codegen::parse_actions(winner.schedule);
+    const auto actions = codegen::parse_actions(record.schedule);
     if (!actions) return std::nullopt;
     const auto scheduled = codegen::apply_all(kernel, *actions, target);
     if (!scheduled) return std::nullopt;
@@ -39,10 +39,10 @@ std::string_view text_of(Stopped stopped) {
 
 /// Whether this search is not to be made again. One that was interrupted goes on; a recording has those go on that
 /// ended early.
-bool is_enough(const Winner& winner) {
-    if (winner.stopped == text_of(Stopped::interrupted)) return false;
-    if (winner.beam && winner.beam < settings().beam) return false;
-    return winner.stopped.empty() || TuningSession::number() == 0;
+bool is_enough(const TuningRecord& record) {
+    if (record.stopped == text_of(Stopped::interrupted)) return false;
+    if (record.beam && record.beam < settings().beam) return false;
+    return record.stopped.empty() || TuningSession::number() == 0;
 }
 
 void print(const codegen::Kernel& kernel, const SearchResult& found, double seconds) {
@@ -67,7 +67,7 @@ std::unique_ptr<DeviceJudge> judge_of(Device& device, const codegen::Kernel& ker
     }
 }
 
-/// Searches and keeps what it finds. `before`: a winner of a search that ended early.
+/// Searches and keeps what it finds. `before`: a record of a search that ended early.
 Scheduled search(Device& device, const codegen::Kernel& kernel, std::span<const uint64_t> slots, const SearchKey& key,
                  const std::optional<Scheduled>& before) {
     using Clock = std::chrono::steady_clock;
@@ -95,17 +95,17 @@ Scheduled search(Device& device, const codegen::Kernel& kernel, std::span<const 
     const SearchResult& found = *run;
     const std::chrono::duration<double> took = Clock::now() - start;
     print(kernel, found, took.count());
-    const Winner winner{.kernel = kernel.name,
-                        .schedule = codegen::to_string(found.best.actions),
-                        .heuristic_ms = found.start_ms,
-                        .best_ms = found.ms,
-                        .beam = settings().beam,
-                        .candidates = found.tried,
-                        .rejected = found.rejected,
-                        .seconds = took.count(),
-                        .stopped = std::string(text_of(found.stopped))};
-    keep_winner(key, winner);
-    note({key, winner, false});
+    const TuningRecord record{.kernel = kernel.name,
+                              .schedule = codegen::to_string(found.best.actions),
+                              .heuristic_ms = found.start_ms,
+                              .best_ms = found.ms,
+                              .beam = settings().beam,
+                              .candidates = found.tried,
+                              .rejected = found.rejected,
+                              .seconds = took.count(),
+                              .stopped = std::string(text_of(found.stopped))};
+    keep_record(key, record);
+    note({key, record, false});
     if (found.interruption) std::rethrow_exception(found.interruption);
     return found.best;
 }
@@ -144,8 +144,8 @@ Scheduled unsearched(const codegen::Kernel& kernel, const codegen::Target& targe
 Scheduled known_schedule(const Device& device, const codegen::Kernel& kernel) {
     const codegen::Target target = target_of(device);
     if (settings().beam)
-        if (const std::optional<Winner> winner = find_winner(search_key(device, kernel)))
-            if (auto scheduled = schedule_of(*winner, kernel, target)) return *std::move(scheduled);
+        if (const std::optional<TuningRecord> record = find_record(search_key(device, kernel)))
+            if (auto scheduled = schedule_of(*record, kernel, target)) return *std::move(scheduled);
     return unsearched(kernel, target);
 }
 
@@ -158,10 +158,10 @@ Scheduled choose_schedule(Device& device, const codegen::Kernel& kernel, std::sp
     const ScopedSettings scope(std::move(plain));
     const SearchKey key = search_key(device, kernel);
     std::optional<Scheduled> before;
-    if (const std::optional<Winner> winner = find_winner(key)) {
-        before = schedule_of(*winner, kernel, target);
-        if (before && is_enough(*winner)) {
-            note({key, *winner, true});
+    if (const std::optional<TuningRecord> record = find_record(key)) {
+        before = schedule_of(*record, kernel, target);
+        if (before && is_enough(*record)) {
+            note({key, *record, true});
             return *before;
         }
     }

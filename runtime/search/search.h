@@ -1,7 +1,7 @@
 #pragma once
 #include "strata/codegen/optimize/action.h"
 #include "strata/codegen/schedule/schedule.h"
-#include "strata/runtime/search/winner.h"
+#include "strata/runtime/search/tuning_record.h"
 
 namespace strata::runtime {
 
@@ -16,7 +16,7 @@ codegen::Fusion usual_fusion();
 /// The schedule of kernels that are not searched, as settings().schedule says. Of random ones the first that compiles.
 codegen::Scheduled unsearched(const codegen::Kernel& kernel, const codegen::Target& target);
 
-/// The schedule that needs no search now: of a winner that is known, where settings().beam is not 0, or else
+/// The schedule that needs no search now: of a record that is known, where settings().beam is not 0, or else
 /// unsearched.
 codegen::Scheduled known_schedule(const Device& device, const codegen::Kernel& kernel);
 

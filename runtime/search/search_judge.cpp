@@ -136,12 +136,12 @@ void DeviceJudge::compile(std::span<const codegen::Scheduled> candidates,
     for (size_t i = 0; i < all.size(); ++i) use(i, std::move(all[i]), 0);
 }
 
-std::string DeviceJudge::objection(const codegen::Scheduled& winner) {
-    if (winner.kernel.sink == trusted_) return {};
+std::string DeviceJudge::objection(const codegen::Scheduled& best) {
+    if (best.kernel.sink == trusted_) return {};
     try {
         if (known_ == Extent::part) expect(Extent::whole);
-        if (winner.kernel.sink == fastest_.first) keep_program(device_, fastest_.first, fastest_.second);
-        launch(*load(winner), Extent::whole, 0, slots_);
+        if (best.kernel.sink == fastest_.first) keep_program(device_, fastest_.first, fastest_.second);
+        launch(*load(best), Extent::whole, 0, slots_);
         return *difference(false);
     } catch (const Exception& e) {
         return e.what();

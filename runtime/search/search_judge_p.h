@@ -44,7 +44,7 @@ class DeviceJudge : public codegen::Judge {
                 std::span<const uint64_t> slots, CandidateCompiler& compiler);
 
     std::vector<codegen::Trial> judge(std::span<const codegen::Scheduled> candidates) override;
-    std::string objection(const codegen::Scheduled& winner) override;
+    std::string objection(const codegen::Scheduled& best) override;
 
   private:
     using Extent = Expected::Extent;

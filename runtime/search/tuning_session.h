@@ -2,18 +2,18 @@
 #include <thread>
 #include <vector>
 
-#include "strata/runtime/search/winner.h"
+#include "strata/runtime/search/tuning_record.h"
 
 namespace strata::runtime {
 
 /// A kernel whose schedule was searched.
 struct Searched {
     SearchKey key;
-    Winner winner;
+    TuningRecord record;
     bool known = false;  ///< from an earlier search
 };
 
-/// Notes which kernels are searched while it lives, those of known winners too: graphs are computed as if no launch
+/// Notes which kernels are searched while it lives, those of known records too: graphs are computed as if no launch
 /// plan of before were known, and what an earlier search left is searched to its end.
 class TuningSession {
   public:

@@ -26,7 +26,8 @@ RETIRED = {
         "gate_lanes",
         "swaps",
         "fetch_ahead",
-    ]
+    ],
+    "runtime": ["winner"],
 }
 
 

@@ -1,4 +1,4 @@
-// The search on a device: candidates that are checked and timed, winners on disk.
+// The search on a device: candidates that are checked and timed, records on disk.
 #include <fstream>
 #include <thread>
 
@@ -41,11 +41,11 @@ class SearchOnDevice : public Runtime {
             : DeviceJudge(device(), kernel, codegen::heuristic(kernel, target()), memory, compiler) {}
     };
 
-    /// The one winner on disk.
+    /// The one record on disk.
     std::filesystem::path entry() {
         for (const auto& file : std::filesystem::recursive_directory_iterator(folder()))
             if (file.is_regular_file() && file.path().parent_path().filename() == "schedules" &&
-                content(file.path()).find("state of all winners") == std::string::npos)
+                content(file.path()).find("state of all tuning records") == std::string::npos)
                 return file.path();
         ADD_FAILURE() << "no schedule was kept";
         return {};
@@ -98,7 +98,7 @@ TEST_F(SearchOnDevice, GivesTheResultsOfTheUnsearchedSchedule) {
     }
 }
 
-TEST_F(SearchOnDevice, KeepsWinnersOnDiskAndTrustsOnlyWholeEntries) {
+TEST_F(SearchOnDevice, KeepsTuningRecordsOnDiskAndTrustsOnlyWholeEntries) {
     Root x = on_device(counting(96));
     GraphScope scope;
     codegen::Kernel kernel = started(sum(reshape(x.get(), {6, 16}), {1}));
@@ -108,7 +108,7 @@ TEST_F(SearchOnDevice, KeepsWinnersOnDiskAndTrustsOnlyWholeEntries) {
     EXPECT_TRUE(searched);
     EXPECT_TRUE(codegen::apply_all(kernel, found, target()));
     EXPECT_EQ(choose(kernel, memory), found);
-    EXPECT_FALSE(searched) << "the winner was on disk";
+    EXPECT_FALSE(searched) << "the record was on disk";
 
     // Header: magic, sizes of key and payload, checksum; then both.
     std::string whole = content(entry());
@@ -119,7 +119,7 @@ TEST_F(SearchOnDevice, KeepsWinnersOnDiskAndTrustsOnlyWholeEntries) {
     for (const std::string& part : {std::string("gfx1100"), std::string("7900xtx"), compiler_version(target())})
         EXPECT_NE(key.find(part), std::string::npos) << key;
     DiskCache disk = DiskCache::of_settings();
-    ASSERT_EQ(Winner::of_text(disk.get(CacheKind::schedules, key).value()).schedule, codegen::to_string(found));
+    ASSERT_EQ(TuningRecord::of_text(disk.get(CacheKind::schedules, key).value()).schedule, codegen::to_string(found));
 
     disk.put(CacheKind::schedules, key, "upcast(0, 2)");
     EXPECT_EQ(codegen::to_string(choose(kernel, memory)), "upcast(0, 2)") << "what is on disk is what is used";
@@ -316,7 +316,7 @@ TEST_F(SearchOnDevice, ARecordingNotesEachKernelOnceAndThoseOfItsThreadAlone) {
         ASSERT_EQ(mine.searches().size(), 1u);
         EXPECT_EQ(mine.searches()[0].key, search_key(device(), kernel));
         EXPECT_FALSE(mine.searches()[0].known);
-        EXPECT_GT(mine.searches()[0].winner.candidates, 2);
+        EXPECT_GT(mine.searches()[0].record.candidates, 2);
         EXPECT_EQ(all.searches().size(), 1u);
     }
     std::thread([&] {

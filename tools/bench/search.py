@@ -2,7 +2,7 @@
 many.
 
 Annealing starts from the schedule that is chosen without a search, as the beam does; a step changes one action: its
-amount, another one more, one less, two that change places. Schedules are timed as winners of a file are used. Modelled
+amount, another one more, one less, two that change places. Schedules are timed as records of a file are used. Modelled
 times are the same on every machine.
 """
 
@@ -50,7 +50,7 @@ class Trials:
         self.shapes, self.call = shapes, call
         self.start = self.tuned(candidates=1)[0].schedule
         start = time.perf_counter()
-        self.beam, self.winner = self.tuned(beam=2)
+        self.beam, self.record = self.tuned(beam=2)
         self.seconds = time.perf_counter() - start
 
     def value(self):
@@ -62,7 +62,7 @@ class Trials:
     def tuned(self, **limits):
         with nothing_known():
             report = self.value().tune(**limits)
-            return report.kernels[-1], report._winners()[-1]
+            return report.kernels[-1], report._records()[-1]
 
     def ms(self, schedule):
         """None: it is none of this kernel's."""
@@ -70,7 +70,7 @@ class Trials:
         from strata import _strata
 
         with nothing_known():
-            if _strata._import_winner({**self.winner, "schedule": schedule, "beam": 1000, "stopped": ""}):
+            if _strata._import_record({**self.record, "schedule": schedule, "beam": 1000, "stopped": ""}):
                 return None
             y = self.value()
             strata.reset_stats()

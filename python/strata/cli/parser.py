@@ -73,7 +73,7 @@ def tuning(add):
         "Run a Python script with the search for schedules on, and say what it found for each kernel.",
     )
     c.add_argument(
-        "script", nargs="?", help="the script; winners are kept in the cache, where config(beam=1) finds them"
+        "script", nargs="?", help="the script; tuning records are kept in the cache, where config(beam=1) finds them"
     )
     c.add_argument("arguments", nargs=argparse.REMAINDER, help="what the script gets as sys.argv")
     c.add_argument("--beam", type=count, help="width of the search (default: the setting, else 2)")
@@ -87,12 +87,12 @@ def tuning(add):
         type=count,
         help="most that the search for one kernel may try (default: the setting search_candidates)",
     )
-    c.add_argument("--export", metavar="FILE", help="write the winners of the script's kernels, as JSON")
+    c.add_argument("--export", metavar="FILE", help="write the tuning records of the script's kernels, as JSON")
     c.add_argument(
         "--import",
         metavar="FILE",
         dest="import_file",
-        help="first keep the winners of such a file; says which are of no use here, and why",
+        help="first keep the tuning records of such a file; says which are of no use here, and why",
     )
 
 

@@ -1,4 +1,4 @@
-"""strata tune: the schedules of a script's kernels are searched; files of winners."""
+"""strata tune: the schedules of a script's kernels are searched; files of tuning records."""
 
 import json
 import os
@@ -11,44 +11,47 @@ from .. import _strata
 from .._files import open_regular, read_regular
 from .._written import written
 
-FORMAT, VERSION = "strata winners", 1
+FORMAT, VERSION = "strata tuning records", 1
+OLD = "strata winners"  # the format of the last version, with its records under "winners"
 
 
-def export_winners(report, file):
+def export_records(report, file):
     """Writes what a TuneReport holds to a file that `strata tune --import` reads, here or on another machine."""
-    winners = report._winners()
+    records = report._records()
     with written(file, "w") as out:
-        out.write(json.dumps({"format": FORMAT, "version": VERSION, "winners": winners}, indent=1) + "\n")
-    return len(winners)
+        out.write(json.dumps({"format": FORMAT, "version": VERSION, "records": records}, indent=1) + "\n")
+    return len(records)
 
 
-def import_winners(file):
-    """Keeps the winners of a file in the cache.
+def import_records(file):
+    """Keeps the tuning records of a file in the cache.
 
     Returns how many, and a list of (kernel, why) of those that are of no use here, as others are as fast or their
     compiler is another. Raises UsageError for what is no such file.
     """
     if strata.settings()["no_cache"] or not strata.settings()["cache_dir"]:
-        raise strata.UsageError("winners are kept in the cache, which is off: no_cache, or a cache_dir that is empty")
+        raise strata.UsageError(
+            "tuning records are kept in the cache, which is off: no_cache, or a cache_dir that is empty"
+        )
     try:
         content = json.loads(read_regular(file))
-        if content["format"] != FORMAT:
+        if content["format"] not in (FORMAT, OLD):
             raise ValueError
-        version, winners = content["version"], content["winners"]
+        version, records = content["version"], content["records" if content["format"] == FORMAT else "winners"]
     except (ValueError, KeyError, TypeError):
         raise strata.UsageError(f"{file}: no file of `strata tune --export`") from None
     if version != VERSION:
         raise strata.UsageError(
             f"{file}: version {version!r} of the format; this Strata reads version {VERSION}: nothing was imported"
         )
-    if not isinstance(winners, list):
-        raise strata.UsageError(f"{file}: its 'winners' are no list")
+    if not isinstance(records, list):
+        raise strata.UsageError(f"{file}: its 'records' are no list")
     skipped = []
-    for winner in winners:
-        why = _strata._import_winner(winner) if isinstance(winner, dict) else "it is no object"
+    for record in records:
+        why = _strata._import_record(record) if isinstance(record, dict) else "it is no object"
         if why:
-            skipped.append((winner.get("kernel", "?") if isinstance(winner, dict) else "?", why))
-    return len(winners) - len(skipped), skipped
+            skipped.append((record.get("kernel", "?") if isinstance(record, dict) else "?", why))
+    return len(records) - len(skipped), skipped
 
 
 def settings_of(args):
@@ -81,8 +84,8 @@ def tune(args):
         raise strata.UsageError("--export writes what SCRIPT's kernels are; there is no SCRIPT")
     settings_of(args)
     if args.import_file:
-        count, skipped = import_winners(args.import_file)
-        print(f"{args.import_file}: {count} of {count + len(skipped)} winners imported")
+        count, skipped = import_records(args.import_file)
+        print(f"{args.import_file}: {count} of {count + len(skipped)} tuning records imported")
         for kernel, why in skipped:
             print(f"  skipped {kernel}: {why}")
     if not args.script:
@@ -100,4 +103,4 @@ def tune(args):
         sys.stdout.flush()
         print(report)
         if args.export:
-            print(f"{args.export}: {export_winners(report, args.export)} winners")
+            print(f"{args.export}: {export_records(report, args.export)} tuning records")

@@ -1,4 +1,4 @@
-"""Tensor.tune and `strata tune`: reports, and winners that go from one machine to another."""
+"""Tensor.tune and `strata tune`: reports, and records that go from one machine to another."""
 
 import json
 import os
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import strata
 from strata import Tensor
-from strata.cli.tune import export_winners, import_winners
+from strata.cli.tune import export_records, import_records
 from tested import EMULATED, QUICK_TARGET
 
 
@@ -58,11 +58,11 @@ def test_a_width_that_is_no_search_is_an_error():
 
 
 @pytest.mark.amd
-def test_a_compiled_tensor_shows_the_winner_that_would_run(tmp_path):
+def test_a_compiled_tensor_shows_the_record_that_would_run(tmp_path):
     plain = strata.compile(product()).kernels[0].schedule
-    won = product().tune()._winners()[-1]["schedule"]
+    won = product().tune()._records()[-1]["schedule"]
     assert won != plain
-    assert strata.compile(product()).kernels[0].schedule == plain  # without a beam no winner runs
+    assert strata.compile(product()).kernels[0].schedule == plain  # without a beam no record runs
     with strata.config(beam=2):
         assert strata.compile(product()).kernels[0].schedule == won
         assert strata.compile(product(), target="hip").kernels[0].schedule == plain  # none was found for it
@@ -74,31 +74,31 @@ def test_a_compiled_tensor_shows_the_winner_that_would_run(tmp_path):
             assert strata.stats().kernels == 0 and not y.tune().kernels[0].known  # it searched nothing
 
 
-def test_winners_go_to_another_cache_and_are_not_searched_again(tmp_path):
+def test_records_go_to_another_cache_and_are_not_searched_again(tmp_path):
     report = transposed().tune()
-    assert export_winners(report, tmp_path / "w.json") == 1
+    assert export_records(report, tmp_path / "w.json") == 1
     with strata.config(cache_dir=str(tmp_path / "other")):
-        assert import_winners(tmp_path / "w.json") == (1, [])
+        assert import_records(tmp_path / "w.json") == (1, [])
         there = transposed().tune().kernels[0]
         assert (
             there.known and there.schedule == report.kernels[0].schedule and there.best_ms == report.kernels[0].best_ms
         )
-        count, skipped = import_winners(tmp_path / "w.json")
+        count, skipped = import_records(tmp_path / "w.json")
         assert count == 0 and skipped[0][0] == there.name and "as fast" in skipped[0][1]
 
 
 @pytest.mark.emulated
 def test_an_import_takes_effect_on_what_was_computed_before(tmp_path):
     with strata.config(beam=1):
-        export_winners(product().tune(), tmp_path / "w.json")
+        export_records(product().tune(), tmp_path / "w.json")
         with strata.config(cache_dir=str(tmp_path / "other")):
             with strata.config(search_candidates=1):
                 product().realize()
-            assert import_winners(tmp_path / "w.json")[0] == 1
+            assert import_records(tmp_path / "w.json")[0] == 1
             y = product()
             strata.reset_stats()
             y.realize()
-            best = json.loads((tmp_path / "w.json").read_text())["winners"][0]["best_ms"]
+            best = json.loads((tmp_path / "w.json").read_text())["records"][0]["best_ms"]
             assert strata.stats().launches[-1].time_ms == pytest.approx(best)
 
 
@@ -114,22 +114,22 @@ def test_an_import_takes_effect_on_what_was_computed_before(tmp_path):
         ("structure", None, "its 'structure' is missing or no value of that name"),
     ],
 )
-def test_a_winner_that_is_of_no_use_here_is_skipped_and_said_why(tmp_path, field, value, why):
-    export_winners(transposed().tune(candidates=3), tmp_path / "w.json")
+def test_a_record_that_is_of_no_use_here_is_skipped_and_said_why(tmp_path, field, value, why):
+    export_records(transposed().tune(candidates=3), tmp_path / "w.json")
     content = json.loads((tmp_path / "w.json").read_text())
-    content["winners"][0][field] = value
+    content["records"][0][field] = value
     (tmp_path / "w.json").write_text(json.dumps(content))
     with strata.config(cache_dir=str(tmp_path / "other")):
-        count, skipped = import_winners(tmp_path / "w.json")
+        count, skipped = import_records(tmp_path / "w.json")
         assert count == 0 and len(skipped) == 1 and why in skipped[0][1]
 
 
 @pytest.mark.amd
 @pytest.mark.parametrize("field", ["arch", "target", "model", "structure"])
-def test_a_winner_of_another_key_is_never_used_for_this_one(tmp_path, field):
-    export_winners(transposed().tune(candidates=3), tmp_path / "w.json")
+def test_a_record_of_another_key_is_never_used_for_this_one(tmp_path, field):
+    export_records(transposed().tune(candidates=3), tmp_path / "w.json")
     content = json.loads((tmp_path / "w.json").read_text())
-    content["winners"][0][field] = {
+    content["records"][0][field] = {
         "arch": "gfx942",
         "target": "hip",
         "compiler": "",
@@ -137,10 +137,10 @@ def test_a_winner_of_another_key_is_never_used_for_this_one(tmp_path, field):
         "structure": "0" * 32,
     }[field]
     if field == "target":
-        content["winners"][0]["compiler"] = "clang 19"
+        content["records"][0]["compiler"] = "clang 19"
     (tmp_path / "w.json").write_text(json.dumps(content))
     with strata.config(cache_dir=str(tmp_path / "other")):
-        assert import_winners(tmp_path / "w.json") == (1, [])
+        assert import_records(tmp_path / "w.json") == (1, [])
         assert not transposed().tune(candidates=3).kernels[0].known
 
 
@@ -151,21 +151,29 @@ def test_a_winner_of_another_key_is_never_used_for_this_one(tmp_path, field):
         ("[]", "no file of"),
         ('{"format": "other"}', "no file of"),
         (
-            '{"format": "strata winners", "version": 2, "winners": []}',
+            '{"format": "strata tuning records", "version": 2, "records": []}',
             "version 2 of the format; this Strata reads version 1: nothing was imported",
         ),
-        ('{"format": "strata winners", "version": 1, "winners": 3}', "are no list"),
+        ('{"format": "strata tuning records", "version": 1, "records": 3}', "are no list"),
     ],
 )
-def test_a_file_that_is_none_of_winners_is_an_error(tmp_path, text, why):
+def test_a_file_that_is_none_of_records_is_an_error(tmp_path, text, why):
     (tmp_path / "w.json").write_text(text)
     with pytest.raises(strata.UsageError, match=why):
-        import_winners(tmp_path / "w.json")
+        import_records(tmp_path / "w.json")
 
 
-def test_winners_cannot_be_imported_where_nothing_is_kept(tmp_path):
+def test_files_of_the_last_version_are_read(tmp_path):
+    export_records(transposed().tune(), tmp_path / "w.json")
+    records = json.loads((tmp_path / "w.json").read_text())["records"]
+    (tmp_path / "w.json").write_text(json.dumps({"format": "strata winners", "version": 1, "winners": records}))
+    with strata.config(cache_dir=str(tmp_path / "other")):
+        assert import_records(tmp_path / "w.json") == (1, [])
+
+
+def test_records_cannot_be_imported_where_nothing_is_kept(tmp_path):
     with strata.config(no_cache=True), pytest.raises(strata.UsageError, match="no_cache"):
-        import_winners(tmp_path / "w.json")
+        import_records(tmp_path / "w.json")
 
 
 SCRIPT = """
@@ -205,13 +213,13 @@ def test_the_command_runs_a_script_and_says_what_it_found(tmp_path):
     assert (
         "3 kernels: " in done.stdout
         and "ended by search_candidates" in done.stdout
-        and "w.json: 3 winners" in done.stdout
+        and "w.json: 3 tuning records" in done.stdout
     )
-    winners = json.loads((tmp_path / "w.json").read_text())["winners"]
+    records = json.loads((tmp_path / "w.json").read_text())["records"]
     assert (
-        len(winners) == 3
-        and {w["arch"] for w in winners} == {strata.device_properties()["arch"]}
-        and {w["target"] for w in winners} == {"asm" if EMULATED else "hip"}
+        len(records) == 3
+        and {w["arch"] for w in records} == {strata.device_properties()["arch"]}
+        and {w["target"] for w in records} == {"asm" if EMULATED else "hip"}
     )
     done = strata_tune(tmp_path, "script.py", "stop")
     assert done.returncode == 130 and "3 kernels: " in done.stdout, (
@@ -220,13 +228,15 @@ def test_the_command_runs_a_script_and_says_what_it_found(tmp_path):
 
 
 def test_the_command_imports_and_says_what_it_skips(tmp_path):
-    export_winners(transposed().tune(candidates=3), tmp_path / "w.json")
+    export_records(transposed().tune(candidates=3), tmp_path / "w.json")
     with_another = json.loads((tmp_path / "w.json").read_text())
-    with_another["winners"].append({**with_another["winners"][0], "compiler": "strata 9"})
+    with_another["records"].append({**with_another["records"][0], "compiler": "strata 9"})
     (tmp_path / "w.json").write_text(json.dumps(with_another))
     done = strata_tune(tmp_path / "", "--import", "w.json")
     assert (
-        done.returncode == 0 and "of 2 winners imported" in done.stdout and "it was found with strata 9" in done.stdout
+        done.returncode == 0
+        and "of 2 tuning records imported" in done.stdout
+        and "it was found with strata 9" in done.stdout
     ), done.stderr
 
 

@@ -76,14 +76,14 @@ def test_what_was_ended_early_goes_on_with_the_next_tune_and_is_never_worse():
     assert third.known and third.schedule == second.schedule and third.best_ms == second.best_ms
 
 
-def test_winners_serve_a_search_that_is_no_wider():
+def test_records_serve_a_search_that_is_no_wider():
     rows().tune(beam=2)
     assert rows().tune(beam=1).kernels[0].known
     assert not rows().tune(beam=3).kernels[0].known
 
 
 @pytest.mark.emulated
-def test_a_winner_is_what_runs_from_then_on():
+def test_a_record_is_what_runs_from_then_on():
     x, y, z = (Tensor.rand(256, 256).realize() for _ in range(3))
     with strata.config(beam=2):
         with strata.config(search_candidates=1):
@@ -104,7 +104,7 @@ def test_a_kernel_of_which_nothing_can_be_checked_is_not_searched(capfd):
     assert "no search of r_4_16384: " in (err := capfd.readouterr().err) and "without coming to its end" in err
 
 
-WINNERS = """
+RECORDS = """
 x = Tensor.rand(256, 512).realize()
 reports = [x.T.contiguous().tune(), x.softmax(-1).tune(), (x @ x.T.contiguous().realize()).tune(candidates=40), x.sum().tune()]
 print([(k.name, k.schedule, k.heuristic_ms, k.best_ms, k.candidates, k.rejected) for r in reports for k in r.kernels])
@@ -112,8 +112,8 @@ print([(k.name, k.schedule, k.heuristic_ms, k.best_ms, k.candidates, k.rejected)
 
 
 @pytest.mark.emulated
-def test_winners_are_the_same_on_any_number_of_threads(tmp_path):
-    found = [ok(run(WINNERS, tmp_path / str(n), STRATA_EMU_THREADS=n, STRATA_TARGET=QUICK_TARGET)) for n in (1, 2, 5)]
+def test_records_are_the_same_on_any_number_of_threads(tmp_path):
+    found = [ok(run(RECORDS, tmp_path / str(n), STRATA_EMU_THREADS=n, STRATA_TARGET=QUICK_TARGET)) for n in (1, 2, 5)]
     assert found[0].count("(") >= 4 and found[1:] == found[:1] * 2
 
 
@@ -131,7 +131,7 @@ CHOSEN = {
 
 @pytest.mark.emulated
 @pytest.mark.parametrize("name", SEARCHES)
-def test_the_searches_of_bench_lowering_have_the_same_winners_as_ever(name):
+def test_the_searches_of_bench_lowering_have_the_same_records_as_ever(name):
     shape, expression = SEARCHES[name]
     with strata.config(device="emu:gfx1100", target="asm"):
         x = Tensor.rand(*shape).realize()

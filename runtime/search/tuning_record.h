@@ -27,7 +27,7 @@ SearchKey search_key(const Device& device, const codegen::Kernel& kernel);
 SearchKey search_key(const Device& device, std::string structure);  ///< hash of it
 
 /// What a search found.
-struct Winner {
+struct TuningRecord {
     std::string kernel;    ///< its name
     std::string schedule;  ///< actions as text
     double heuristic_ms = 0, best_ms = 0;
@@ -37,22 +37,22 @@ struct Winner {
     std::string stopped = {};  ///< why it ended before it had tried all: "search_seconds", ...; else empty
 
     std::string to_text() const;
-    static Winner of_text(std::string_view text);
+    static TuningRecord of_text(std::string_view text);
 };
 
-/// The winner on disk, in no_cache none.
-std::optional<Winner> find_winner(const SearchKey& key);
-void keep_winner(const SearchKey& key, const Winner& winner);
+/// The record on disk, in no_cache none.
+std::optional<TuningRecord> find_record(const SearchKey& key);
+void keep_record(const SearchKey& key, const TuningRecord& record);
 
-/// Keeps a winner of another machine or time. Empty, or why it is of no use here.
-std::string import_winner(const SearchKey& key, const Winner& winner);
+/// Keeps a record of another machine or time. Empty, or why it is of no use here.
+std::string import_record(const SearchKey& key, const TuningRecord& record);
 
-/// Both change when a winner takes the place of another or comes from elsewhere: launch plans of before are out of
+/// Both change when a record takes the place of another or comes from elsewhere: launch plans of before are out of
 /// date.
-uint64_t winners_generation();  ///< of this process
-std::string winners_state();    ///< on disk
+uint64_t records_generation();  ///< of this process
+std::string records_state();    ///< on disk
 
-/// Text that says which kernels can share winners across machines: the version of a target's compiler.
+/// Text that says which kernels can share records across machines: the version of a target's compiler.
 std::string compiler_version(const codegen::Target& target);
 
 }  // namespace strata::runtime

@@ -1,5 +1,5 @@
-// Winners of searches as text, on disk, and from elsewhere.
-#include "strata/runtime/search/winner.h"
+// Tuning records of searches as text, on disk, and from elsewhere.
+#include "strata/runtime/search/tuning_record.h"
 
 #include <fmt/format.h>
 
@@ -17,8 +17,8 @@
 namespace strata::runtime {
 namespace {
 
-constexpr int kSearchVersion = 5;  // part of the key: older winners were judged by other rules
-constexpr std::string_view kState = "state of all winners";
+constexpr int kSearchVersion = 5;  // part of the key: older records were judged by other rules
+constexpr std::string_view kState = "state of all tuning records";
 
 std::string rules() { return content_hash(fmt::format("{}\n{}", kSearchVersion, codegen::action_rules())); }
 
@@ -31,15 +31,15 @@ Number number(std::string_view text) {
 
 /// Calls visit(name, field) for what stands after the schedule, a line each.
 template <class W, class Visitor>
-void visit_fields(W& winner, Visitor&& visit) {
-    visit("kernel", winner.kernel);
-    visit("heuristic_ms", winner.heuristic_ms);
-    visit("best_ms", winner.best_ms);
-    visit("beam", winner.beam);
-    visit("candidates", winner.candidates);
-    visit("rejected", winner.rejected);
-    visit("seconds", winner.seconds);
-    visit("stopped", winner.stopped);
+void visit_fields(W& record, Visitor&& visit) {
+    visit("kernel", record.kernel);
+    visit("heuristic_ms", record.heuristic_ms);
+    visit("best_ms", record.best_ms);
+    visit("beam", record.beam);
+    visit("candidates", record.candidates);
+    visit("rejected", record.rejected);
+    visit("seconds", record.seconds);
+    visit("stopped", record.stopped);
 }
 
 void read_field(std::string_view text, std::string& field) { field = text; }
@@ -90,44 +90,44 @@ SearchKey search_key(const Device& device, std::string structure) {
             .structure = std::move(structure)};
 }
 
-std::string Winner::to_text() const {
+std::string TuningRecord::to_text() const {
     std::string out = schedule + "\n";
     visit_fields(*this, [&](const char* name, const auto& field) { out += fmt::format("{} {}\n", name, field); });
     return out;
 }
 
-Winner Winner::of_text(std::string_view text) {
-    Winner winner;
+TuningRecord TuningRecord::of_text(std::string_view text) {
+    TuningRecord record;
     const auto next_line = [&] {
         const std::string_view line = text.substr(0, text.find('\n'));
         text.remove_prefix(std::min(text.size(), line.size() + 1));
         return line;
     };
-    winner.schedule = next_line();
+    record.schedule = next_line();
     while (!text.empty()) {
         const std::string_view line = next_line();
         const std::string_view name = line.substr(0, line.find(' '));
         const std::string_view value = line.substr(std::min(line.size(), name.size() + 1));
-        visit_fields(winner, [&](std::string_view known, auto& field) {
+        visit_fields(record, [&](std::string_view known, auto& field) {
             if (name == known) read_field(value, field);
         });
     }
-    return winner;
+    return record;
 }
 
-std::optional<Winner> find_winner(const SearchKey& key) {
+std::optional<TuningRecord> find_record(const SearchKey& key) {
     const std::optional<std::string> text = DiskCache::of_settings().get(CacheKind::schedules, key.text());
     if (!text) return std::nullopt;
-    return Winner::of_text(*text);
+    return TuningRecord::of_text(*text);
 }
 
-void keep_winner(const SearchKey& key, const Winner& winner) {
-    const std::optional<Winner> before = find_winner(key);
-    DiskCache::of_settings().put(CacheKind::schedules, key.text(), winner.to_text());
-    if (before && before->schedule != winner.schedule) change_state();
+void keep_record(const SearchKey& key, const TuningRecord& record) {
+    const std::optional<TuningRecord> before = find_record(key);
+    DiskCache::of_settings().put(CacheKind::schedules, key.text(), record.to_text());
+    if (before && before->schedule != record.schedule) change_state();
 }
 
-std::string import_winner(const SearchKey& key, const Winner& winner) {
+std::string import_record(const SearchKey& key, const TuningRecord& record) {
     const auto route = codegen::parse_route(key.target);
     if (!route) return fmt::format("its target '{}' is not known", key.target);
     const auto chip = codegen::Chip::parse(key.arch);
@@ -135,18 +135,18 @@ std::string import_winner(const SearchKey& key, const Winner& winner) {
     if (const std::string here = compiler_version(codegen::target_of(*chip, *route)); key.compiler != here)
         return fmt::format("it was found with {}, this is {}", key.compiler, here);
     if (key.rules != rules()) return "it was found by a Strata whose search has other schedule actions or rules";
-    if (auto actions = codegen::parse_actions(winner.schedule); !actions) return actions.error().message;
-    const std::optional<Winner> here = find_winner(key);
-    if (here && here->best_ms > 0 && here->best_ms <= winner.best_ms)
+    if (auto actions = codegen::parse_actions(record.schedule); !actions) return actions.error().message;
+    const std::optional<TuningRecord> here = find_record(key);
+    if (here && here->best_ms > 0 && here->best_ms <= record.best_ms)
         return fmt::format("the one here is as fast: {:.4f} ms", here->best_ms);
-    keep_winner(key, winner);
+    keep_record(key, record);
     if (!here) change_state();
     return {};
 }
 
-uint64_t winners_generation() { return generation; }
+uint64_t records_generation() { return generation; }
 
-std::string winners_state() {
+std::string records_state() {
     return DiskCache::of_settings().get(CacheKind::schedules, kState).value_or(std::string());
 }
 
