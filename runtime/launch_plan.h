@@ -30,7 +30,8 @@ struct PlannedCall {
     void run(std::span<const std::shared_ptr<Buffer>> memory, std::vector<Root> held) const;
 };
 
-/// An executable with its programs loaded on a device: how graphs of one structure are computed, over any memory.
+/// A launch plan is an executable with its programs loaded on a device: how graphs of one structure are computed, over
+/// any memory.
 class LaunchPlan {
   public:
     using Loaded = std::vector<std::shared_ptr<Program>>;  ///< by kernel of the executable

@@ -21,7 +21,7 @@ struct ProductTile {
     int64_t steps = 32;
 };
 
-/// Modelled times of kernels on the usual card of a chip, in microseconds without their launches: a roofline of
+/// The cost model: times of kernels on the usual card of a chip, in microseconds without their launches, a roofline of
 /// operations and bytes, waves of workgroups (wave quantisation), and latency where too little is resident to hide it.
 /// For decisions that are made before a kernel has a schedule; static_cost (codegen/optimize) compares schedules of one
 /// kernel.

@@ -1,4 +1,4 @@
-// in_place: which outputs of a kernel may be in the memory of an input that nothing reads afterwards.
+// in_place: in-place outputs. Which outputs of a kernel may be in the memory of an input that nothing reads afterwards.
 //
 // For each element of the input there are three things to prove:
 // 1. its loads are part of the value that is stored there, so that no compiler moves the store before them: `earlier`.

@@ -5,7 +5,7 @@
 
 namespace strata::codegen {
 
-/// Which stores of a linear program copy from global to local memory asynchronously, up to a barrier.
+/// Which stores of a linear program are each an asynchronous copy from global to local memory, up to a barrier.
 class AsyncCopies {
   public:
     AsyncCopies() = default;

@@ -1,4 +1,4 @@
-// linearize: the passes of passes.def, then the order of execution.
+// linearize: linearization. The passes of passes.def, then the order of execution.
 #include "strata/codegen/linear/linear.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// prefetch: what a loop brings from memory to local memory is read one step before.
+// prefetch: software pipelining. What a loop brings from memory to local memory is read one step before.
 //
 // Before  end(... barrier(load(a[f(r)])) ... store(local, load(a[f(r)])) ... barrier ..., r)
 // After   next = load(a[f(0)]);  end(... barrier(next) ... store(local, next) ... barrier; next = load(a[f(min(r + 1,

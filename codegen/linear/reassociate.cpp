@@ -1,4 +1,4 @@
-// reassociate: the terms of an offset in the order of the loops they change in, a constant last.
+// reassociate: reassociation. The terms of an offset in the order of the loops they change in, a constant last.
 //
 // Before  ((r1 * 256 + blockIdx.x * 4096) + threadIdx.x) + 64
 // After   ((blockIdx.x * 4096 + threadIdx.x) + r1 * 256) + 64

@@ -1,4 +1,5 @@
-// split_loops: a loop whose masks take nothing out up to some step is two: one without these masks, and one with them.
+// split_loops: loop splitting, or peeling. A loop whose masks take nothing out up to some step is two: one without
+// these masks, and one with them.
 //
 // Before  end(... where(row < 16 * r + column, -inf, score) ..., r), r below n
 // After   e = end(... score ..., r), r below m;  end(... where(row < 16 * (m + s) + column, -inf, score) ..., s), s

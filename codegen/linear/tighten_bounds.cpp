@@ -1,4 +1,4 @@
-// tighten_bounds: loops of reductions have the steps between which masks leave something.
+// tighten_bounds: bound tightening. Loops of reductions have the steps between which masks leave something.
 //
 // Before  reduce(max, where(row < j, -inf, score), j), j below 128
 // After   the same over j below the steps min(128, greatest row of the block + 1)

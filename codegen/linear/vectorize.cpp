@@ -1,4 +1,4 @@
-// vectorize: accesses to neighbouring elements become one access, as wide as the target has.
+// vectorize: vectorization. Accesses to neighbouring elements become one access, as wide as the target has.
 //
 // Before  load(x[4*i]), load(x[4*i + 1]), ...;  group(store(y[4*i], a), store(y[4*i + 1], b), ...)
 // After   lane 0, lane 1, ... of load float4(x[4*i]);  store(y[4*i], vec(a, b, ...))

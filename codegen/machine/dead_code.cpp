@@ -1,4 +1,4 @@
-// remove_dead_code: instructions whose results nothing reads go.
+// remove_dead_code: dead code elimination. Instructions whose results nothing reads go.
 #include "strata/codegen/machine/operands.h"
 #include "strata/codegen/machine/passes.h"
 

@@ -1,3 +1,4 @@
+// Live intervals of virtual registers.
 #include "strata/codegen/machine/liveness.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// double_buffer: as stage, with local memory for two tiles in turns, so that the next one comes while one is computed
-// with.
+// double_buffer: double buffering. As stage, with local memory for two tiles in turns, so that the next one comes while
+// one is computed with.
 //
 // Before  in the outer loop: fetched = load(a[...]); barrier; local memory = fetched; barrier; value(load(local
 //         memory[place]))

@@ -1,3 +1,4 @@
+// Tiles of a warpgroup product.
 #include "strata/codegen/optimize/warpgroup_tile_p.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// find_attention: where exponentials of a row, less its maximum, weight a sum.
+// find_attention: online softmax. Where exponentials of a row, less its maximum, weight a sum.
 //
 // Axes are followed by their place: the row is the last axis of all that is made of the scores, and only gains axes of
 // one element before it and repetition along them on its way into the sum.

@@ -1,5 +1,5 @@
-// fuse_last_block: a step that is little beside a launch is computed by the block of the step before it that comes
-// last.
+// fuse_last_block: last-block reduction. A step that is little beside a launch is computed by the block of the step
+// before it that comes last.
 //
 // Before  part <- 512 sums of x;  s <- sum of part                      two kernels
 // After   part <- 512 sums of x, s <- sum of part by the last block     one

@@ -1,4 +1,5 @@
-// fuse_siblings: values of the same loops that read the same memory, or each other, are computed by one kernel.
+// fuse_siblings: sibling fusion. Values of the same loops that read the same memory, or each other, are computed by one
+// kernel.
 //
 // Before  m <- min(x, 1);  n <- max(x, 1);  d <- n - m
 // After   m, n, d <- one kernel, in which d reads neither m nor n; what nothing else reads is not stored any more

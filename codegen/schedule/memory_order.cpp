@@ -1,4 +1,5 @@
-// order_for_memory: each step as late as its first reader lets it, so that fewer values are kept at a time.
+// order_for_memory: memory-aware order. Each step as late as its first reader lets it, so that fewer values are kept at
+// a time.
 //
 // Before  a <- x;  b <- y;  c <- a;  d <- b, c      a user of c keeps b meanwhile
 // After   a <- x;  c <- a;  b <- y;  d <- b, c

@@ -1,3 +1,4 @@
+// Two-stage reductions: partial results of parts of a row, and their reduction.
 #include "strata/codegen/schedule/two_stage_p.h"
 
 #include <algorithm>

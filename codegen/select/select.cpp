@@ -1,4 +1,4 @@
-// select: a linear program as code over virtual registers.
+// select: instruction selection. A linear program as code over virtual registers.
 #include "strata/codegen/select/select.h"
 
 #include "strata/codegen/machine/passes.h"

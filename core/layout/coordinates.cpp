@@ -1,3 +1,4 @@
+// Coordinates of a shape in colexicographic order: the first mode counts fastest.
 #include <algorithm>
 #include <numeric>
 

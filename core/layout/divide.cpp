@@ -1,3 +1,4 @@
+// Division of layouts, by which a TV layout gives each thread its values.
 #include <algorithm>
 
 #include "strata/core/layout/algebra.h"

@@ -8,6 +8,7 @@
 
 #include "strata/core/rewrite/pattern.h"
 
+// Rewrite rules: a pattern of nodes, and what replaces them.
 namespace strata {
 
 /// One way a rule matched, handed to guards and replacement functions.

@@ -1,5 +1,5 @@
-// What arrives at what windows slide over: each element gets one sum over the windows that hold it. And the three maps
-// of a convolution, whose gradients are each other.
+// Gradients of an implicit GEMM. What arrives at what windows slide over: each element gets one sum over the windows
+// that hold it. And the three maps of a convolution, whose gradients are each other.
 #include <algorithm>
 
 #include "strata/ops/build_p.h"

@@ -1,3 +1,4 @@
+// Gradients that people write, and checkpoints: recomputation of a value for its gradient.
 #include "strata/ops/gradient_rules.h"
 
 #include <algorithm>

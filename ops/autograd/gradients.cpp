@@ -333,7 +333,7 @@ static Tensor marked(Op op, const Tensor& x) {
 
 Tensor detach(const Tensor& x) {
     if (x.is_complex()) return each_part(x, detach);
-    return x.dtype().is_float() ? marked(Op::detach, x) : x;
+    return x.dtype().is_float() ? marked(Op::detach, x) : x;  // the stop gradient
 }
 
 Tensor recompute(const Tensor& x) { return marked(Op::recompute, x); }

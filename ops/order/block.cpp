@@ -1,3 +1,4 @@
+// A bitonic network over the items of a block.
 #include "strata/ops/order/block_p.h"
 
 #include <algorithm>

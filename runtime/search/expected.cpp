@@ -1,3 +1,4 @@
+// The reference output of a kernel that is searched.
 #include "strata/runtime/search/expected_p.h"
 
 #include <fcntl.h>

@@ -26,7 +26,7 @@ std::string model_of(const Device& device);
 SearchKey search_key(const Device& device, const codegen::Kernel& kernel);
 SearchKey search_key(const Device& device, std::string structure);  ///< hash of it
 
-/// What a search found.
+/// A tuning record: what a search found.
 struct TuningRecord {
     std::string kernel;    ///< its name
     std::string schedule;  ///< actions as text

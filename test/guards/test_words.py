@@ -195,3 +195,39 @@ def test_a_wide_comment_is_found(tmp_path):
 def test_behind_for_after_is_found(tmp_path):
     text = '// what stands behind it\nf(behind);  ///< of `behind`\ng(behind, "// behind");\n// Behind the loop\n'
     assert list(behinds(make_tree(tmp_path, {"a/b.cpp": text}))) == ["a/b.cpp:1", "a/b.cpp:4"]
+
+
+def glossary(tree):
+    """(term, file or folder that does it) of each row."""
+    rows = re.findall(r"^\| ([^|]+) \| [^|]* \| ([^|]+) \|$", tree.text("docs/glossary.md"), re.MULTILINE)
+    return [(term, re.split(r"[;,]", home)[0].strip()) for term, home in rows if not term.startswith(("term", "---"))]
+
+
+def plain(text):
+    """Without markers of comments and signs between words."""
+    return re.sub(r"[\s_/-]+", " ", re.sub(r"\n\s*//+ ?", " ", text)).lower()
+
+
+def silent(tree):
+    """Rows of the glossary whose file does not have the term, which is what people search for."""
+    out = {}
+    for term, home in glossary(tree):
+        files = [f for f in tree.files if f == home or f.startswith(home.rstrip("/") + "/")]
+        words = [plain(word.strip()) for word in re.split(r",| or ", re.sub(r" \(.*?\)", "", term))]
+        if not any(word in plain(tree.text(f)) for f in files for word in words):
+            out[term] = f"docs/glossary.md: '{term}' does not occur in {home}"
+    return out
+
+
+def test_files_say_the_terms_that_the_glossary_has_them_for():
+    assert len(glossary(Tree(CHECKOUT))) >= 60
+    check(silent(Tree(CHECKOUT)), {}, "Begin the comment at the head of the file with the term.")
+
+
+def test_a_term_that_its_file_does_not_say_is_found(tmp_path):
+    rows = "| term | meaning | file |\n| --- | --- | --- |\n"
+    rows += "| loop splitting, peeling | x | a.cpp |\n| spill (to lanes) | x | b/ |\n"
+    tree = make_tree(
+        tmp_path, {"docs/glossary.md": rows, "a.cpp": "// loop\n// splitting: x\n", "b/c.cpp": "int spall;\n"}
+    )
+    assert list(silent(tree)) == ["spill (to lanes)"]

@@ -1,3 +1,4 @@
+// Clocks of an instruction: memory coalescing, bank conflicts and what else a wave waits for.
 #include "strata/asm/emu/observe/cost.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// The modelled time of a launch.
 #include "strata/asm/emu/observe/estimate.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// relax_branches: a branch reaches 32768 words. In longer code it goes to another on its way, around which the code
-// there is led: no register, flag or condition is needed.
+// relax_branches: branch relaxation. A branch reaches 32768 words. In longer code it goes to another on its way, around
+// which the code there is led: no register, flag or condition is needed.
 // Before:  loop: 40,000 words; s_cbranch_scc1 loop
 // After:   loop: 10,000 words; s_branch on;  relay: s_branch loop;  on: 30,000 words; s_cbranch_scc1 relay
 #include <optional>

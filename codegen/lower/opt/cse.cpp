@@ -1,4 +1,4 @@
-// cse: what was computed already is not computed again.
+// cse: common subexpression elimination. What was computed already is not computed again.
 // Before:  v_lshlrev_b32 %v4, 2, %v1        After:  v_lshlrev_b32 %v4, 2, %v1
 //          ...                                      ...
 //          v_lshlrev_b32 %v9, 2, %v1                global_load_b32 %v10, %v4, %s2

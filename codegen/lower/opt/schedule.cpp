@@ -1,4 +1,4 @@
-// schedule: what takes long stands early in its block, as far as registers last.
+// schedule: instruction scheduling. What takes long stands early in its block, as far as registers last.
 // Before and after: instructions over virtual registers, each block with the same ones. A block whose new order would
 // need more registers than its old one and than its share keeps the old.
 #include <algorithm>

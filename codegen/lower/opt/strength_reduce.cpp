@@ -1,4 +1,5 @@
-// strength_reduce: a base address with a constant stride is advanced in each iteration instead of recomputed.
+// strength_reduce: strength reduction. A base address with a constant stride is advanced in each iteration instead of
+// recomputed.
 // Before:  r0: s_lshl_b32 %s4, %s3, 9               After:      s_lshl_b32 %s4, %s3, 9
 //              s_lshl2_add_u32 %s5, %s4, %s0                    s_lshl2_add_u32 %s5, %s4, %s0
 //              s_addc_u32 %s5[1], %s0[1], 0                     s_addc_u32 %s5[1], %s0[1], 0

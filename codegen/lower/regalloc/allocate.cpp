@@ -1,4 +1,4 @@
-// allocate: every register gets a place.
+// allocate: register allocation. Every register gets a place.
 // Before: instructions over virtual registers, copies between them. After: operands are registers of the machine,
 // copies are moves or gone, the function knows how many registers it takes.
 #include <algorithm>
