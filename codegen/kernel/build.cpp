@@ -275,15 +275,15 @@ class Builder {
     }
 
     /// The value, where it is the same at each index still with the check of an index that may be wrong: under a
-    /// condition that never holds, which no rule knows of numbers that were converted to floats. Of what is divided
-    /// rules may leave the index out.
+    /// condition that never holds, of a frozen number. Of what is divided rules may leave the index out.
     static UOp looked_at(UOp which, UOp value) {
         if (checks(which).empty()) return value;
         which = simplify(which), value = simplify(value);
         const std::vector<UOp> kept = checks(value, [](UOp u) { return u.is(Op::idiv) || u.is(Op::mod); });
         const auto is_kept = [&](UOp check) { return std::ranges::count(kept, check) != 0; };
         if (std::ranges::all_of(checks(which), is_kept)) return value;
-        UOp never = alu(Op::cmplt, {cast(which, dtypes::float32), constant(dtypes::float32, 0)});
+        UOp at = alu(Op::freeze, {cast(which, dtypes::float32)});
+        UOp never = alu(Op::cmplt, {at, constant(dtypes::float32, 0)});
         const bool zero = value.is_const() && value == constant(value.dtype(), 0);
         return alu(Op::where, {never, constant(value.dtype(), zero ? 1 : 0), value});
     }

@@ -25,7 +25,7 @@ double flops_of_product(UOp wmma) {
 double flops_of(UOp u) {
     if (u.is(Op::wmma)) return flops_of_product(u);
     if (!u.dtype().is_float() || u.is(Op::cast) || u.is(Op::bitcast) || u.is(Op::where)) return 0;
-    if (u.is(Op::detach) || u.is(Op::recompute)) return 0;
+    if (u.is(Op::detach) || u.is(Op::recompute) || u.is(Op::freeze)) return 0;
     const bool sums = (u.is(Op::reduce) || u.is(Op::scan)) && !u.src(0).is(Op::wmma);
     if (!sums && !info(u.op()).elementwise()) return 0;
     return (u.is(Op::fma) ? 2.0 : 1.0) * u.dtype().lanes;

@@ -178,7 +178,8 @@ Expression spell(UOp u, std::span<const Expression> s) {
         case Op::cast: return spell_cast(t, from, may_end_as_byte(u) ? called("any_bits", s.first(1)) : s[0]);
         case Op::bitcast: return {fmt::format("__builtin_bit_cast({}, {})", hip_type(t), bits_of(u.src(0), s[0]))};
         case Op::detach:
-        case Op::recompute: return s[0];
+        case Op::recompute:
+        case Op::freeze: return s[0];
         case Op::logical_not: return {"!" + s[0].within(kPrefix), kPrefix};
         case Op::cmpeq:
         case Op::cmpne: return arithmetic(u, row, s);

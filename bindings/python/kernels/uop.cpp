@@ -153,8 +153,8 @@ void bind_values(Class& c) {
     two("minimum", Op::min, "The smaller; NaN where either is NaN.");
     for (int i = 0; i < kOpCount; ++i) {
         Op op = static_cast<Op>(i);
-        if (!info(op).is(kUnary) || op == Op::cast || op == Op::bitcast || op == Op::detach || op == Op::recompute)
-            continue;
+        constexpr Op kNotOfKernels[] = {Op::cast, Op::bitcast, Op::detach, Op::recompute, Op::freeze};
+        if (!info(op).is(kUnary) || std::ranges::find(kNotOfKernels, op) != std::end(kNotOfKernels)) continue;
         std::string name(info(op).name);
         c.def(
             name.c_str(), [op](const Handle& h) { return Handle(checked(op, {with_value(h.get())})); },

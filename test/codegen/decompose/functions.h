@@ -31,7 +31,8 @@ inline Real exact(Op op, Real a, Real b) {
         case Op::pow: return powl(a, b);
         case Op::fmod: return fmodl(a, b);
         case Op::detach:
-        case Op::recompute: return a;
+        case Op::recompute:
+        case Op::freeze: return a;
         default: ADD_FAILURE() << info(op).name << " has no host function"; return 0;
     }
 }

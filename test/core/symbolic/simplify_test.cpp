@@ -62,6 +62,13 @@ TEST_F(Simplify, SumsHaveOneForm) {
     EXPECT_BECOMES(a - a, number(0));
 }
 
+TEST_F(Simplify, WhatIsFrozenIsOfNoKnownBounds) {
+    const UOp frozen = alu(Op::freeze, {a});
+    EXPECT_BECOMES(a < 0, constant(dtypes::boolean, 0));
+    EXPECT_BECOMES(frozen < 0, frozen < 0);
+    EXPECT_BECOMES(frozen < 4, frozen < 4);
+}
+
 TEST_F(Simplify, ComparisonsLoseConstantsAndFactors) {
     EXPECT_BECOMES(a < 4, constant(dtypes::boolean, 1));
     EXPECT_BECOMES(a * 8 + b < 16, a < 2);
