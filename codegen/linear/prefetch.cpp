@@ -137,7 +137,7 @@ class Fetching {
             const UOp same = u.with_src(sources);
             if (!u.is(Op::end) || range_arg(u.src(1)).size < 2) return same;
             const std::vector<UOp> around = scopes_.list(scopes_.free(u));
-            const std::optional<Copies> copies = target_.ahead == Ahead::scheduled ? std::nullopt : copies_of(same);
+            const std::optional<Copies> copies = is_read_ahead(same) ? copies_of(same) : std::nullopt;
             if (!copies) {
                 const std::optional<Copies> turns = copies_in_turns(same, scopes_);
                 return turns && turns->bytes <= kMostBytes ? fetched_ahead(same, *turns, around) : same;
@@ -152,6 +152,21 @@ class Fetching {
     }
 
   private:
+    /// Where sums have registers of their own, those of a step ahead are there for a loop that multiplies products, as
+    /// attention does: each waits for the one before, and few waves fit beside each other.
+    bool is_read_ahead(UOp end) const {
+        if (target_.ahead != Ahead::scheduled) return true;
+        return isa::is_cdna(isa::info(target_.arch).family) && multiplies_products(end);
+    }
+    static bool multiplies_products(UOp end) {
+        UOpMap<bool> of_product;
+        for (UOp u : toposort(end.src(0))) {
+            if (u.is(Op::wmma) && (of_product.contains(u.src(0)) || of_product.contains(u.src(1)))) return true;
+            if (u.is(Op::wmma) || std::ranges::any_of(u.src(), [&](UOp s) { return of_product.contains(s); }))
+                of_product[u] = true;
+        }
+        return false;
+    }
     /// A step, or the last one that there is: the first where there is none.
     static UOp at_most_last(UOp step, UOp range) {
         if (range.src().empty()) return alu(Op::min, {step, index_const(range_arg(range).size - 1)});

@@ -120,6 +120,17 @@ def test_keys_below_the_diagonal_are_walked_without_masks(n, m, arch, target, rn
 
 @pytest.mark.amd
 @pytest.mark.usual_schedules
+@pytest.mark.parametrize("arch", ["gfx942", "gfx90a"])
+def test_keys_of_the_next_tile_are_read_while_cdna_multiplies(arch):
+    q, k, v = (Tensor.empty(2, 512, 64, dtype="float16") for _ in range(3))
+    (kernel,) = strata.compile(nn.scaled_dot_product_attention(q, k, v), arch=arch, target="asm").kernels
+    loop = kernel.assembly[re.search(r"^r\d+:", kernel.assembly, re.MULTILINE).end() :]
+    loop = loop[: loop.index("s_cbranch")]
+    assert loop.index("ds_write") < loop.rindex("s_barrier") < loop.index("global_load") < loop.rindex("v_mfma")
+
+
+@pytest.mark.amd
+@pytest.mark.usual_schedules
 @pytest.mark.parametrize("target", TARGETS)
 def test_the_first_of_two_loops_has_no_mask(target, rng):
     q, k, v = inputs(rng, 256, 256, 64, 64, batch=(2,))
