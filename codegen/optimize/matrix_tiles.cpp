@@ -153,18 +153,19 @@ struct Candidate {
 /// Blocks whose operands come by way of local memory, and waves that are blocks of their own.
 void add_candidates(const Instructed& product, const CostModel& costs, std::vector<Candidate>& all) {
     constexpr int64_t kMostThreads = 512, kMostSums = 128;  // of a block; of a lane, in registers
-    constexpr int64_t kRun = 64;                            // bytes along memory that a block reads, of a line
+    constexpr int64_t kRun = 64, kRunOfBytes = 32;  // bytes along memory that a block reads; elements of one byte
     const int64_t side = product.plan.matrix_side(), deep = product.plan.matrix_shape()->k;
     const int64_t tiles = kBlockTile / side, wave = product.plan.target().wave_size, most = kMostThreads / wave;
     const ProductShape shape = product.shape();
+    const int64_t run = shape.bytes == 1 ? kRunOfBytes : kRun;
     for (int64_t rows = 1; rows <= tiles; rows *= 2)
         for (int64_t columns = 1; columns <= tiles; columns *= 2)
             for (int64_t down = 1; down <= most; down *= 2)
                 for (int64_t across = 1; down * across <= most; across *= 2) {
                     const int64_t height = rows * down * side, width = columns * across * side;
                     if (rows * columns * side * side > kMostSums * wave || height > shape.rows ||
-                        width > shape.columns || height * shape.bytes < std::min(kRun, shape.rows * shape.bytes) ||
-                        width * shape.bytes < std::min(kRun, shape.columns * shape.bytes))
+                        width > shape.columns || height * shape.bytes < std::min(run, shape.rows * shape.bytes) ||
+                        width * shape.bytes < std::min(run, shape.columns * shape.bytes))
                         continue;
                     for (int64_t amount : {16, 8, 4, 2, 1}) {
                         const ProductTile tile{{rows * side, columns * side}, {down, across}, amount * deep};
@@ -201,16 +202,6 @@ void tile_waves(ScheduleBuilder& plan, UOp steps) {
     stage_matrices(plan, steps);
 }
 
-/// Whether what lies apart in memory does so by whole dwords. Elements of rows that do not are loaded one by one.
-bool lies_by_dwords(const ScheduleBuilder& plan) {
-    for (const Walked& walked : walked_memory(plan.kernel()))
-        for (UOp r : plan.axes(ActionKind::upcast)) {
-            const std::optional<int64_t> step = step_of(walked.offset, r);
-            if (step && std::abs(*step) > 1 && *step * plan.narrowest_load() % 4 != 0) return false;
-        }
-    return true;
-}
-
 /// The schedule of least cost of those whose tiles the cost model takes for the best, by each instruction; the usual
 /// tiles where that is about as much.
 std::optional<ScheduleBuilder> best_tiles(std::span<const Instructed> products) {
@@ -242,7 +233,7 @@ std::optional<ScheduleBuilder> best_tiles(std::span<const Instructed> products) 
 std::optional<ScheduleBuilder> by_matrices(ScheduleBuilder plan, Rounding rounding) {
     pad_product(plan, rounding);
     std::vector<Instructed> products;
-    for (int64_t number = 0; plan.target().arch.is_amd() && lies_by_dwords(plan); ++number) {
+    for (int64_t number = 0; plan.target().arch.is_amd(); ++number) {
         ScheduleBuilder one = plan;
         const UOp steps = add_matrix(one, number);
         if (!steps) break;

@@ -17,6 +17,7 @@
 #include "strata/codegen/kernel/widen.h"
 #include "strata/codegen/optimize/accesses_p.h"
 #include "strata/codegen/optimize/actions_p.h"
+#include "strata/codegen/optimize/stage_p.h"
 #include "strata/codegen/optimize/warpgroup_tile_p.h"
 #include "strata/codegen/target/ldmatrix.h"
 #include "strata/core/symbolic/symbolic.h"
@@ -151,11 +152,8 @@ class Staging {
         std::ranges::sort(by_step, [](const auto& a, const auto& b) {
             return std::pair(a.first, range_arg(a.second).id) < std::pair(b.first, range_arg(b.second).id);
         });
-        int64_t together = 1;  // elements that follow each other in memory
-        for (const auto& [step, r] : by_step) {
-            operand.tile.push_back(r), operand.elements *= range_arg(r).size;
-            if (step == together && step_of(index.src(1), r) == step) together *= range_arg(r).size;
-        }
+        for (const auto& [step, r] : by_step) operand.tile.push_back(r), operand.elements *= range_arg(r).size;
+        const int64_t together = elements_together(load, used, operand.tile, target_);
         operand.near = near_of(operand);
         choose_copies(operand, together);
         return operand;

@@ -1,0 +1,30 @@
+#pragma once
+#include <algorithm>
+#include <numeric>
+#include <span>
+
+#include "strata/codegen/optimize/actions_p.h"
+#include "strata/core/uop/kernel.h"
+#include "strata/core/uop/uop_set.h"
+
+namespace strata::codegen {
+
+/// Elements of a tile that follow each other in memory, which a thread may read at once. `used`: the ranges of the
+/// load; `tile`: those of the tile, the fastest in memory first. Rows that start between dwords are read an element at
+/// a time on AMD: the lanes of a wave share a line.
+inline int64_t elements_together(UOp load, std::span<const UOp> used, std::span<const UOp> tile, const Target& target) {
+    constexpr int64_t kBytesOfDword = 4, kBytesOfLine = 128;
+    const UOp offset = load.src(0).src(1);
+    int64_t together = 1;
+    UOpSet along;
+    for (UOp r : tile)
+        if (step_of(offset, r) == together) together *= range_arg(r).size, along.insert(r);
+    const int64_t bytes = load.dtype().bytes(), of_dword = std::max<int64_t>(kBytesOfDword / bytes, 1);
+    const auto starts_between = [&](UOp r) {
+        return !along.contains(r) && step_of(offset, r).value_or(0) % of_dword != 0;
+    };
+    if (!target.arch.is_amd() || std::ranges::none_of(used, starts_between)) return together;
+    return std::gcd(together, std::max<int64_t>(kBytesOfLine / (target.wave_size * bytes), 1));
+}
+
+}  // namespace strata::codegen
