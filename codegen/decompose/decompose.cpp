@@ -51,8 +51,6 @@ class Decomposer {
     std::vector<UOp> run() {
         blocks_[0].reserve(2 * program_.ops.size());
         known_.reserve(2 * program_.ops.size());
-        for (UOp u : program_.ops)
-            for (UOp s : u.src()) ++known(skip_after(s)).uses;
         for (UOp u : program_.ops) visit(u);
         return std::move(blocks_[0]);
     }
@@ -64,7 +62,6 @@ class Decomposer {
     struct Known {
         UOp made;                   ///< what stands for it
         uint32_t level = kNowhere;  ///< of what is in the list: the number of loops around it
-        int uses = 0;               ///< in the list that was given
     };
     /// Valid until the next node is looked at.
     Known& known(UOp u) {
@@ -106,18 +103,16 @@ class Decomposer {
         known(u).level = static_cast<uint32_t>(level);
     }
 
-    /// A sum of a product that nothing else uses.
-    UOp contracted(UOp u) {
+    /// A sum of a product, whether or not something else uses that: a value that is computed again elsewhere has the
+    /// same bits. A product less itself is 0.
+    static UOp contracted(UOp u) {
         if (!u.dtype().is_float() || (!u.is(Op::add) && !u.is(Op::sub))) return u;
-        UOp a = u.src(0), b = u.src(1);
-        UOp made;
-        if (is_lone_product(a))
-            made = fma(a.src(0), a.src(1), u.is(Op::sub) ? minus(b) : b);
-        else if (is_lone_product(b))
-            made = fma(u.is(Op::sub) ? minus(b.src(0)) : b.src(0), b.src(1), a);
-        return made ? made : u;
+        const UOp a = u.src(0), b = u.src(1);
+        if (a == b) return u;
+        if (a.is(Op::mul)) return fma(a.src(0), a.src(1), u.is(Op::sub) ? minus(b) : b);
+        if (b.is(Op::mul)) return fma(u.is(Op::sub) ? minus(b.src(0)) : b.src(0), b.src(1), a);
+        return u;
     }
-    bool is_lone_product(UOp u) { return u.is(Op::mul) && known(u).uses == 1; }
 
     /// The node over what has become of its sources.
     UOp rebuilt(UOp u) {
