@@ -5,8 +5,10 @@
 //         element(reduce(wmma(contract(a(outer m * M + place, k), elements), contract(b(k, outer n * N + place),
 //                        elements), 0), outer k), part) with place and k = outer k * K + step of elements and lanes
 // Rows, columns, places and steps are those of the layouts in codegen/target/matrix_shapes.def. The zero becomes the
-// accumulator (lower_reduces).
+// accumulator (lower_reduces). Where four lanes hold two neighbours each of a row of memory, they exchange elements, so
+// that each has eight.
 #include <algorithm>
+#include <array>
 #include <optional>
 
 #include "strata/codegen/kernel/widen.h"
@@ -67,10 +69,19 @@ Layout accumulator_layout(const MatrixShape& shape) {
     return columns;
 }
 
+/// Lanes of a row of an accumulator of warpgroups, and columns of the tiles that they exchange.
+constexpr int kLanesOfRow = 4, kExchanged = 8 * kLanesOfRow;
+
+/// That of an accumulator of warpgroups whose lanes have exchanged tiles: eight columns beside each other are a lane's.
+Layout exchanged_layout(const MatrixShape& shape) {
+    return {{shape.n / kExchanged, kLanesOfRow, 2, 2}, {{0, 0, 8, 0}, 1, 0}, {{kExchanged, 2, 0, 1}, 0, 8}};
+}
+
 /// The products of a reduction: sums of left * right.
 struct Product {
     UOp reduce, left, right;
-    UOp m, n;  ///< output ranges: of left alone, of right alone
+    UOp m, n;                         ///< output ranges: of left alone, of right alone
+    bool rows_follow_memory = false;  ///< results go on in memory along n
 };
 
 UOp below_casts(UOp value, DType type) {
@@ -114,7 +125,9 @@ class Matching {
         p.m = output_of(p.left, p.right, shape_.m), p.n = output_of(p.right, p.left, shape_.m);
         if (p.m && p.n && follows_memory(p.m) && !follows_memory(p.n)) std::swap(p.left, p.right);
         p.m = output_of(p.left, p.right, shape_.m), p.n = output_of(p.right, p.left, shape_.n);
-        return p.m && p.n ? std::optional(p) : std::nullopt;
+        if (!p.m || !p.n) return {};
+        p.rows_follow_memory = follows_memory(p.n);
+        return p;
     }
 
     UOp output_of(UOp value, UOp other, int64_t multiple) const {
@@ -158,9 +171,11 @@ class Rewriting {
             if (UOp stays = r == k_ ? outer_k : r) sources.push_back(stays);
         const UOp sums = make(Op::reduce, sources[0].dtype(), sources, p.reduce.as<ReduceArg>());
 
-        const Layout layout = accumulator_layout(shape_);
+        const bool exchanges = p.rows_follow_memory && shape_.by_warpgroups && shape_.n % kExchanged == 0;
+        const Layout layout = exchanges ? exchanged_layout(shape_) : accumulator_layout(shape_);
         const std::vector<UOp> part = digits(layout, Axis::upcast);
-        const UOp result = cast(uop::element(sums, number(part, layout.digits)), p.reduce.dtype());
+        const UOp held = exchanges ? exchanged(sums, part) : uop::element(sums, number(part, layout.digits));
+        const UOp result = cast(held, p.reduce.dtype());
         UOp sink = substitute(sink_, {{p.reduce, result}});
         sink = split(sink, p.n, outer_n, shape_.n, terms(part, layout.along));
         return simplify(split(sink, p.m, outer_m, shape_.m, terms(part, layout.lines)));
@@ -218,6 +233,26 @@ class Rewriting {
         const UOpMap<UOp> places{{side, place(outer_side, lines, sum_of(terms(element, layout.lines)))},
                                  {k_, place(outer_k, shape_.k, sum_of(terms(element, layout.along)))}};
         return uop::contract(substitute(value, places), element);
+    }
+
+    /// The element of exchanged_layout: of four tiles of eight columns a lane gives each other lane of its row the tile
+    /// that is that one's. A 4 x 4 transpose, by a bit of the lane's number at a time.
+    UOp exchanged(UOp sums, std::span<const UOp> part) const {
+        const Layout own = accumulator_layout(shape_);
+        std::array<UOp, kLanesOfRow> held;
+        for (int i = 0; i < kLanesOfRow; ++i)
+            held[static_cast<size_t>(i)] =
+                uop::element(sums, number(std::array{part[0] * kLanesOfRow + i, part[2], part[3]}, own.digits));
+        for (const int bit : {1, 2}) {
+            const UOp is_high = index_const(0) < lane_ / bit % 2;
+            for (int i = 0; i < kLanesOfRow; ++i) {
+                if (i & bit) continue;
+                UOp &low = held[static_cast<size_t>(i)], &high = held[static_cast<size_t>(i | bit)];
+                const UOp other = uop::shuffle_xor(alu(Op::where, {is_high, low, high}), bit);
+                low = alu(Op::where, {is_high, other, low}), high = alu(Op::where, {is_high, high, other});
+            }
+        }
+        return uop::element(uop::vec(held), part[1]);
     }
 
     UOp sink_, k_;
