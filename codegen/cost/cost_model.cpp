@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace strata::codegen {
 namespace {
@@ -76,6 +77,25 @@ double CostModel::product(const ProductShape& shape, const ProductTile& tile, in
                      std::ceil(share / at_once) * (depth / steps * waited + rates_->memory_clocks),
                      memory_clocks(*rates_, wanted, once, wanted)}) /
            card_->mhz;
+}
+
+double CostModel::by_warpgroups(const MatrixShape& shape, const ProductTile& tile, int64_t groups,
+                                int64_t depth) const {
+    constexpr double kTilesHeld = 4;  // of each operand (codegen/linear/prefetch)
+    constexpr double kStarts = 3;  // loads from memory one after the other: of instructions, addresses, the first tile
+    const double operand = shape.operand.bytes(), waves = waves_of(tile);
+    const double tile_bytes = sides_of(tile) * static_cast<double>(tile.steps) * operand;
+    const double registers = kOwnRegisters + area_of_wave(tile) / target_.wave_size;
+    const double by_registers = rates_->registers * Rates::kSimds / (waves * registers);
+    const double by_local = static_cast<double>(target_.lds_bytes) / (kTilesHeld * tile_bytes);
+    if (by_registers < 1) return std::numeric_limits<double>::infinity();
+    const double held = std::max(1.0, std::floor(std::min(by_registers, by_local)));
+    const double share = ceiled(groups, rates_->units);
+    const double products = waves / Rates::kSimds * clocks_of(shape, target_) / shape.k;  // clocks of a step
+    const double read = sides_of(tile) * operand / (rates_->l2_bytes / rates_->units);
+    const double stored = waves * area_of_wave(tile) * operand / (rates_->dram_bytes / rates_->units);
+    const double steps = share * static_cast<double>(depth) * std::max(products, read);
+    return (steps + std::ceil(share / held) * (kStarts * rates_->memory_clocks + stored)) / card_->mhz;
 }
 
 double CostModel::product(const ProductShape& shape, int64_t parts) const {

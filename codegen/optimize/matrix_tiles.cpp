@@ -24,27 +24,56 @@ int64_t product_of_blocks(const Kernel& kernel) {
 /// have to do.
 constexpr int64_t kWaveTile = 64, kBlockTile = 2 * kWaveTile, kManyWaves = 384;
 
-/// Matrix products by groups of four waves, which read tiles of local memory: as wide as leaves a block for each unit.
+/// A product by an instruction of warpgroups, divided among so many waves of a block along the rows.
+struct Grouped {
+    ScheduleBuilder plan;  ///< whose waves are not divided yet
+    int rows;              ///< the axis of these
+    int64_t waves;
+    double us;
+    size_t number;  ///< among all
+
+    auto order() const { return std::pair(us, number); }
+};
+
+/// Matrix products by groups of four waves, which read tiles of local memory: by those that take least by the cost
+/// model of all that leave most units a block.
 bool tile_groups(ScheduleBuilder& plan) {
-    constexpr int64_t kManyBlocks = 96;
+    constexpr int64_t kManyBlocks = 96, kMostBytes = 128;  // of a thread's copies
     const int axis = static_cast<int>(plan.axes(ActionKind::matrix).size()) - 1;
     if (axis < 0) return false;
     const UOp steps = plan.axes(ActionKind::matrix)[static_cast<size_t>(axis)];
+    const CostModel costs(plan.target().arch);
+    std::vector<Grouped> all;
     for (int64_t i = 0;; ++i) {
         ScheduleBuilder wide = plan;
-        if (!wide.add(ActionKind::matrix, axis, i)) return false;
+        if (!wide.add(ActionKind::matrix, axis, i)) break;
         if (!wide.multiplies_by_warpgroups()) continue;
-        for (int64_t waves : {8, 4})
+        const MatrixShape& shape = *wide.matrix_shape();
+        for (int64_t waves : {12, 8, 4})
             for (int rows : reused_axes(wide)) {
-                ScheduleBuilder tried = wide;
-                if (!tried.add(ActionKind::local, rows, waves)) continue;
-                order_blocks(tried);
-                if (!tried.add_largest(ActionKind::stage, place_of(tried, steps), {4, 2, 1})) continue;
-                if (product_of_blocks(tried.kernel()) < kManyBlocks) continue;
-                plan = std::move(tried);
-                return true;
+                const int64_t size = wide.size(ActionKind::upcast, rows);
+                const int64_t blocks = product_of_blocks(wide.kernel()) / waves;
+                if (size % waves || blocks < kManyBlocks) continue;
+                const int64_t threads = waves * plan.target().wave_size, height = waves * shape.m;
+                int64_t deep = 4 * shape.k;
+                while (deep > shape.k &&
+                       std::max<int64_t>(height, shape.n) * deep * shape.operand.bytes() > kMostBytes * threads)
+                    deep /= 2;
+                const ProductTile tile{{shape.m, shape.n}, {waves, 1}, deep};
+                all.push_back(
+                    {wide, rows, waves, costs.by_warpgroups(shape, tile, blocks, range_arg(steps).size), all.size()});
             }
     }
+    std::ranges::sort(all, {}, &Grouped::order);
+    for (Grouped& one : all) {
+        ScheduleBuilder tried = std::move(one.plan);
+        if (!tried.add(ActionKind::local, one.rows, one.waves)) continue;
+        order_blocks(tried);
+        if (!tried.add_largest(ActionKind::stage, place_of(tried, steps), {4, 2, 1})) continue;
+        plan = std::move(tried);
+        return true;
+    }
+    return false;
 }
 
 /// Several tiles of results for each wave. Axes of one side of the product count together; first the one that the
