@@ -68,13 +68,17 @@ bool share_columns(ScheduleBuilder& plan) {
     if (!walks_mostly(plan, columns[static_cast<size_t>(*column)]) && product(columns) <= kFewColumns) return false;
     int last = static_cast<int>(rows.size()) - 1;
     constexpr int64_t kWide = 8192;  // columns from which on enough blocks are left when a thread takes several
-    constexpr int64_t kLine = 32;
+    constexpr int64_t kLine = 32, kDwordBytes = 4;
     if (const int64_t width = plan.size(ActionKind::local, *column); width > kLine && width % kLine != 0)
         plan.pad(columns[static_cast<size_t>(*column)], width >= kWide ? 4 * kLine : kLine);
     constexpr int64_t kShared = 16;
     if (const int64_t length = plan.size(ActionKind::group, last); length > 2 * kShared && length % kShared != 0)
         plan.pad(rows.back(), length > 16 * kShared ? 4 * kShared : kShared);
-    if (plan.size(ActionKind::local, *column) >= kWide) plan.add_largest(ActionKind::upcast, *column, {4, 2});
+    const int64_t of_dword = inner == 1 ? kDwordBytes / plan.narrowest_load() : 1;  // narrow columns side by side
+    if (plan.size(ActionKind::local, *column) >= kWide)
+        plan.add_largest(ActionKind::upcast, *column, {4, 2});
+    else if (of_dword > 1 && product(columns) >= of_dword * kLine * rates_of(plan.target().arch).units)
+        plan.add(ActionKind::upcast, *column, of_dword);
     if (!take_line(plan, *column, inner)) return false;
     plan.add_largest(ActionKind::group, last, {16 * inner, 16, 8, 4});
     if (!plan.axes(ActionKind::unroll).empty()) plan.add_largest(ActionKind::unroll, 0, {4, 2});

@@ -3,7 +3,7 @@
 //
 // Before  end(store(out[i], reduce(add, load(part[i * 512 + p]), p)), i)      i, p serial, a block of 256 threads
 // After   the same over i = 8 slow + fast, p = 32 slow + fast, the fast parts threads
-// As many threads to a result as its reduction has work for, the rest take results beside each other. There are as many
+// As many threads to a result as its reduction has work for, the rest take results beside each other, each some at once. There are as many
 // threads as the block has: ranges are padded for that; what has none is left to one.
 #include <algorithm>
 #include <array>
@@ -78,8 +78,12 @@ Kernel spread_finish(const Kernel& kernel, const Target& target) {
     };
     while (results && to_each % 2 == 0 && more_than_needed()) to_each /= 2;
     finish = split(finish, terms, to_each, Axis::group);
-    if (terms) finish = split(finish, terms, std::min(size_of(terms), kUnderWay), Axis::unroll);
+    const int64_t unrolled = std::min(size_of(terms), kUnderWay);
+    if (terms) finish = split(finish, terms, unrolled, Axis::unroll);
     finish = split(finish, results, threads / to_each, Axis::local);
+    int64_t beside = kUnderWay / unrolled;  // results of a thread whose loads do not wait for each other
+    while (beside > 1 && size_of(results) % beside) beside /= 2;
+    finish = split(finish, results, beside, Axis::upcast);
     return {with_finish(without_finish(kernel.sink), simplify(finish)), kernel.name};
 }
 

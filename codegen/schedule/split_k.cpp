@@ -29,6 +29,11 @@ UOp below_casts(UOp u) {
     return u;
 }
 
+/// Axes that follow each other, as one.
+bool are_neighbours(const std::vector<int>& axes) {
+    return std::ranges::adjacent_find(axes, [](int a, int b) { return b != a + 1; }) == axes.end() && !axes.empty();
+}
+
 /// One side of a product.
 struct Factor {
     int64_t times, elements;  ///< how often each element is read, of how many
@@ -52,7 +57,7 @@ class Product {
     explicit Product(UOp sum)
         : a_(factor_of(below_casts(sum.src(0)).src(0))),
           b_(factor_of(below_casts(sum.src(0)).src(1))),
-          steps_(sum.src(0).shape()[static_cast<size_t>(sum.as<ReduceArg>().axes[0])]),
+          steps_(sum.src(0).numel() / std::max<int64_t>(sum.numel(), 1)),
           results_(sum.numel()),
           bytes_(sum.dtype().bytes()) {}
 
@@ -98,7 +103,7 @@ class Product {
 }  // namespace
 
 bool is_tiled_product(UOp u) {
-    if (!u.is(Op::reduce) || u.as<ReduceArg>().op != Op::add || u.as<ReduceArg>().axes.size() != 1) return false;
+    if (!u.is(Op::reduce) || u.as<ReduceArg>().op != Op::add || !are_neighbours(u.as<ReduceArg>().axes)) return false;
     return below_casts(u.src(0)).is(Op::mul) && u.numel() > 0 && Product(u).side() >= kSide;
 }
 
@@ -107,11 +112,12 @@ UOp split_k(UOp u, const Policy& policy) {
     const bool all = policy.fusion == Fusion::less;
     const int64_t parts = Product(u).best_parts(policy.costs, all ? kSplitAllFrom : kSplitFrom, all ? 1 : kWorthIt);
     if (parts == 1) return u;
-    const size_t axis = static_cast<size_t>(u.as<ReduceArg>().axes[0]);
+    const std::vector<int>& axes = u.as<ReduceArg>().axes;
+    const size_t axis = static_cast<size_t>(axes[0]);
     const UOp x = u.src(0);
-    const int64_t steps = x.shape()[axis];
     Shape divided = x.shape();
-    divided[axis] = steps / parts;
+    divided.erase(divided.begin() + axes[0] + 1, divided.begin() + axes.back() + 1);
+    divided[axis] = x.numel() / std::max<int64_t>(u.numel(), 1) / parts;
     divided.insert(divided.begin() + static_cast<ptrdiff_t>(axis), parts);
     std::vector<int> order(divided.size());
     for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int>(i);

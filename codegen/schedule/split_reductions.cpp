@@ -6,6 +6,8 @@
 //         that neighbouring threads of the first stage read neighbouring elements.
 // Runs before plan_storage because the partial results need memory of their own.
 
+#include <ranges>
+
 #include "strata/codegen/schedule/attention.h"
 #include "strata/codegen/schedule/paired_reductions_p.h"
 #include "strata/codegen/schedule/plan_p.h"
@@ -50,6 +52,16 @@ Pairs pairs_in(std::span<const UOp> order, const Policy& policy) {
     return pairs;
 }
 
+/// What is repeated later, with or without further operations: rows that one kernel may walk again.
+Nodes repeated_in(std::span<const UOp> order) {
+    Nodes repeated;
+    for (const UOp u : std::views::reverse(order)) {
+        if (u.is(Op::reduce) || !(u.is(Op::expand) || repeated.contains(u))) continue;
+        for (UOp source : u.src()) repeated.insert(source);
+    }
+    return repeated;
+}
+
 }  // namespace
 
 std::vector<UOp> split_reductions(std::span<const UOp> roots, const Policy& policy, bool has_product_chains) {
@@ -59,6 +71,7 @@ std::vector<UOp> split_reductions(std::span<const UOp> roots, const Policy& poli
         chains = find_product_chains(order, UOpSet(roots.begin(), roots.end()));
     const OfAttention attention = of_attention(order, policy, chains);
     const Pairs pairs = pairs_in(order, policy);
+    const Nodes repeated = repeated_in(order);
     UOpMap<UOp> rebuilt;
     return rebuild_all(roots, order, rebuilt, [&](UOp u, std::span<const UOp> sources) {
         UOp next = u.with_src(sources);
@@ -74,6 +87,10 @@ std::vector<UOp> split_reductions(std::span<const UOp> roots, const Policy& poli
             return total;
         }
         if (!is_tiled_product(u)) {
+            if (policy.fusion != Fusion::less && !repeated.contains(u) && !is_two_stage(u, policy.costs) &&
+                !pairs.firsts.contains(u) && leaves_card_idle(u, policy.costs))
+                return reshaped(two_stages(stages_of_columns(u, policy.costs), next.src(0), u.as<ReduceArg>().op),
+                                u.shape());
             if (!is_two_stage(u, policy.costs) && !pairs.firsts.contains(u)) return next;
             const TwoStage pieces =
                 pairs.firsts.contains(u) ? two_stage_of(u, kMostOfPair, policy.costs) : two_stage_of(u, policy.costs);

@@ -5,6 +5,8 @@
 #include <bit>
 #include <limits>
 
+#include "strata/core/symbolic/symbolic.h"
+
 namespace strata::codegen {
 namespace {
 
@@ -13,7 +15,12 @@ constexpr int64_t kSplitFrom = 1 << 15;  // elements a result below which one bl
 constexpr int64_t kFewColumns = 1 << 8, kSplitColumnsFrom = 1 << 13, kManyElements = 1 << 19;
 // Columns that no block holds, and how much of one it does.
 constexpr int64_t kLongColumn = 1 << 13, kHeldOfColumn = 1 << 9;
-constexpr int64_t kThreads = 256;  // of a block,
+// Columns of a block and its threads where each block has a line of them (share_columns); the part of a card's blocks
+// that read at its full rate; and what a second stage must save.
+constexpr int64_t kLineOfColumns = 32, kThreadsOfColumns = 512, kBytesOfPartial = 4;
+constexpr double kFullFrom = 0.5, kWorthIt = 0.5;
+constexpr int64_t kMostOfColumns = 1 << 14;  // columns, with their pieces, that have blocks of such lines
+constexpr int64_t kThreads = 256;            // of a block,
 constexpr int64_t kRounds =
     3;  // of such blocks on a whole card, from which on one that is not full is little of the time
 constexpr int64_t kLeastShared = 1 << 10, kMostShared = 1 << 15;  // elements of a partial result that a block shares
@@ -61,6 +68,15 @@ bool are_columns(UOp reduction) {
     return !std::is_sorted(order.begin(), order.end()) && reduction.numel() > 1;
 }
 
+/// What a reduction reads, where the widening of its elements is part of it.
+double bytes_read(UOp reduction) {
+    UOp x = reduction.src(0);
+    while (is_widening(x)) x = x.src(0);
+    return static_cast<double>(x.numel() * x.dtype().bytes());
+}
+
+int64_t blocks_of_columns(int64_t results) { return (results + kLineOfColumns - 1) / kLineOfColumns; }
+
 UOp places(int64_t n) { return make(Op::iota, dtypes::int64, {}, ShapeArg{{n}}); }
 
 }  // namespace
@@ -81,6 +97,27 @@ bool is_two_stage_where_read_twice(UOp reduction, const CostModel& costs) {
     const int64_t results = reduction.numel();
     return is_two_stage(reduction, costs) ||
            (results > 0 && are_columns(reduction) && reduction.src(0).numel() / results > kLongColumn);
+}
+
+bool leaves_card_idle(UOp reduction, const CostModel& costs) {
+    const int64_t results = reduction.numel();
+    if (results <= kFewColumns || 2 * results > kMostOfColumns || !are_columns(reduction)) return false;
+    const double wanted = kFullFrom * static_cast<double>(costs.resident_groups(kThreadsOfColumns));
+    const double read = costs.memory(bytes_read(reduction)), partials = kBytesOfPartial * kLineOfColumns * wanted;
+    const double idle = std::max(1.0, wanted / static_cast<double>(blocks_of_columns(results)));
+    return read + costs.stored(partials) < kWorthIt * read * idle;
+}
+
+TwoStage stages_of_columns(UOp reduction, const CostModel& costs) {
+    TwoStage p;
+    p.results = reduction.numel(), p.across = true;
+    p.elements = reduction.src(0).numel() / p.results;
+    p.order = kept_first(reduction.src(0), reduction.as<ReduceArg>().axes);
+    const int64_t wish =
+        std::min(costs.resident_groups(kThreadsOfColumns) / blocks_of_columns(p.results), kMostOfColumns / p.results);
+    p.count = near(p.elements, std::clamp<int64_t>(wish, 2, p.elements / kLeastSerial), 1);
+    p.length = (p.elements + p.count - 1) / p.count;
+    return p;
 }
 
 TwoStage two_stage_of(UOp reduction, const CostModel& costs) { return two_stage_of(reduction, kMostShared, costs); }

@@ -42,6 +42,9 @@ bool is_two_stage(UOp reduction, const CostModel& costs);
 /// The same where what makes two reductions of the elements would read them twice: of more results, whose columns no
 /// block holds.
 bool is_two_stage_where_read_twice(UOp reduction, const CostModel& costs);
+/// Whether columns are so few that few blocks read all of them, for longer than a second stage takes; and its pieces.
+bool leaves_card_idle(UOp reduction, const CostModel& costs);
+TwoStage stages_of_columns(UOp reduction, const CostModel& costs);
 /// The pieces of such a one; of `most` elements where a block goes through each twice.
 TwoStage two_stage_of(UOp reduction, const CostModel& costs);
 TwoStage two_stage_of(UOp reduction, int64_t most, const CostModel& costs);
