@@ -2,6 +2,7 @@
 #include "strata/providers/nvidia/allocator_bins.h"
 #include "strata/providers/nvidia/driver.h"
 #include "strata/providers/nvidia/readback.h"
+#include "strata/providers/nvidia/wrong_indices.h"
 
 namespace strata::providers {
 
@@ -13,6 +14,7 @@ struct Gpu {
     int shared_asked_most = 0;  ///< bytes of a block that a launch may ask for
     AllocatorBins small;
     Readback readback;
+    WrongIndices wrong_indices;
 };
 
 /// The driver and a device, whose context is the thread's from here on.

@@ -10,7 +10,6 @@
 #include <optional>
 #include <vector>
 
-#include "strata/core/support/wrong_index.h"
 #include "strata/providers/nvidia/gpu.h"
 #include "strata/providers/providers.h"
 
@@ -46,6 +45,7 @@ struct CudaGraph {
     void *graph = nullptr, *executable = nullptr;
     std::vector<void*> nodes = {};
     std::vector<cuda::KernelNode> kernels = {};
+    std::vector<const CudaFunction*> functions = {};  ///< of the kernels
 };
 
 // The table's handles are known by name alone: they lead to what stands here.
@@ -56,6 +56,11 @@ CudaEvent* of(EventHandle* handle) { return reinterpret_cast<CudaEvent*>(handle)
 CudaGraph* of(GraphHandle* handle) { return reinterpret_cast<CudaGraph*>(handle); }
 
 #define CUDA_CALL(at, name, ...) STRATA_TRY_VOID((at).driver->check(#name, (at).driver->name(__VA_ARGS__)))
+
+/// What the kernels left that the host has waited for.
+Result<void> look_for_wrong_indices(const Place& at, void* stream) {
+    return at.gpu->wrong_indices.look(*at.driver, at.gpu->readback, stream);
+}
 
 Result<int> device_count() {
     STRATA_TRY(const NvidiaDriver* driver, nvidia_driver());
@@ -122,7 +127,8 @@ Result<void> memcpy_to_device(int device, DevicePtr to, const void* from, size_t
 }
 Result<void> memcpy_to_host(int device, void* to, DevicePtr from, size_t bytes) {
     STRATA_TRY(const Place at, place(device));
-    return read_back(*at.driver, at.gpu->readback, to, from, bytes);
+    STRATA_TRY_VOID(read_back(*at.driver, at.gpu->readback, to, from, bytes));
+    return look_for_wrong_indices(at, nullptr);  // which the copy waited for
 }
 Result<void> memcpy_on_device(int device, DevicePtr to, DevicePtr from, size_t bytes) {
     STRATA_TRY(const Place at, place(device));
@@ -149,6 +155,7 @@ Result<void> module_unload(ModuleHandle* handle) {
     const std::unique_ptr<CudaModule> module(of(handle));
     STRATA_TRY(const Place at, place(module->device));
     CUDA_CALL(at, cuCtxSynchronize);  // its kernels may be running
+    at.gpu->wrong_indices.forget(module->wrong_index);
     return at.driver->check("cuModuleUnload", at.driver->cuModuleUnload(module->module));
 }
 
@@ -188,19 +195,6 @@ Error fault(const CudaFunction& function, Error error, const std::string& why) {
     return error;
 }
 
-/// The index that a kernel found outside of its axis, if it did.
-Result<void> look_for_wrong_index(const Place& at, const CudaFunction& function) {
-    const DevicePtr where = function.module->wrong_index;
-    if (!where) return {};
-    uint64_t left = 0;
-    STRATA_TRY_VOID(read_back(*at.driver, at.gpu->readback, &left, where, sizeof left));
-    const auto wrong = wrong_index(left);
-    if (!wrong) return {};
-    CUDA_CALL(at, cuMemsetD8_v2, where, 0, sizeof left);
-    return make_error(ErrorKind::MemoryFault, "kernel '{}': index {} is outside of axis {}", function.name,
-                      wrong->index, wrong->axis);
-}
-
 /// The bytes of arguments, as the driver takes them.
 struct Extra {
     explicit Extra(std::span<const uint8_t> arguments)
@@ -225,8 +219,8 @@ Result<void> module_launch_kernel(FunctionHandle* handle, std::array<uint32_t, 3
     if (!launched)
         return fault(function, launched.error(),
                      at.driver->beyond_limits(at.gpu->properties, function.function, grid, block));
-    if (!function.module->wrong_index) return {};
-    return look_for_wrong_index(at, function);
+    at.gpu->wrong_indices.expect(function.module->wrong_index, function.name, of(stream)->stream);
+    return {};
 }
 
 Result<StreamHandle*> stream_create(int device) {
@@ -254,7 +248,8 @@ Result<void> stream_destroy(StreamHandle* handle) {
 }
 Result<void> stream_synchronize(StreamHandle* handle) {
     STRATA_TRY(const Place at, place(of(handle)->device));
-    return at.driver->check("cuStreamSynchronize", at.driver->cuStreamSynchronize(of(handle)->stream));
+    CUDA_CALL(at, cuStreamSynchronize, of(handle)->stream);
+    return look_for_wrong_indices(at, of(handle)->stream);
 }
 /// Of a query: what is not over yet is no error.
 Result<bool> done(const Place& at, const char* call, int code) {
@@ -322,9 +317,6 @@ Result<void> graph_add_kernel(GraphHandle* handle, FunctionHandle* function, std
                               std::array<uint32_t, 3> block, uint32_t dynamic_lds, std::span<const uint8_t> arguments) {
     CudaGraph& graph = *of(handle);
     STRATA_TRY(const Place at, place(graph.device));
-    if (of(function)->module->wrong_index)
-        return make_error(ErrorKind::Unsupported,
-                          "kernel '{}' may leave a wrong index, which is read after each launch", of(function)->name);
     STRATA_TRY_VOID(ask_for_shared(at, *of(function), dynamic_lds));
     Extra extra(arguments);
     const cuda::KernelNode kernel{of(function)->function, grid, block, dynamic_lds, nullptr, extra.words};
@@ -333,6 +325,7 @@ Result<void> graph_add_kernel(GraphHandle* handle, FunctionHandle* function, std
     CUDA_CALL(at, cuGraphAddKernelNode_v2, &node, graph.graph, behind, behind ? 1 : 0, &kernel);
     graph.nodes.push_back(node);
     graph.kernels.push_back(kernel);
+    graph.functions.push_back(of(function));
     return {};
 }
 Result<void> graph_set_arguments(GraphHandle* handle, size_t kernel, std::span<const uint8_t> arguments) {
@@ -348,7 +341,10 @@ Result<void> graph_launch(GraphHandle* handle, StreamHandle* stream) {
     CudaGraph& graph = *of(handle);
     STRATA_TRY(const Place at, place(graph.device));
     if (!graph.executable) CUDA_CALL(at, cuGraphInstantiateWithFlags, &graph.executable, graph.graph, 0);
-    return at.driver->check("cuGraphLaunch", at.driver->cuGraphLaunch(graph.executable, of(stream)->stream));
+    CUDA_CALL(at, cuGraphLaunch, graph.executable, of(stream)->stream);
+    for (const CudaFunction* function : graph.functions)
+        at.gpu->wrong_indices.expect(function->module->wrong_index, function->name, of(stream)->stream);
+    return {};
 }
 
 void* host_view(int, DevicePtr) { return nullptr; }

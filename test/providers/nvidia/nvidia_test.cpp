@@ -290,5 +290,37 @@ TEST_F(NvidiaTest, AnIndexOutsideOfItsAxisIsReportedOnce) {
     EXPECT_TRUE(launch({}));
 }
 
+TEST_F(NvidiaTest, AWrongIndexIsReadWhenTheHostWaits) {
+    const HipApi& api = nvidia();
+    const std::vector<uint8_t> image(64);
+    ModuleHandle* module = api.module_load(0, image).value();
+    FunctionHandle* function = api.module_function(module, "scale").value();
+    StreamHandle* stream = api.stream_create(0).value();
+    GraphHandle* graph = api.graph_create(0).value();
+    api.graph_add_kernel(graph, function, {1, 1, 1}, {64, 1, 1}, 0, {}).value();
+    const DevicePtr memory = api.malloc(0, 8).value();
+    uint64_t read = 0;
+    const auto launch_twice = [&] {
+        LaunchReport report;
+        for (int i = 0; i < 2; ++i) {
+            fake().variables["__strata_wrong_index"] = uint64_t{0xb1d0} << 48 | 5;
+            EXPECT_TRUE(api.module_launch_kernel(function, {1, 1, 1}, {64, 1, 1}, 0, stream, {}, {}, report));
+        }
+    };
+    launch_twice();
+    EXPECT_FALSE(api.stream_synchronize(stream));
+    EXPECT_TRUE(api.stream_synchronize(stream));
+    launch_twice();
+    EXPECT_FALSE(api.memcpy_to_host(0, &read, memory, sizeof read));
+    fake().variables["__strata_wrong_index"] = uint64_t{0xb1d0} << 48 | 5;
+    EXPECT_TRUE(api.graph_launch(graph, stream));
+    const Result<void> done = api.stream_synchronize(stream);
+    ASSERT_FALSE(done);
+    EXPECT_EQ(done.error().message, "kernel 'scale': index 5 is outside of axis 0");
+    EXPECT_TRUE(api.memcpy_to_host(0, &read, memory, sizeof read));
+    api.free(0, memory).value(), api.graph_destroy(graph).value();
+    api.stream_destroy(stream).value(), api.module_unload(module).value();
+}
+
 }  // namespace
 }  // namespace strata::providers
