@@ -280,7 +280,9 @@ class functional:
             s = q @ k.mT * (1 / math.sqrt(q.shape[-1]))
             if causal:
                 s = where(Bounded(np.tri(*s.shape[-2:], dtype=bool), "bool"), s, -math.inf)
-            return (s if mask is None else where(mask, s, -math.inf)).softmax(-1) @ v
+            weights = (s if mask is None else where(mask, s, -math.inf)).softmax(-1)
+            # Matrix instructions take the weights in the operands' type.
+            return (weights.cast(query.dtype).cast(q.dtype) if query.dtype in NARROW else weights) @ v
 
         return wide(query, lambda q: of(q, key.cast(q.dtype), value.cast(q.dtype)))
 
