@@ -41,8 +41,8 @@ class CostModel {
     double product(const ProductShape& shape, const ProductTile& tile, int64_t parts = 1) const;
     /// By the tiles that take least.
     double product(const ProductShape& shape, int64_t parts = 1) const;
-    /// Such groups of waves that multiply together what local memory holds (MatrixShape::by_warpgroups), sums of `depth`.
-    /// Infinite where their accumulators fit no registers.
+    /// A product of sums of `depth` by such groups of waves, which multiply together what local memory holds
+    /// (MatrixShape::by_warpgroups). Infinite where their accumulators fit no registers.
     double by_warpgroups(const MatrixShape& shape, const ProductTile& tile, int64_t groups, int64_t depth) const;
     /// Workgroups of so many threads that the card holds at once: with fewer, some of it idles.
     int64_t resident_groups(int64_t threads) const;

@@ -3,8 +3,8 @@
 //
 // Before  end(store(out[i], reduce(add, load(part[i * 512 + p]), p)), i)      i, p serial, a block of 256 threads
 // After   the same over i = 8 slow + fast, p = 32 slow + fast, the fast parts threads
-// As many threads to a result as its reduction has work for, the rest take results beside each other, each some at once. There are as many
-// threads as the block has: ranges are padded for that; what has none is left to one.
+// As many threads to a result as its reduction has work for, the rest take results beside each other, some at once.
+// There are as many threads as the block has: ranges are padded for that; what has none is left to one.
 #include <algorithm>
 #include <array>
 #include <utility>
