@@ -79,7 +79,7 @@ TEST(Decompose, PutsWhatDoesNotChangeInALoopBeforeIt) {
     EXPECT_TRUE(verify_linear(got.ops));
 }
 
-TEST(Decompose, JoinsAProductWithTheSumThatAloneUsesIt) {
+TEST(Decompose, JoinsAProductWithEachSumThatUsesIt) {
     GraphScope scope;
     UOp a = test_source(1, dtypes::float32), b = test_source(2, dtypes::float32), c = test_source(3, dtypes::float32);
     auto joined = [&](UOp value) {
@@ -90,7 +90,11 @@ TEST(Decompose, JoinsAProductWithTheSumThatAloneUsesIt) {
     EXPECT_TRUE(joined(c + a * b));
     EXPECT_TRUE(joined(c - a * b));
     EXPECT_TRUE(joined(a * b - c));
-    EXPECT_FALSE(joined((a * b + c) * (a * b)));
+    EXPECT_TRUE(joined((a * b + c) * (c - a * b)));
+    // The bits of a sum do not depend on what else uses its product.
+    LinearProgram both = decompose(program_of((a * b + c) * (a * b)), gfx1100);
+    EXPECT_GE(place_of(both, Op::fma), 0);
+    EXPECT_LT(place_of(decompose(program_of(a * b - a * b), gfx1100), Op::fma), 0) << "it is 0";
 }
 
 TEST(Decompose, KeepsWhatRandomKernelsMean) {

@@ -26,6 +26,19 @@ TEST(SplitProducts, FewTilesWithALongInnerDimensionArePartsAndTheirSum) {
     EXPECT_EQ(sizes[1], 32 * 32);
 }
 
+TEST(SplitProducts, AreOverAxesThatFollowEachOtherToo) {
+    GraphScope scope;
+    const Shape all{4, 1024, 32, 32};
+    const UOp a = reshape(filled({4, 1024, 32}), {4, 1024, 32, 1}),
+              b = reshape(filled({4, 1024, 32}, 2), {4, 1024, 1, 32});
+    const std::vector<UOp> roots{sum(expand(a, all) * expand(b, all), {0, 1})};
+    HostStorage storage, whole;
+    const Schedule made = make_schedule(roots, storage), unsplit = make_schedule(roots, whole, Fusion::more);
+    EXPECT_EQ(made.items.size(), 2u);
+    EXPECT_EQ(unsplit.items.size(), 1u);
+    EXPECT_EQ(difference(run(made)[0], run(unsplit)[0]), "");
+}
+
 TEST(SplitProducts, AShortInnerDimensionAndAPrimeOneStayWhole) {
     GraphScope scope;
     EXPECT_EQ(of_product(32, 512, 32).size(), 1u);

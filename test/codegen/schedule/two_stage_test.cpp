@@ -41,6 +41,22 @@ TEST(TwoStage, AreOfColumnsThatNoBlockHoldsWhereTheseWouldBeReadTwice) {
     EXPECT_EQ(pieces.length, 512);
 }
 
+TEST(TwoStage, AreOfColumnsThatFewBlocksWouldReadForMuchLonger) {
+    GraphScope scope;
+    const CostModel mi300x(Chip::parse("gfx942").value());
+    const auto columns = [](int64_t n, int64_t count) { return sum(expand(filled({n, 1}), {n, count}), {0}); };
+    EXPECT_TRUE(leaves_card_idle(columns(4096, 768), mi300x));
+    EXPECT_FALSE(leaves_card_idle(columns(64, 768), mi300x)) << "little to read";
+    EXPECT_FALSE(leaves_card_idle(columns(4096, 32768), mi300x)) << "blocks for all units";
+    EXPECT_FALSE(leaves_card_idle(sum(filled({768, 4096}), {1}), mi300x)) << "rows";
+    for (UOp u : {columns(4096, 768), columns(999, 300)}) {
+        const TwoStage pieces = stages_of_columns(u, mi300x);
+        EXPECT_TRUE(pieces.across);
+        const UOp merged = pieces.merged(pieces.reduced(pieces.of(u.src(0), number(0)), Op::add), Op::add);
+        EXPECT_EQ(difference(computed(reshaped(merged, u.shape())), computed(u)), "") << tree(u);
+    }
+}
+
 TEST(TwoStage, HaveEachElementOnceAndTheFillerBehindThem) {
     GraphScope scope;
     for (UOp u : divided_sums()) {
