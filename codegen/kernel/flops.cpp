@@ -17,8 +17,7 @@ double flops_of_product(UOp wmma) {
     if (!shape->accumulator.is_float()) return 0;
     const std::optional<WarpgroupProduct> group = warpgroup_product(wmma);
     const double steps = group ? static_cast<double>(group->steps) : 1;
-    const int waves = shape->by_warpgroups ? kWavesOfWarpgroup : 1;
-    return 2.0 * shape->k * steps * shape->accumulator_elements() / waves;
+    return 2.0 * shape->k * steps * shape->accumulator_elements();
 }
 
 /// Each time that the node is computed. A matrix instruction adds up what it multiplies.

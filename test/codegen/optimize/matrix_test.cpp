@@ -1,5 +1,6 @@
 #include "../target/gfx1100.h"
 #include "in_blocks.h"
+#include "strata/codegen/kernel/flops.h"
 #include "strata/codegen/optimize/action.h"
 
 // Products by matrix instructions: what becomes of ranges and loads. Their values:
@@ -108,6 +109,7 @@ TEST(Matrix, OfGroupsOfWavesMultipliesAsPtxSaysHowTilesLie) {
                 f.kernel = start_schedule(f.kernel);
                 const Result<Kernel> tiled = changed(f, actions, hopper);
                 ASSERT_TRUE(tiled) << tiled.error().message;
+                EXPECT_EQ(count_flops(tiled->sink), static_cast<uint64_t>(2 * m * k * n));
                 EXPECT_EQ(difference(in_blocks(*tiled, f.slots, hopper), evaluate(body, contents())), "")
                     << type.name() << " " << m << " " << n << " " << left_in_columns << right_in_columns;
             }
