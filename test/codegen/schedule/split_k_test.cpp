@@ -30,7 +30,7 @@ TEST(SplitProducts, AreOverAxesThatFollowEachOtherToo) {
     GraphScope scope;
     const Shape all{4, 1024, 32, 32};
     const UOp a = reshape(filled({4, 1024, 32}), {4, 1024, 32, 1}),
-              b = reshape(filled({4, 1024, 32}, 2), {4, 1024, 1, 32});
+              b = reshape(filled({4, 1024, 32}, dtypes::float32, 2), {4, 1024, 1, 32});
     const std::vector<UOp> roots{sum(expand(a, all) * expand(b, all), {0, 1})};
     HostStorage storage, whole;
     const Schedule made = make_schedule(roots, storage), unsplit = make_schedule(roots, whole, Fusion::more);
