@@ -1,8 +1,8 @@
 #pragma once
-#include <mutex>
 #include <string>
 #include <vector>
 
+#include "strata/core/support/mutex.h"
 #include "strata/providers/nvidia/driver.h"
 #include "strata/providers/nvidia/readback.h"
 
@@ -25,7 +25,7 @@ class WrongIndices {
         std::string kernel;
         void* stream;
     };
-    std::mutex mutex_;
+    Mutex mutex_;
     std::vector<Expected> expected_;
 };
 

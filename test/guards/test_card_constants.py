@@ -34,6 +34,7 @@ EXCEPTIONS = {
     "codegen/schedule/two_stage.cpp: kSplitColumnsFrom": "the same of a column",
     "codegen/schedule/two_stage.cpp: kManyElements": "elements that a launch more is little beside",
     "codegen/schedule/two_stage.cpp: kLongColumn": "elements of a column that no block holds in registers",
+    "codegen/schedule/two_stage.cpp: kMostOfColumns": "columns that blocks take by lines (share_columns)",
     "codegen/schedule/two_stage.cpp: kLeastShared": "elements that give each thread of a block a wide load",
     "codegen/schedule/two_stage.cpp: kMostShared": "elements that one block reduces as fast as memory brings them",
 }

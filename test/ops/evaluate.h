@@ -69,6 +69,9 @@ inline double called(std::string_view name, double x) {
 inline double float_op(Op op, const double* v) {
     double a = v[0], b = v[1];
     switch (op) {
+        case Op::detach:
+        case Op::recompute:
+        case Op::freeze: return a;
         case Op::neg: return -a;
         case Op::recip: return 1 / a;
         case Op::rsqrt: return 1 / std::sqrt(a);
@@ -97,6 +100,9 @@ inline int64_t int_op(Op op, DType t, const int64_t* v) {
     if ((op == Op::shl || op == Op::shr) && (y >= static_cast<uint64_t>(t.bits())))
         throw std::runtime_error("a shift by the width or more");
     switch (op) {
+        case Op::detach:
+        case Op::recompute:
+        case Op::freeze: return a;
         case Op::neg: return static_cast<int64_t>(0 - x);
         case Op::abs: return a < 0 && !u ? static_cast<int64_t>(0 - x) : a;
         case Op::logical_not: return !a;

@@ -20,10 +20,11 @@ const Target by_asm = target_of(isa::Arch::gfx1100, Route::asm_);
 /// Graphs of several steps: shared kernels, copies, several results, rows that share a loop.
 std::vector<std::vector<UOp>> graphs() {
     const UOp x = filled({64, 32}), y = filled({64, 32});
+    const UOp far = filled({1 << 12, 1 << 11}), away = filled({1 << 12, 1 << 11});  // too much to compute together
     const auto rows = [](UOp u) { return sum(contiguous(u + number(1)), {1}); };
     const UOp stored = contiguous(x * number(3));
     return {{x + y},
-            {rows(x), rows(y)},
+            {rows(far), rows(away)},
             {contiguous(permute(stored, {1, 0})), sum(stored, {0, 1}), x},
             {contiguous(x)},
             {sum(filled({1 << 16}), {0})}};
@@ -90,7 +91,8 @@ TEST(CompileGraph, StepsThatComputeTheSameShareAKernelWithItsCode) {
 
 TEST(CompileGraph, NamesDifferAsKernelsDoWhereOneObjectHoldsThem) {
     GraphScope scope;
-    const std::vector<UOp> roots{filled({96}) + number(1), filled({96}) * number(2), filled({96}) + number(1)};
+    const Shape shape{1 << 22};  // of more time than a launch, so that each is a step
+    const std::vector<UOp> roots{filled(shape) + number(1), filled(shape) * number(2), filled(shape) + number(1)};
     for (const bool distinct : {false, true}) {
         const CompiledGraph graph = compile_graph(roots, by_asm, {.distinct_names = distinct});
         std::map<std::string, std::unordered_set<UOp, UOpHash>> by_name;

@@ -293,6 +293,7 @@ TEST_F(NvidiaTest, AnIndexOutsideOfItsAxisIsReportedOnce) {
 TEST_F(NvidiaTest, AWrongIndexIsReadWhenTheHostWaits) {
     const HipApi& api = nvidia();
     const std::vector<uint8_t> image(64);
+    fake().variables["__strata_wrong_index"] = 0;
     ModuleHandle* module = api.module_load(0, image).value();
     FunctionHandle* function = api.module_function(module, "scale").value();
     StreamHandle* stream = api.stream_create(0).value();
