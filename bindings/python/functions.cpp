@@ -35,15 +35,17 @@ void bind_nn(py::module_& m) {
            "x / sqrt(mean(x^2) + eps) over the last axis, then * weight where given.");
     nn.def("embedding", &ops::embedding, py::arg("ids"), py::arg("weight"),
            "Rows of weight (entries, width) by integer ids: ids.shape + (width,).");
-    nn.def("scaled_dot_product_attention", &ops::scaled_dot_product_attention, py::arg("query"), py::arg("key"),
-           py::arg("value"), py::arg("mask") = py::none(), py::arg("causal") = false, py::arg("scale") = py::none(),
-           "softmax(query @ key^T * scale + mask) @ value.\n\n"
-           "query (..., n, d), key (..., m, d), value (..., m, e) -> (..., n, e). mask broadcasts to (..., n, m): bool "
-           "(true = may\nattend) or a float that is added. causal: key j is seen by query i when j <= i; blocks of "
-           "keys that "
-           "none of a block of\nqueries sees are not read. Hidden values count as 0 times themselves where they are "
-           "read, so "
-           "they must be finite.\nscale: 1 / sqrt(d) by default.");
+    nn.def(
+        "scaled_dot_product_attention", &ops::scaled_dot_product_attention, py::arg("query"), py::arg("key"),
+        py::arg("value"), py::arg("mask") = py::none(), py::arg("causal") = false, py::arg("scale") = py::none(),
+        "softmax(query @ key^T * scale + mask) @ value.\n\n"
+        "query (..., n, d), key (..., m, d), value (..., m, e) -> (..., n, e). mask broadcasts to (..., n, m): bool "
+        "(true = may\nattend) or a float that is added. causal: key j is seen by query i when j <= i; blocks of "
+        "keys that "
+        "none of a block of\nqueries sees are not read. Hidden values count as 0 times themselves where they are "
+        "read, so "
+        "they must be finite.\nscale: 1 / sqrt(d) by default. Of float16 and bfloat16 the weights are rounded to that "
+        "type where matrix instructions\nmultiply them by the values.");
     nn.def("cross_entropy", &cross_entropy, py::arg("logits"), py::arg("target"), py::arg("reduction") = "mean",
            "-log_softmax(logits)[target]: logits (n, classes, ...) or (classes,), target integers (n, ...) or (). A "
            "negative class counts from the last one,\nas an index does. A target whose class has all but an ulp of the "
