@@ -62,6 +62,14 @@ Nodes repeated_in(std::span<const UOp> order) {
     return repeated;
 }
 
+/// Whether a reduction goes through rows whose results, of another one along them, were repeated for it.
+bool walks_again(UOp u, const Nodes& repeated) {
+    return std::ranges::any_of(toposort(u.src(0)), [&](UOp other) {
+        return other.is(Op::reduce) && repeated.contains(other) && other.src(0).shape() == u.src(0).shape() &&
+               other.as<ReduceArg>().axes == u.as<ReduceArg>().axes;
+    });
+}
+
 }  // namespace
 
 std::vector<UOp> split_reductions(std::span<const UOp> roots, const Policy& policy, bool has_product_chains) {
@@ -88,7 +96,7 @@ std::vector<UOp> split_reductions(std::span<const UOp> roots, const Policy& poli
         }
         if (!is_tiled_product(u)) {
             if (policy.fusion != Fusion::less && !repeated.contains(u) && !is_two_stage(u, policy.costs) &&
-                !pairs.firsts.contains(u) && leaves_card_idle(u, policy.costs))
+                !pairs.firsts.contains(u) && leaves_card_idle(u, policy.costs) && !walks_again(u, repeated))
                 return reshaped(two_stages(stages_of_columns(u, policy.costs), next.src(0), u.as<ReduceArg>().op),
                                 u.shape());
             if (!is_two_stage(u, policy.costs) && !pairs.firsts.contains(u)) return next;

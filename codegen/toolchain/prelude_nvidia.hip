@@ -76,9 +76,10 @@ STRATA_NARROW(bfloat16)
 //@ _Float16
 #define _Float16 half
 //@ logistic
-// The divisor is 1 to 2: within an ulp of the quotient, without the branch of a division of any values.
+// Of 1 to 2, within an ulp: without the branch of a division of any values.
 STRATA_FN float logistic(float x) {
-    float power = expf(-fabsf(x)), r = __fdividef(1.0f, power + 1);
+    float power = expf(-fabsf(x)), r;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(power + 1));
     return x < 0 ? power * r : r;
 }
 STRATA_FN double logistic(double x) {

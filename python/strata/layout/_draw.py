@@ -3,6 +3,7 @@
 from html import escape
 
 from .._layout import ComposedLayout, Layout, size
+from .._written import written
 from ._show import refusal, short, table
 
 HUES = 32  # of threads and banks, then they repeat
@@ -89,6 +90,6 @@ def draw(
     else:
         text = _indices(layout, bits)
     if file is not None:
-        with open(file, "w", encoding="utf-8") as out:
-            out.write(text)
+        with written(file) as out:
+            out.write(text.encode())
     return text

@@ -12,7 +12,7 @@ import strata
 ROOT = Path(__file__).parents[3]
 TYPES = {"std::string": "text", "int": "integer", "uint64_t": "integer", "double": "number", "bool": "switch"}
 SETTING = re.compile(
-    r'^SETTING\(\s*(\w+),\s*([\w:]+),\s*(.+?),\s*((?:anything|range|one_of|switch_of)(?:\(.*?\))?),\s*(?:none|plan|search),\s*"(.*)"\s*\)',
+    r'^SETTING\(\s*(\w+),\s*([\w:]+),\s*(.+?),\s*((?:anything|range|one_of|switch_of)(?:\(.*?\))?),\s*(?:none|plan|search|device|route),\s*"(.*)"\s*\)',
     re.MULTILINE,
 )
 ERROR = re.compile(r'^ERROR\(\s*\w+,\s*(\w+),\s*(\w+),\s*"(.*)"\s*\)', re.MULTILINE)
@@ -78,7 +78,12 @@ def errors_page():
         "| error | also | raised for |",
         "|-------|------|------------|",
     ]
-    return "\n".join(lines + [f"| `{name}` | `{base}` | {meaning} |" for name, base, meaning in rows]) + "\n", rows
+    lines += [f"| `{name}` | `{base}` | {meaning} |" for name, base, meaning in rows]
+    lines += [
+        "",
+        "`strata.layout.LayoutError` is a `ShapeError` about layouts; it has `operation`, `mode` and `operands`.",
+    ]
+    return "\n".join(lines) + "\n", rows
 
 
 PAGES = {"settings.md": settings_page, "errors.md": errors_page}
