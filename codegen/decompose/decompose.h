@@ -12,8 +12,8 @@ namespace strata::codegen {
 ///   casts: float32 to and from float16, float64, int32, uint32; float64 to and from int32, uint32; integers of all
 ///     widths among each other; casts that the arch has an instruction for (native_casts.def); bitcast, where and
 ///     memory operations of every type; bounded of 32 and 64 bit integers.
-/// A product and a sum that uses it are one fma, as clang makes of HIP. What is left means what it says: no two of its
-/// operations may be joined with another rounding.
+/// A sum contracts with the product that it adds to one fma, as clang does for HIP. Later stages contract nothing: they
+/// keep the rounding of each operation.
 LinearProgram decompose(const LinearProgram& program, const Target& target);
 
 }  // namespace strata::codegen

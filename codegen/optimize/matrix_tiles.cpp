@@ -24,7 +24,7 @@ int64_t product_of_blocks(const Kernel& kernel) {
 /// have to do.
 constexpr int64_t kWaveTile = 64, kBlockTile = 2 * kWaveTile, kManyWaves = 384;
 
-/// A product by an instruction of warpgroups, divided among so many waves of a block along the rows.
+/// A candidate tile of a product by warpgroups: an instruction, and how many waves of a block share the rows.
 struct Grouped {
     ScheduleBuilder plan;  ///< whose waves are not divided yet
     int rows;              ///< the axis of these

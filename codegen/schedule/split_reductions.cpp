@@ -6,6 +6,8 @@
 //         that neighbouring threads of the first stage read neighbouring elements.
 // Runs before plan_storage because the partial results need memory of their own.
 
+#include <algorithm>
+#include <optional>
 #include <ranges>
 
 #include "strata/codegen/schedule/attention.h"
@@ -80,6 +82,14 @@ std::vector<UOp> split_reductions(std::span<const UOp> roots, const Policy& poli
     const OfAttention attention = of_attention(order, policy, chains);
     const Pairs pairs = pairs_in(order, policy);
     const Nodes repeated = repeated_in(order);
+    const auto pieces_of = [&](UOp u) -> std::optional<TwoStage> {
+        if (pairs.firsts.contains(u)) return two_stage_of(u, kMostOfPair, policy.costs);
+        if (is_two_stage(u, policy.costs)) return two_stage_of(u, policy.costs);
+        if (policy.fusion == Fusion::less || repeated.contains(u) || !leaves_card_idle(u, policy.costs) ||
+            walks_again(u, repeated))
+            return {};
+        return stages_of_columns(u, policy.costs);
+    };
     UOpMap<UOp> rebuilt;
     return rebuild_all(roots, order, rebuilt, [&](UOp u, std::span<const UOp> sources) {
         UOp next = u.with_src(sources);
@@ -95,14 +105,8 @@ std::vector<UOp> split_reductions(std::span<const UOp> roots, const Policy& poli
             return total;
         }
         if (!is_tiled_product(u)) {
-            if (policy.fusion != Fusion::less && !repeated.contains(u) && !is_two_stage(u, policy.costs) &&
-                !pairs.firsts.contains(u) && leaves_card_idle(u, policy.costs) && !walks_again(u, repeated))
-                return reshaped(two_stages(stages_of_columns(u, policy.costs), next.src(0), u.as<ReduceArg>().op),
-                                u.shape());
-            if (!is_two_stage(u, policy.costs) && !pairs.firsts.contains(u)) return next;
-            const TwoStage pieces =
-                pairs.firsts.contains(u) ? two_stage_of(u, kMostOfPair, policy.costs) : two_stage_of(u, policy.costs);
-            return reshaped(two_stages(pieces, next.src(0), u.as<ReduceArg>().op), u.shape());
+            const std::optional<TwoStage> pieces = pieces_of(u);
+            return pieces ? reshaped(two_stages(*pieces, next.src(0), u.as<ReduceArg>().op), u.shape()) : next;
         }
         return attention.products.contains(u) ? next : split_k(next, policy);
     });

@@ -77,6 +77,15 @@ double bytes_read(UOp reduction) {
 
 int64_t blocks_of_columns(int64_t results) { return (results + kLineOfColumns - 1) / kLineOfColumns; }
 
+/// What the pieces are of, before their length is chosen.
+TwoStage undivided(UOp reduction) {
+    TwoStage p;
+    p.results = reduction.numel(), p.elements = reduction.src(0).numel() / p.results;
+    p.order = kept_first(reduction.src(0), reduction.as<ReduceArg>().axes);
+    p.across = !std::is_sorted(p.order.begin(), p.order.end());
+    return p;
+}
+
 UOp places(int64_t n) { return make(Op::iota, dtypes::int64, {}, ShapeArg{{n}}); }
 
 }  // namespace
@@ -109,10 +118,7 @@ bool leaves_card_idle(UOp reduction, const CostModel& costs) {
 }
 
 TwoStage stages_of_columns(UOp reduction, const CostModel& costs) {
-    TwoStage p;
-    p.results = reduction.numel(), p.across = true;
-    p.elements = reduction.src(0).numel() / p.results;
-    p.order = kept_first(reduction.src(0), reduction.as<ReduceArg>().axes);
+    TwoStage p = undivided(reduction);
     const int64_t wish =
         std::min(costs.resident_groups(kThreadsOfColumns) / blocks_of_columns(p.results), kMostOfColumns / p.results);
     p.count = near(p.elements, std::clamp<int64_t>(wish, 2, p.elements / kLeastSerial), 1);
@@ -123,11 +129,8 @@ TwoStage stages_of_columns(UOp reduction, const CostModel& costs) {
 TwoStage two_stage_of(UOp reduction, const CostModel& costs) { return two_stage_of(reduction, kMostShared, costs); }
 
 TwoStage two_stage_of(UOp reduction, int64_t most, const CostModel& costs) {
-    TwoStage p;
-    p.results = reduction.numel();
-    const int64_t n = p.elements = reduction.src(0).numel() / p.results;
-    p.order = kept_first(reduction.src(0), reduction.as<ReduceArg>().axes);
-    p.across = !std::is_sorted(p.order.begin(), p.order.end());
+    TwoStage p = undivided(reduction);
+    const int64_t n = p.elements;
     if (p.across) {
         const int64_t partials = costs.resident_groups(kThreads) * kThreads / kUnderWay;
         const int64_t wish = std::max<int64_t>(256, partials / p.results);

@@ -45,7 +45,7 @@ struct CudaGraph {
     void *graph = nullptr, *executable = nullptr;
     std::vector<void*> nodes = {};
     std::vector<cuda::KernelNode> kernels = {};
-    std::vector<const CudaFunction*> functions = {};  ///< of the kernels
+    std::vector<const CudaFunction*> checked = {};  ///< those of the kernels that may leave a wrong index
 };
 
 // The table's handles are known by name alone: they lead to what stands here.
@@ -325,7 +325,7 @@ Result<void> graph_add_kernel(GraphHandle* handle, FunctionHandle* function, std
     CUDA_CALL(at, cuGraphAddKernelNode_v2, &node, graph.graph, behind, behind ? 1 : 0, &kernel);
     graph.nodes.push_back(node);
     graph.kernels.push_back(kernel);
-    graph.functions.push_back(of(function));
+    if (of(function)->module->wrong_index) graph.checked.push_back(of(function));
     return {};
 }
 Result<void> graph_set_arguments(GraphHandle* handle, size_t kernel, std::span<const uint8_t> arguments) {
@@ -342,7 +342,7 @@ Result<void> graph_launch(GraphHandle* handle, StreamHandle* stream) {
     STRATA_TRY(const Place at, place(graph.device));
     if (!graph.executable) CUDA_CALL(at, cuGraphInstantiateWithFlags, &graph.executable, graph.graph, 0);
     CUDA_CALL(at, cuGraphLaunch, graph.executable, of(stream)->stream);
-    for (const CudaFunction* function : graph.functions)
+    for (const CudaFunction* function : graph.checked)
         at.gpu->wrong_indices.expect(function->module->wrong_index, function->name, of(stream)->stream);
     return {};
 }
