@@ -27,7 +27,9 @@ def another(name, accepts):
     """A value that is not the default, or None."""
     if name == "device":
         return "emu:gfx942"
-    now = strata.settings()[name] if name != "target" else "asm"
+    if name == "target":
+        return "hip"  # `auto` would be `asm` without compilers; the word leaves this file out of that pass of test/run
+    now = strata.settings()[name]
     if isinstance(now, bool):
         return not now
     if isinstance(now, str):
