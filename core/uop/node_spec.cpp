@@ -154,8 +154,8 @@ std::string check_last_block(UOp u, Level) {
 std::string check_after(UOp u, Level) {
     if (u.src().empty() || u.src(0).dtype() != u.dtype()) return "gives its first source";
     for (UOp s : u.src().subspan(1))
-        if (!is_effect(s) && !s.is(Op::range) && !s.is(Op::after))
-            return fmt::format("waits for effects and ranges, not {}", to_string(s));
+        if (s.is(Op::param) || s.is(Op::index))
+            return fmt::format("comes after effects, ranges and values that are read, not {}", to_string(s));
     return {};
 }
 

@@ -1,0 +1,203 @@
+// trace: a kernel in program order becomes a graph whose nodes depend on each other only where order matters.
+#include "strata/codegen/tile/trace.h"
+
+#include <algorithm>
+
+#include "strata/core/symbolic/symbolic.h"
+#include "strata/core/uop/kernel.h"
+
+namespace strata::lang {
+namespace {
+
+thread_local Trace* active = nullptr;
+
+/// An offset as a sum of an unknown part and a number.
+std::pair<UOp, int64_t> split(UOp offset) {
+    if (offset.is_const()) return {UOp(), const_int(offset)};
+    if (offset.is(Op::add) && offset.src(1).is_const()) return {offset.src(0), const_int(offset.src(1))};
+    return {offset, 0};
+}
+
+/// False if two runs of elements surely share none.
+bool may_overlap(UOp a, int lanes_of_a, UOp b, int lanes_of_b) {
+    const auto [base_of_a, at_a] = split(a);
+    const auto [base_of_b, at_b] = split(b);
+    if (base_of_a == base_of_b) return at_a < at_b + lanes_of_b && at_b < at_a + lanes_of_a;
+    const Bounds distance = bounds(simplify(a - b));
+    return distance.low < lanes_of_b && distance.high > -lanes_of_a;
+}
+
+void add(std::vector<UOp>& list, UOp u) {
+    if (std::ranges::find(list, u) == list.end()) list.push_back(u);
+}
+
+bool is_register(UOp memory) { return memory.as<ParamArg>().space == Space::reg; }
+
+/// Memory that nothing writes needs no order; what is ordered after its loop only stays in it.
+UOp without_order_of_read_only_memory(UOp sink) {
+    UOpMap<bool> is_written;
+    const std::vector<UOp> nodes = toposort(sink);
+    for (UOp u : nodes)
+        if (u.is(Op::store) || u.is(Op::atomic_add)) is_written[memory_of(u)] = true;
+    return rebuild(nodes, [&](UOp u, std::vector<UOp>& sources) {
+        if (u.is(Op::after) && u.src(0).is(Op::param) && !is_written.contains(u.src(0))) return sources[0];
+        return u.with_src(sources);
+    });
+}
+
+}  // namespace
+
+Trace::Trace() : outer_(active) {
+    active = this;
+    scopes_.emplace_back();
+}
+Trace::~Trace() { active = outer_; }
+
+Trace& Trace::current(const char* what) {
+    if (!active) user_error(ErrorKind::Usage, "{} is for kernels: call it in a function under @strata.kernel", what);
+    return *active;
+}
+bool Trace::is_active() { return active != nullptr; }
+
+UOp Trace::shared(int64_t size, DType type) { return uop::placeholder(size, type, Space::local, next_slot_++); }
+UOp Trace::registers(int64_t size, DType type) { return uop::placeholder(size, type, Space::reg, next_slot_++); }
+
+/// Of an access in an inner scope, the accesses of the scopes around it come before all of it.
+Trace::Memory& Trace::memory_in(UOp memory, size_t at) {
+    Scope& scope = scopes_[at];
+    if (const auto found = scope.memories.find(memory); found != scope.memories.end()) return found->second;
+    std::vector<UOp> base;
+    if (at > 0) {
+        base = all_of(memory_in(memory, at - 1));
+        base.push_back(scope.range);
+    }
+    scope.touched.push_back(memory);
+    Memory& made = scope.memories[memory];
+    made.base = std::move(base);
+    return made;
+}
+
+std::vector<UOp> Trace::all_of(const Memory& memory) {
+    std::vector<UOp> all = memory.base;
+    for (const std::vector<Access>* accesses : {&memory.writes, &memory.reads})
+        for (const Access& access : *accesses) add(all, access.node);
+    return all;
+}
+
+/// From here on the memory's accesses come after one effect.
+void Trace::reset(Scope& scope, UOp memory, UOp effect) {
+    Memory& state = scope.memories.at(memory);
+    state = {};
+    state.base = {effect};
+    if (scope.range) state.base.push_back(scope.range);
+}
+
+/// The memory after the accesses that must come first: of a load writes that may touch its elements, of a store reads
+/// as well.
+UOp Trace::pointer(UOp memory, UOp offset, int lanes, bool writes) {
+    const Memory& state = here(memory);
+    std::vector<UOp> earlier = state.base;
+    const auto add_overlapping = [&](const std::vector<Access>& accesses) {
+        for (const Access& access : accesses)
+            if (may_overlap(offset, lanes, access.offset, access.lanes)) add(earlier, access.node);
+    };
+    add_overlapping(state.writes);
+    if (writes) add_overlapping(state.reads);
+    return uop::after(memory, earlier);
+}
+
+UOp Trace::load(UOp memory, UOp offset, UOp predicate, int lanes) {
+    offset = simplify(offset);
+    if (!is_register(memory)) predicate = uop::both(predicate, predicate_);
+    const UOp at = uop::at(pointer(memory, offset, lanes, false), offset, predicate);
+    const DType type = memory.dtype().vector(lanes);
+    std::vector<UOp> sources{at};
+    if (predicate) sources.push_back(constant(type, 0));
+    const UOp loaded = make(Op::load, type, sources);
+    std::vector<Access>& reads = here(memory).reads;
+    if (std::ranges::none_of(reads, [&](const Access& a) { return a.node == loaded; }))
+        reads.push_back({offset, loaded, lanes});
+    return loaded;
+}
+
+void Trace::store(UOp memory, UOp offset, UOp value, UOp predicate) {
+    offset = simplify(offset);
+    const int lanes = value.dtype().lanes;
+    predicate = uop::both(predicate, predicate_);
+    if (predicate && is_register(memory)) {
+        value = alu(Op::where, {predicate, value, load(memory, offset, {}, lanes)});
+        predicate = {};
+    }
+    const UOp stored = uop::store(uop::at(pointer(memory, offset, lanes, true), offset, predicate), value);
+    Memory& state = here(memory);
+    // What is overwritten whole needs no other order: whatever follows comes after this store.
+    const auto is_covered = [&](const Access& a) { return a.offset == offset && a.lanes <= lanes && !predicate; };
+    std::erase_if(state.writes, is_covered);
+    std::erase_if(state.reads, is_covered);
+    state.writes.push_back({offset, stored, lanes});
+    add(scopes_.back().effects, stored);
+}
+
+void Trace::barrier() {
+    if (predicate_)
+        user_error(ErrorKind::Usage,
+                   "a barrier in a branch: threads that do not take the branch never reach it. Put it "
+                   "before or after the branch");
+    const auto meets_others = [](UOp memory) { return !is_register(memory); };
+    for (const Scope& scope : scopes_)
+        for (size_t i = 0; i < scope.touched.size(); ++i)
+            if (meets_others(scope.touched[i])) here(scope.touched[i]);
+    Scope& scope = scopes_.back();
+    std::vector<UOp> earlier;
+    for (UOp memory : scope.touched)
+        if (meets_others(memory))
+            for (UOp u : all_of(scope.memories.at(memory)))
+                if (!u.is(Op::range)) add(earlier, u);
+    const UOp done = uop::barrier(earlier);
+    for (UOp memory : scope.touched)
+        if (meets_others(memory)) reset(scope, memory, done);
+    add(scope.effects, done);
+}
+
+void Trace::begin_if(UOp condition) {
+    branches_.push_back({predicate_, condition, false, scopes_.size()});
+    predicate_ = uop::both(predicate_, condition);
+}
+
+void Trace::begin_else() {
+    Branch& branch = branches_.back();
+    branch.is_else = true;
+    predicate_ = uop::both(branch.outer, alu(Op::logical_not, {branch.condition}));
+}
+
+void Trace::end_if() {
+    predicate_ = branches_.back().outer;
+    branches_.pop_back();
+}
+
+UOp Trace::begin_loop(int64_t size, UOp steps) {
+    const UOp range = uop::range(size, next_range_++, Axis::loop, steps);
+    scopes_.push_back({range, {}, {}, {}});
+    return range;
+}
+
+void Trace::end_loop() {
+    Scope inner = std::move(scopes_.back());
+    scopes_.pop_back();
+    if (inner.effects.empty()) return;
+    const UOp end = uop::end(inner.effects.size() == 1 ? inner.effects[0] : uop::group(inner.effects), {inner.range});
+    for (UOp memory : inner.touched) {
+        here(memory);
+        reset(scopes_.back(), memory, end);
+    }
+    add(scopes_.back().effects, end);
+}
+
+UOp Trace::finish(std::string name) {
+    STRATA_CHECK(scopes_.size() == 1 && branches_.empty(), "a loop or branch of {} is open", name);
+    if (scopes_[0].effects.empty())
+        user_error(ErrorKind::Usage, "the kernel {} writes nothing: store its results in a tensor", name);
+    return without_order_of_read_only_memory(uop::sink(uop::group(scopes_[0].effects), std::move(name)));
+}
+
+}  // namespace strata::lang
