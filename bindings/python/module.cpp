@@ -1,4 +1,5 @@
 #include "convert_p.h"
+#include "lang/lang_p.h"
 #include "layout/layout_p.h"
 #include "package_p.h"
 #include "tune_p.h"
@@ -57,6 +58,7 @@ PYBIND11_MODULE(_strata, m) {
     strata::python::bind_package(m);
     strata::python::bind_bench(m);
     strata::python::bind_layout(m);
+    strata::python::bind_lang(m);
     strata::python::refuse_objects_without_value(m);
     strata::python::bind_arguments(m);  // last: it goes through what is bound
 }

@@ -19,7 +19,7 @@ LOOSE = {
     r"typing\.SupportsFloat(?: \| typing\.SupportsIndex)?": "float",
     r"(?:typing\.)?Annotated\[([\w.]+\[[^\]]*\]), \"?FixedSize\(\d+\)\"?\]": r"\1",
 }
-MODULES = {"_layout", "dtypes", "emulator", "functional", "operations", "uop"}
+MODULES = {"_lang", "_layout", "dtypes", "emulator", "functional", "operations", "uop"}
 IMPORTS = {
     "collections.abc": {"Callable", "Iterable", "Iterator", "Mapping", "Sequence"},
     "types": {"EllipsisType", "ModuleType", "TracebackType"},

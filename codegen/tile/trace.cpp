@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "strata/core/support/error.h"
 #include "strata/core/symbolic/symbolic.h"
 #include "strata/core/uop/kernel.h"
 

@@ -1,0 +1,33 @@
+#pragma once
+#include "convert_p.h"
+#include "strata/codegen/tile/trace.h"
+#include "strata/core/uop/kernel.h"
+
+// strata.lang: kernels as Python functions, which run once on values of a trace (codegen/tile/trace.h).
+
+namespace strata::python {
+
+/// A value of a kernel in Python, with Python's arithmetic. Rooted, since Python may keep it for any time.
+struct LangValue {
+    Root root;
+    explicit LangValue(UOp u) : root(u) {}
+    UOp get() const { return root.get(); }
+};
+
+/// A value, or what becomes one.
+using Operandlike = As<"Value | Scalar">;
+
+const LangValue* as_value(py::handle value);  ///< null for anything else
+py::object from_value(UOp u);                 ///< of one lane
+/// A value cast to a type, as an assignment does, or a Python number, which must fit. `what` begins the error.
+UOp to_value(py::handle value, DType type, const char* what);
+/// A value of its own type; a Python number as bool, int32 (int64 where it needs that) or float32.
+UOp to_value(py::handle value, const char* what);
+UOp to_offset(py::handle value, const char* what);     ///< an integer as the index type
+UOp to_condition(py::handle value, const char* what);  ///< bool; of a number whether it is not zero
+
+void bind_lang(py::module_& root);
+void bind_lang_values(py::module_& m);
+void bind_lang_trace(py::module_& m);
+
+}  // namespace strata::python
