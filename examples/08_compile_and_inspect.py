@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What an expression compiles to, without running it: HIP text, schedule, registers, machine code.
+"""The compiled form of an expression, without running it: HIP text, schedule, registers, machine code.
 
 Look at the table: one expression, four instruction sets. A code object is a file that hipModuleLoadData takes.
 """

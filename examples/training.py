@@ -1,4 +1,4 @@
-"""What the examples that train show: a bar while they run, and the loss as a picture (matplotlib) or as text."""
+"""Output of the examples that train: a bar while they run, and the loss as a picture (matplotlib) or as text."""
 
 import sys
 import time

@@ -55,7 +55,7 @@ struct Kernel {
     std::shared_ptr<const Code> code = {};  ///< null: it was not asked for
 };
 
-/// What an operand is in the graph.
+/// The origin of an operand in the graph.
 struct Origin {
     std::string value;     ///< type and shape: "float32 (64, 1)"
     std::string why = {};  ///< it is stored

@@ -13,7 +13,7 @@ std::string_view as_text(const isa::Bytes& image) {
     return {reinterpret_cast<const char*>(image.data()), image.size()};
 }
 
-// What both directions visit: one list of fields, so that they cannot differ.
+// One list of fields, which both directions visit, so that they cannot differ.
 struct Writing {
     Writer& to;
     template <class Number>

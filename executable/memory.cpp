@@ -24,7 +24,7 @@ bool may_take(const Executable& exe, uint32_t to, uint32_t input) {
            result.elements == donor.elements;
 }
 
-/// What each step may fill over what no later step reads; over donated inputs before all others.
+/// Lets each step fill memory that no later step reads; that of donated inputs before all other.
 void find_heirs(Executable& exe, const std::vector<size_t>& last_use) {
     std::vector<bool> taken(exe.operands.size());
     const auto take = [&](const Step& step, size_t s, bool inputs) {
@@ -146,7 +146,7 @@ class Replay {
         const uint32_t now = held_.at(piece_of(at));
         STRATA_CHECK(now == at, "step {} reads operand {}, whose memory holds operand {} by then", step, at, now);
     }
-    /// What an operand had overwritten itself was checked at that step.
+    /// An operand that the step itself overwrote was checked at that step.
     void check_overwrites(size_t step, size_t output) const {
         const std::vector<uint32_t>& operands = exe_.steps[step].operands;
         const auto before = held_.find(piece_of(operands[output]));

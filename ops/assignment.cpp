@@ -74,7 +74,7 @@ Tensor written(const Tensor& old, const Tensor& positions, const Tensor& values)
     return where(ge(writer, 0), chosen, old);
 }
 
-/// What a number or tensor becomes in a tensor of x's type.
+/// A number or tensor as the value to store in a tensor of x's type.
 Tensor as_value(const Tensor& x, const Operand& value) {
     DType from = value.tensor() ? value.tensor()->dtype() : value.number().default_dtype();
     bool loses = (from.is_float() && !x.dtype().is_float()) || from.is_complex();

@@ -5,7 +5,7 @@
 
 namespace strata::ops {
 
-/// What scaled_dot_product_attention is given: query (..., n, d), key (..., m, d), value (..., m, e).
+/// The arguments of scaled_dot_product_attention: query (..., n, d), key (..., m, d), value (..., m, e).
 struct Attention {
     Tensor query, key, value;
     std::optional<Tensor> mask;  ///< broadcasts to (..., n, m): bool, true may attend, or what is added to scores

@@ -6,7 +6,7 @@
 
 namespace strata::ops {
 
-// What the families share. `name` is the operation in error messages.
+// Parts that the families share. `name` is the operation in error messages.
 
 /// One elementwise node over operands of one shape and one type (where: bool first).
 Tensor op(Op op, std::initializer_list<Tensor> operands);

@@ -17,8 +17,8 @@ Tensor fed(Shape shape, DType dtype, std::string_view device, const runtime::Fee
 /// Into the memory of a tensor that has its own; `feed`: what a replay puts there, none: the same.
 void upload(Tensor& t, const void* data, const runtime::Feed& feed);
 
-/// What a function does to tensors, seen once, to be done again with other values in them. The tensors are known by
-/// their place among the inputs: all that the function reads, and those that it changes through assign() and
+/// The operations of a function on tensors, seen once, to be done again with other values in them. The tensors are
+/// known by their place among the inputs: all that the function reads, and those that it changes through assign() and
 /// backward().
 ///
 ///     Capture capture(inputs);
@@ -45,7 +45,7 @@ class Capture {
     /// Computes the results and what the inputs became, which are views of memory then, with no past. Usage error where
     /// something was read that is no input.
     void finish(const std::vector<Tensor*>& results);
-    /// What it did otherwise than the other one; none: nothing.
+    /// The difference from the other capture; none: they do the same.
     std::optional<std::string> difference(const Capture& other) const;
 
     /// Why it is not what would happen to these inputs: another shape, type, device or sharing of memory, other
@@ -114,7 +114,7 @@ class Capture {
         uint64_t buffer = 0;
         runtime::Buffer* memory = nullptr;
     };
-    /// What a call needs, kept for the next one.
+    /// The working memory of a call, kept for the next one.
     struct Now {
         std::vector<UOp> nodes;
         std::vector<runtime::Buffer*> memory, results;

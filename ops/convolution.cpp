@@ -67,7 +67,7 @@ Tensor windows_along(const Tensor& x, size_t axis, int64_t window, int64_t strid
     return t.movedim(static_cast<int>(axis), -1);
 }
 
-/// What sums of products gives of x and weight, and the bias: rounded once.
+/// The sums of products of x and weight, and the bias: rounded once.
 template <typename Sums>
 Tensor with_bias(std::string_view name, const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias,
                  const Sums& sums) {

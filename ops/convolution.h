@@ -19,8 +19,8 @@ struct Sliding {
 Tensor conv(const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias = {}, const Sliding& sliding = {},
             int64_t groups = 1);
 
-/// What conv with weights of these shapes gives back as the gradient of x: x (n, in, sizes), weight (in, out / groups,
-/// window) -> (n, out, (sizes - 1) * stride + dilation * (window - 1) + 1 - 2 * padding + output_padding).
+/// The gradient of x of a conv with weights of these shapes: x (n, in, sizes), weight (in, out / groups, window) -> (n,
+/// out, (sizes - 1) * stride + dilation * (window - 1) + 1 - 2 * padding + output_padding).
 Tensor conv_transpose(const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias = {},
                       const Sliding& sliding = {}, const Shape& output_padding = {0}, int64_t groups = 1);
 

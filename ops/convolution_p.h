@@ -9,7 +9,7 @@ struct Steps {
     int64_t groups = 1;
 };
 
-/// The part of a shape that begins after so many axes.
+/// The part of a shape after its first `axes` axes.
 Shape behind(const Shape& shape, size_t axes);
 Shape joined(Shape a, const Shape& b);
 /// x under windows over its last axes, as windows gives it, by operations alone: gradients go by them.
@@ -18,7 +18,7 @@ Tensor viewed(const Tensor& x, const Shape& window, const Shape& stride, const S
 Tensor viewed_from(const Tensor& x, size_t axis, const Shape& window, const Shape& stride, const Shape& dilation);
 /// viewed, whose gradient is one sum an element over the windows that hold it.
 Tensor under_windows(const Tensor& x, const Shape& window, const Shape& stride, const Shape& dilation);
-/// With so many elements of `value` about the last axes.
+/// With `padding` elements of `value` around the last axes.
 Tensor padded(const Tensor& x, const Shape& padding, Number value);
 
 /// The three maps of one convolution, each linear in both of its tensors. The gradients of each by these are the other

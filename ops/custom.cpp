@@ -36,7 +36,7 @@ UserKernel hip_kernel(codegen::HipSource source, Dims grid, Dims block, uint32_t
         std::move(source), std::move(name), counts("grid", grid), counts("block", block), lds, {}});
 }
 
-/// What a call of the kernel says; the tensors among its arguments are the sources.
+/// The launch of a call of the kernel; the tensors among its arguments are the sources.
 runtime::CustomLaunch launch_of(const std::vector<KernelArgument>& arguments, UserKernel kernel,
                                 const LaunchOptions& options) {
     runtime::CustomLaunch launch{

@@ -58,7 +58,7 @@ struct KernelArgument {
     runtime::Argument value;
 };
 
-/// What a launch says instead of its kernel.
+/// Settings of a launch, which come before its kernel's.
 struct LaunchOptions {
     Dims grid = {}, block = {};
     std::optional<uint32_t> lds = {};

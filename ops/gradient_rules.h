@@ -10,8 +10,8 @@
 
 namespace strata::ops {
 
-/// What a value with a rule was made of. A rule keeps it alive, but for what the value's own graph does: who overwrites
-/// that memory asks whether anything else has it.
+/// A source of a value with a rule. A rule keeps it alive, but for what the value's own graph does: who overwrites that
+/// memory asks whether anything else has it.
 class RuleInput {
   public:
     explicit RuleInput(UOp held) : node_(held), held_(held) {}
@@ -32,7 +32,7 @@ class RuleInput {
 /// How a gradient goes past a value that says it itself: not by the operations that it was made with.
 struct GradientRule {
     std::vector<RuleInput> inputs = {};
-    /// What arrives at each input of what arrived at the value; empty: nothing.
+    /// The gradient of each input by that of the value; empty: none.
     std::function<std::vector<Tensor>(const Tensor& g)> backward = {};
     /// Instead: the value made once more, of tensors in the inputs' places, which are given too. Gradients go by its
     /// operations, to what else it was made of as well.

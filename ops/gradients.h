@@ -5,10 +5,10 @@
 
 namespace strata::ops {
 
-/// What a change of each of xs changes of y: the products of `seed` (of y's shape; 1 everywhere when empty) with y's
-/// derivatives by them, by reverse accumulation over the graph (Griewank and Walther, Evaluating Derivatives, ch. 3).
-/// The results are graphs too, with derivatives of their own. One of xs is a place to stop: what it is made of is not
-/// looked at. Empty for one that y does not depend on. At a kink the derivative is one of those beside it, or between
+/// The gradients of y by each of xs: the products of `seed` (of y's shape; 1 everywhere when empty) with y's
+/// derivatives, by reverse accumulation over the graph (Griewank and Walther, Evaluating Derivatives, ch. 3).
+/// The results are graphs too, with derivatives of their own. The walk stops at each of xs and does not look at its
+/// history. Empty for one that y does not depend on. At a kink the derivative is one of those beside it, or between
 /// them: rows of gradients.def say which.
 ///
 /// Errors: DType for y or one of xs that is not floating; Shape for a seed of another shape; Unsupported, with the

@@ -3,7 +3,7 @@
 
 namespace strata::ops {
 
-/// What one axis of the source becomes: elements begin, begin + step, ... (backwards when flipped).
+/// The elements that one axis of the source keeps: begin, begin + step, ... (backwards when flipped).
 struct AxisPick {
     int64_t begin, end;  ///< range to keep, long enough for count * step elements where the axis has room
     int64_t count, step = 1;
@@ -28,9 +28,9 @@ Pairs beside(const Shape& indices, const Shape& shape, int axis, bool one_is_all
 /// numpy.take of positions that are right by how they were made.
 Tensor take_axis(const Tensor& x, const Tensor& indices, int axis);
 
-/// Sums (before, n, after) of the values (before, m, after) for each of n places, 0 where there are none. What is for
-/// one of the m positions lies together once it is ordered, and is added up in eights, eights of eights and so on:
-/// always in the same order.
+/// Sums (before, n, after) of the values (before, m, after) for each of n places, 0 where there are none. The values
+/// for one of the m positions are contiguous once they are ordered, and are added up in eights, eights of eights and so
+/// on: always in the same order.
 Tensor sums_at(const Tensor& positions, const Tensor& values, int64_t n);
 
 }  // namespace strata::ops

@@ -126,7 +126,7 @@ void Tensor::realize_real(const std::vector<Tensor*>& tensors) {
             rooted.emplace_back(t->uop());
             nodes.push_back(rooted.back().get());
         }
-        // What a value was made of is kept where a gradient may be asked for. Leaves have no past, and their nodes stay
+        // The history of a value is kept where a gradient may be asked for. Leaves have no past, and their nodes stay
         // only where others know them.
         std::vector<bool> keeps = reach_leaves(nodes);
         for (size_t i = 0; i < group.size(); ++i)

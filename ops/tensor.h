@@ -115,7 +115,7 @@ class Tensor {
 #undef UNARY
 #undef BINARY
 
-    // What Python takes or names in another way.
+    // Functions whose names or arguments in Python differ.
     static Tensor zeros(Shape shape, DType dtype = dtypes::float32);
     static Tensor ones(Shape shape, DType dtype = dtypes::float32);
     /// start, start + step, ... below stop. Type by default: int64, or float32 when an argument is a float.
@@ -128,7 +128,7 @@ class Tensor {
     /// last. DType error for a float in another type.
     Tensor with(const std::vector<Index>& indices, const Operand& value) const;
     Tensor clamp(std::optional<Number> min = {}, std::optional<Number> max = {}) const;
-    Tensor repeat(int64_t repeats, OptionalAxis axis = {}) const;  ///< each element so many times; without axis, flat
+    Tensor repeat(int64_t repeats, OptionalAxis axis = {}) const;  ///< each element `repeats` times; without axis, flat
     Tensor repeat(const Tensor& repeats, OptionalAxis axis = {}) const;  ///< each as often as it says; computes
     /// (..., n, k) x (..., k, m) -> (..., n, m); leading axes broadcast; a 1-D side has its axis added and dropped
     /// again. Narrow floats accumulate as float32, narrow integers as int32.

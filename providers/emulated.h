@@ -26,8 +26,8 @@ int emulated_device(int device, int copy);
 Result<DevicePtr> allocate_pages(int device, size_t bytes);
 Result<int> share(int device, DevicePtr memory);
 
-/// What kernels of a device may do with addresses that the program has mapped: anew, until unmap_host. `label` names
-/// them in messages.
+/// Sets the access of a device's kernels to addresses that the program has mapped: anew, until unmap_host. `label`
+/// names them in messages.
 Result<void> permit(int device, void* memory, size_t bytes, std::string_view label, bool readable, bool writable);
 
 /// LaunchReport::profile of an emulated device.

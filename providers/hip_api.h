@@ -30,7 +30,7 @@ struct DeviceProperties {
     int units;            ///< compute units, multiprocessors
     size_t memory_bytes;  ///< all that it has
     std::string driver;   ///< "HIP 6.3.42131"; empty for an emulated device
-    /// What the emulator's model has besides; 0 where a driver is not asked.
+    /// Facts of the emulator's model alone; 0 where a driver is not asked.
     int clock_khz = 0, waves_per_unit = 0;
     size_t l2_bytes = 0;
     double memory_gbs = 0;                     ///< 10^9 bytes a second
@@ -43,7 +43,7 @@ struct DeviceRange {
     size_t bytes = 0;
 };
 
-/// What a launch asks of an emulated device besides running. A driver ignores it.
+/// Requests of a launch to an emulated device besides running. A driver ignores it.
 struct LaunchRequest {
     bool last_behind = false;  ///< the workgroup that starts last starts when all others are done
     bool sparse = false;       ///< of settings().emu_sampled the first workgroup, the last and one between run
@@ -54,7 +54,7 @@ struct LaunchRequest {
     std::vector<DevicePtr> read_only = {}, written = {};
 };
 
-/// What a provider tells of a launch beyond its time. A driver tells nothing more.
+/// A provider's report of a launch beyond its time. A driver tells nothing more.
 struct LaunchReport {
     uint64_t wave_instructions = 0;
     std::string output;  ///< what the kernel printed
@@ -72,7 +72,7 @@ struct HipApi {
 #define HIP(entry, result, name, parameters) Result<result>(*name) parameters = nullptr;
 #include "strata/providers/hip_api.def"
 #undef HIP
-    /// What stands after the provider's prefix in a device's name: "gfx1100" of "emu:gfx1100", "1" of "amd:1".
+    /// The part after the provider's prefix in a device's name: "gfx1100" of "emu:gfx1100", "1" of "amd:1".
     std::string (*device_label)(int device) = nullptr;
     /// Host address of device memory where both are one (the emulator), else nullptr.
     void* (*host_view)(int device, DevicePtr memory) = nullptr;

@@ -8,7 +8,7 @@
 
 namespace strata::providers {
 
-/// What strict mode found in a launch, with the code that it is about.
+/// A finding of strict mode in a launch, with the code that it is about.
 struct CheckFinding {
     lint::Finding finding;
     std::string kernel;

@@ -28,7 +28,7 @@ bool integer_fits(const Number& n, DType type) {
     return n.i >= int_min(type) && n.i <= int_max(type);
 }
 
-/// What a parameter whose type nobody tells holds: the number's own kind, in the parameter's size.
+/// The type of a parameter that nobody declares: the number's own kind, in the parameter's size.
 std::optional<DType> type_by_size(const Number& n, uint32_t size) {
     if (n.exact) return n.exact->bytes() == static_cast<int>(size) ? n.exact : std::nullopt;
     if (n.kind == Kind::Float) {

@@ -10,7 +10,7 @@
 
 namespace strata::runtime {
 
-/// One argument of a launch as its caller gave it. What its bytes are is decided when the kernel's parameters are
+/// One argument of a launch as its caller gave it. Its bytes are decided when the kernel's parameters are
 /// known.
 struct Argument {
     struct Tensor {};  ///< the next of the launch's tensors
@@ -26,7 +26,7 @@ struct Argument {
 
 /// The bits of a number in a type, or why it has none (Launch).
 Result<uint64_t> bits_of_number(const Argument::Number& number, DType type);
-/// A number in so many bytes, by its own kind: an integer, or a float of that size. Error (Launch) where there is none.
+/// A number in `size` bytes, by its own kind: an integer, or a float of that size. Error (Launch) where there is none.
 Result<isa::Bytes> bytes_of_number(const Argument::Number& number, size_t size);
 
 /// Whether memory of this type is what a pointer is for. Pointers to characters take any; those to unsigned and to

@@ -8,7 +8,7 @@
 
 namespace strata::runtime {
 
-/// What a tensor or a kernel compiles to; nothing of it is run.
+/// The compiled form of a tensor or a kernel; nothing of it is run.
 struct Artifact {
     std::vector<executable::Code> kernels;  ///< by step; those of one name are the same
     codegen::Target target;

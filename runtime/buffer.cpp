@@ -188,7 +188,7 @@ std::shared_ptr<void> HostMemory::reach(Device& device, void* memory, size_t byt
     return {&range, [this, &device, key = found->first, writable](void*) { leave(device, key, writable); }};
 }
 
-/// What kernels may do with a range, as those say who use it now.
+/// Sets kernels' access to a range, by those who use it now.
 void HostMemory::permit(Device& device, Key key, const Range& range) {
     void* const memory = reinterpret_cast<void*>(key.second);
     (void)device.api().map_host(device.ordinal(), memory, range.bytes, range.writers > 0);

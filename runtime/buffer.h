@@ -43,15 +43,15 @@ class Buffer : public std::enable_shared_from_this<Buffer> {
     /// Where the host can read the memory directly (the emulator), else nullptr.
     void* host_view();
 
-    /// What this thread's stream does from here on with the memory comes after what other streams do with it so far.
-    /// Before each use by a kernel or a copy.
+    /// This thread's stream from here on comes after all that other streams do with the memory so far. Before each use
+    /// by a kernel or a copy.
     void order(bool writes) {
         if (device_.had_streams()) order_on(Stream::current(device_), writes);
     }
     /// The same for another one, null being the device's own.
     void order_on(const std::shared_ptr<Stream>& stream, bool writes);
 
-    /// What somebody else's stream does from here on comes after what was written so far.
+    /// Another stream from here on comes after all that was written so far.
     void be_ready_for(const Stream& theirs);
 
   private:
@@ -83,7 +83,7 @@ UOp borrowed_buffer(Device& device, DType dtype, int64_t size, void* memory, std
 UOp borrowed_buffer(Device& device, DType dtype, int64_t size, providers::DevicePtr memory,
                     std::shared_ptr<void> owner);
 /// Whether nothing else sees the memory below a view (reshapes of one buffer): no other tensor, graph, or array of the
-/// host. The view itself is held by so many Roots and nodes.
+/// host. The view itself has `roots` Roots and `users` nodes.
 bool is_alone(UOp view, uint32_t roots, uint32_t users);
 /// Copies the contents of one buffer to another of its size and device.
 void copy_memory(Buffer& from, Buffer& to);

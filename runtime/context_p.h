@@ -231,7 +231,7 @@ class MemoryUse {
     std::atomic<size_t> live_{0}, peak_{0};
 };
 
-/// What Stats counts since the last reset. Times of launches that nobody waited for are read when they are asked for.
+/// The counts of Stats since the last reset. Times of launches that nobody waited for are read when they are asked for.
 class Counters {
   public:
     Stats get();  ///< waits for timed launches, and throws what their device reports
@@ -248,7 +248,7 @@ class Counters {
         std::unique_ptr<PendingTime> time;
         uint64_t launch;  ///< number since the reset, or kUntold
     };
-    /// Reads times, those of the first launches first, until so many are left.
+    /// Reads times, those of the first launches first, until `left` are left.
     void read_times(size_t left);
     void add_time(double ms, uint64_t launch, uint64_t resets);
 

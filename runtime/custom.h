@@ -57,7 +57,7 @@ struct CustomLaunch {
     std::optional<uint32_t> lds = {};               ///< none = the kernel's
 };
 
-/// What the call says, else the kernel; a dimension is 0 where neither does. A UOp graph has its own.
+/// The shape that the call gives, else the kernel's; a dimension is 0 where neither gives one. A UOp graph has its own.
 LaunchShape shape_of(const CustomLaunch& launch, const executable::Code& code);
 
 /// The kernel as machine code; a finished code object is taken as it is.

@@ -105,7 +105,7 @@ Result<Place> find(Providers providers, std::string_view name) {
     return make_error(ErrorKind::Device, "unknown device '{}'; known: {}", name, fmt::join(known, ", "));
 }
 
-/// What a device runs code of.
+/// The chip whose code a device runs.
 codegen::Chip chip_of(std::string_view device, const providers::DeviceProperties& properties) {
     Result<codegen::Chip> arch = codegen::Chip::parse(properties.arch);
     if (arch) return *arch;

@@ -42,7 +42,7 @@ class LaunchPlan {
     /// The programs, which are not to go soon from now on; none: some went already, or lack the text that is wanted.
     std::optional<Loaded> programs(const Device& device) const;
 
-    /// What a run reads, and whom it tells.
+    /// The inputs of a run, and its listeners.
     struct Run {
         std::span<const UOp> inputs;
         BufferList memory = {};  ///< of the inputs
@@ -60,7 +60,7 @@ class LaunchPlan {
 
     /// For a file: with the machine code of the programs.
     std::string to_bytes(const Loaded& programs) const;
-    /// What a plan is made for.
+    /// The sizes that a plan is made for.
     struct Extent {
         size_t inputs = 0, numbers = 0;
         std::vector<size_t> calls = {};  ///< tensors of each

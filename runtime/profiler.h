@@ -10,7 +10,7 @@
 
 namespace strata::runtime {
 
-/// What all launches of a kernel have in common.
+/// Facts that all launches of a kernel have in common.
 struct ProfiledKernel {
     std::string device;
     bool modelled = false;

@@ -13,7 +13,7 @@
 
 namespace strata::runtime {
 
-/// What one launch took on the device, and what else its provider tells.
+/// The time of one launch on the device, and its provider's report.
 struct Launched {
     double time_ms;  ///< 0 where it was not waited for
     providers::LaunchReport report;
@@ -75,7 +75,7 @@ class Program {
         pack_arguments(slots, packed);
         return take(std::span<const uint8_t>(packed));
     }
-    /// What this thread's stream does with the program from here on comes after what others do: they have one counter.
+    /// This thread's stream uses the program after all others have: they share one counter.
     void order() const {
         if (counter_) counter_->order(true);
     }
@@ -105,7 +105,7 @@ std::vector<std::string> variables_of(const isa::CodeObject& object);
 /// alone.
 bool is_text_wanted();
 
-/// What a device's kernels are compiled for: its arch, by the route of the settings.
+/// The target of a device's kernels: its arch, by the route of the settings.
 codegen::Target target_of(const Device& device);
 
 /// Compiles and loads kernels, in parallel and in order; memoised by the kernel's graph and the device.

@@ -10,9 +10,9 @@ namespace strata::runtime {
 
 class KernelCall;
 
-/// Computes the roots; for each, a view (movement ops over one buffer) of memory that holds its value. What is in
-/// memory already is not computed again. Nodes stay usable: the runtime remembers which of them are in memory.
-/// `fallback` is the device of graphs that read no memory; nullptr = the default device.
+/// Computes the roots; for each, a view (movement ops over one buffer) of memory that holds its value. Values in memory
+/// are not computed again. Nodes stay usable: the runtime remembers which of them are in memory. `fallback` is the
+/// device of graphs that read no memory; nullptr = the default device.
 std::vector<Root> realize(std::span<const UOp> roots, Device* fallback = nullptr);
 
 /// Whether realize, on this thread, makes kernels that serve other sizes too, once it has met the same graph in two
@@ -37,7 +37,7 @@ void collect();
 /// The same where a tensor went that was the last one with its value; nothing else that is free is worth a look now.
 void collect_dropped() noexcept;
 
-/// What ran since reset_stats(), and what is held in memory now.
+/// Counts since reset_stats(), and the memory held now.
 struct Stats {
     uint64_t kernels = 0;
     double time_ms = 0;

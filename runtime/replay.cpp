@@ -123,7 +123,7 @@ void Replay::sort_places(std::span<const UOp> inputs, std::span<const UOp> resul
     }
 }
 
-/// What is used no more makes room for what is filled later and has as many bytes.
+/// Memory that is used no more serves for a later value of as many bytes.
 void Replay::plan_own_memory() {
     const std::vector<Recorder::Action>& actions = recorded_.actions_;
     std::vector<size_t> last_use(places_.size());

@@ -70,21 +70,21 @@ class Recorder {
 /// Throws a Usage error while this thread records: `what` would not be done again.
 void refuse_in_recording(std::string_view what);
 
-/// What was recorded, as a list of launches over other inputs. What it computes on the way is in memory of its own,
-/// planned once.
+/// A recording as a list of launches over other inputs. Its intermediate values are in memory of its own, planned
+/// once.
 class Replay {
   public:
     /// `results`: buffers whose content is wanted, in new memory each time; of inputs and what the host put in once, as
     /// they are. Usage error where memory was read that is neither made nor an input.
     Replay(Recorder recorded, std::span<const UOp> inputs, std::span<const UOp> results);
 
-    /// What it does otherwise than the other one; none: nothing.
+    /// The difference from the other replay; none: they do the same.
     std::optional<std::string> difference(const Replay& other) const;
     bool has_settings_in_force() const { return recorded_.settings_ == settings(); }
     /// The first input that had the memory of this one.
     size_t first_with_memory_of(size_t input) const { return first_with_[input]; }
 
-    /// What the host puts in this time, in order.
+    /// The values that the host puts in this time, in order.
     std::vector<std::vector<uint8_t>> feed() const;
     bool is_fed() const { return !recorded_.fed_.empty(); }
     /// Where the content of a result is after a run.

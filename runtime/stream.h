@@ -59,7 +59,7 @@ class Event {
     Device& device() const { return device_; }
     bool recorded() const { return recorded_; }
     void record(const Stream* stream);
-    /// What the stream does from here on waits for the point.
+    /// The stream waits for the point from here on.
     void wait(const Stream* stream) const;
     void synchronize() const;
     bool done() const;
@@ -73,7 +73,7 @@ class Event {
     bool recorded_ = false;
 };
 
-/// What `behind` does from here on waits for what `before` was given so far.
+/// `behind` waits from here on for all that `before` was given so far.
 void order(Device& device, const Stream* before, const Stream* behind);
 
 }  // namespace strata::runtime

@@ -84,7 +84,7 @@ class Toolchain:
 
 
 def checkout(folder, name, work):
-    """What an option names, else a clone."""
+    """The folder that an option names, else a clone."""
     if folder:
         return Path(folder).resolve()
     subprocess.run(["git", "clone", "--depth", "1", "-q", f"https://github.com/ROCm/{name}", work / name], check=True)

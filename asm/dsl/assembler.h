@@ -37,7 +37,7 @@ struct Constants {
     uint32_t offset = 0;
 };
 
-/// What the code itself does not say about a kernel. Register counts are at least what the code names.
+/// Facts of a kernel that its code does not show. Register counts are at least what the code names.
 struct KernelOptions {
     std::string name;
     std::vector<KernelArgument> args = {};         ///< after those of add_argument()
@@ -46,7 +46,7 @@ struct KernelOptions {
     int grid_dims = 1;     ///< workgroup ids wanted: x in s2, y in s3, z in s4 (RDNA4: ttmp9, ttmp7)
     uint32_t lds = 0;      ///< bytes, besides declare_lds()
     uint32_t scratch = 0;  ///< bytes a lane; gfx90a: see KernelSpec
-    uint32_t vgprs = 0, agprs = 0, sgprs = 0;  ///< at least so many (for registers reached through an index)
+    uint32_t vgprs = 0, agprs = 0, sgprs = 0;  ///< lower bounds (for registers reached through an index)
 };
 
 /// Writes machine code by mnemonic and operand: the core under the typed assembler and the Python one.
@@ -106,7 +106,7 @@ class Assembler {
 
     /// The code with all branches resolved. Error when it refers to constants: only finish() places them.
     Result<std::vector<uint32_t>> words() const;
-    /// What the writer needs: resources come from the code.
+    /// The kernel's description for the writer: resources come from the code.
     Result<KernelSpec> kernel(const KernelOptions& options) const;
     /// A complete code object with this kernel.
     Result<Bytes> finish(const KernelOptions& options) const;

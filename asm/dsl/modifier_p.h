@@ -10,9 +10,9 @@ bool parse_named_value(std::string_view name, std::string_view value, Modifiers&
 
 /// Those of CDNA: "dst_sel:BYTE_0", "dst_unused:UNUSED_SEXT", "format:[BUF_DATA_FORMAT_32,BUF_NUM_FORMAT_FLOAT]".
 bool parse_cdna_value(std::string_view name, std::string_view value, Modifiers& modifiers);
-/// What stands in the parentheses of CDNA's "sendmsg(MSG_GS, GS_OP_CUT, 0)".
+/// The text in the parentheses of CDNA's "sendmsg(MSG_GS, GS_OP_CUT, 0)", as a value.
 std::optional<uint16_t> parse_cdna_message(std::string_view inside);
-/// What stands in the parentheses of "gpr_idx(SRC0,DST)".
+/// The text in the parentheses of "gpr_idx(SRC0,DST)", as a value.
 std::optional<uint16_t> parse_index_mode(std::string_view inside);
 
 }  // namespace strata::isa

@@ -8,7 +8,7 @@
 // a.v_add_f32(v[0], v[1], v[0], dpp(row_shr(8)));
 namespace strata::isa {
 
-/// What all families share.
+/// Modifiers of all families.
 namespace syntax {
 
 /// v[3] is v3, v.range<4>(8) is v[8:11].
@@ -77,7 +77,7 @@ inline Modifiers dpp(DppControl control, DppOptions o = {}) {
 
 }  // namespace syntax
 
-/// What RDNA3 and RDNA4 share.
+/// Modifiers of RDNA3 and RDNA4.
 namespace rdna {
 using namespace syntax;
 inline constexpr Special null{code::null};
@@ -89,7 +89,7 @@ inline Modifiers dpp8(std::array<int, 8> select, bool fi = false) {
     for (int i = 0; i < 8; ++i) m.dpp.select |= static_cast<uint32_t>(select[i] & 7) << (3 * i);
     return m;
 }
-/// What an interpolation waits for EXPcnt to fall to; 7 does not wait.
+/// An interpolation waits until EXPcnt has fallen to `count`; 7 does not wait.
 inline Modifiers wait_exp(uint8_t count) { return {.wait_exp = count}; }
 }  // namespace rdna
 

@@ -7,9 +7,9 @@ namespace rdna3 {
 #include "strata/asm/dsl/rdna3_dual.inc"
 }  // namespace rdna3
 
-/// The typed assembler of RDNA3: one method a mnemonic, with the vendor's name and LLVM's order of operands. What the
-/// instruction cannot encode does not compile; what only values decide (ranges, alignment, the constant bus) is an
-/// error at the line of the call.
+/// The typed assembler of RDNA3: one method a mnemonic, with the vendor's name and LLVM's order of operands. An operand
+/// that the instruction cannot encode does not compile; a value out of range, badly aligned or against the constant bus
+/// is an error at the line of the call.
 ///
 ///     Rdna3 a;
 ///     Label loop = a.label("loop");

@@ -30,10 +30,10 @@ struct OperandTypes {
     using S16 = SgprRange<16>;
 };
 
-/// What the typed assemblers of all families share.
+/// The base of the typed assemblers of all families.
 class TypedAssembler : public Assembler, protected OperandTypes {
   public:
-    /// What the hardware leaves in registers when a wave starts.
+    /// Registers that the hardware fills when a wave starts.
     static constexpr SgprRange<2> kernarg() { return SgprRange<2>(0); }
     static constexpr Vgpr work_item_id() { return Vgpr(0); }  ///< x in bits 9:0, y in 19:10, z in 29:20
 
@@ -53,7 +53,7 @@ struct DualHalf {
     std::span<const DynOperand> span() const { return {operands.data(), count}; }
 };
 
-/// What those of RDNA share.
+/// The base of the typed assemblers of RDNA.
 class RdnaAssembler : public TypedAssembler {
   public:
     /// Two operations in one instruction (RDNA3 ISA, "Dual issue VALU").

@@ -5,7 +5,7 @@
 
 namespace strata::emu {
 
-/// What the timing model makes of one access to local memory.
+/// The modelled cost of one access to local memory.
 struct BankConflicts {
     int ways = 1;                         ///< most different dwords of one bank in a pass
     double cycles = 0;                    ///< that the access takes
@@ -13,7 +13,7 @@ struct BankConflicts {
     std::vector<std::vector<int>> lanes;  ///< that share a bank in a pass and have different dwords there
 };
 
-/// Of an access by lanes 0, 1, ... at these byte addresses, so many dwords each; 64 lanes and 4 dwords at most.
+/// Of an access by lanes 0, 1, ... to `dwords` dwords each at these byte addresses; 64 lanes and 4 dwords at most.
 BankConflicts bank_conflicts(std::span<const uint64_t> addresses, uint32_t dwords);
 
 }  // namespace strata::emu

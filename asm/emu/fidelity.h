@@ -40,8 +40,8 @@ struct InstructionUse {
     Fidelity fidelity;
 };
 
-/// The instructions that a kernel's code can reach, by mnemonic, with how near their results are to silicon's. What ran
-/// is in LaunchStats::instructions.
+/// The instructions that a kernel's code can reach, by mnemonic, with how near their results are to silicon's.
+/// LaunchStats::instructions counts the instructions that ran.
 /// Errors: Usage (no such kernel), Unsupported (an instruction that cannot be executed).
 Result<std::vector<InstructionUse>> kernel_fidelity(const isa::CodeObject& object, std::string_view kernel);
 

@@ -16,7 +16,7 @@ namespace strata::emu {
 
 using DeviceAddress = uint64_t;
 
-/// What one launch did. Time is modelled (cycles of the named GPU), never measured.
+/// Statistics of one launch. Time is modelled (cycles of the named GPU), never measured.
 struct LaunchStats {
     uint64_t wave_instructions = 0;
     uint64_t waves = 0;
@@ -27,7 +27,7 @@ struct LaunchStats {
     std::shared_ptr<const LaunchProfile> profile = {};  ///< if LaunchConfig::profiled
 };
 
-/// What strict mode does with what it finds.
+/// How strict mode reports its findings.
 enum class Check : uint8_t {
     off,
     report,  ///< keeps it
@@ -65,8 +65,8 @@ struct LaunchConfig {
     bool* over_budget = nullptr;  ///< gets whether the launch was ended since a wave ran as many instructions as it may
     /// Addresses in allocations that the kernel may only read, unless one of those that it may write lies in them too.
     std::vector<DeviceAddress> read_only = {}, written = {};
-    /// What the kernel reads by one pointer it may write by another, in this order: the planner of its launches knows
-    /// that it reads such bytes before. Else strict mode holds it to what its pointers promise.
+    /// True if the kernel may write by one pointer bytes that it reads by another, in this order: the planner of its
+    /// launches has proved that it reads them before. Else strict mode holds it to what its pointers promise.
     bool in_place = false;
     bool profiled = false;  ///< keep what the timing model finds out on its way; without effect unless `timed`
 };
@@ -85,7 +85,7 @@ class Gpu {
 
     int units() const;            ///< compute units of that GPU
     size_t memory_bytes() const;  ///< as many as it has; no more can be allocated
-    /// What the timing model takes the card to have.
+    /// The card's size, as the timing model sees it.
     struct Card {
         int clock_khz = 0;
         size_t l2_bytes = 0;
@@ -127,7 +127,7 @@ class Gpu {
     /// disassembly, wave, lane, address, nearest allocation), Unsupported.
     Result<LaunchStats> launch(const Module& module, std::string_view kernel, const LaunchConfig& config,
                                std::span<const uint8_t> arguments);
-    /// Workgroups of so many work-items that a compute unit holds at once; 0: not one fits.
+    /// Workgroups of `block` work-items that a compute unit holds at once; 0: not one fits.
     Result<int> groups_per_unit(const Module& module, std::string_view kernel, uint32_t block,
                                 uint32_t dynamic_lds) const;
 

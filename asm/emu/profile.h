@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-// What the timing model knows of one launch: LaunchConfig::profiled.
+// The timing model's account of one launch: LaunchConfig::profiled.
 namespace strata::emu {
 
 /// A row of bounds.def.

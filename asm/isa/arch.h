@@ -14,7 +14,7 @@ enum class Arch : uint8_t {
 #undef ARCH
 };
 
-/// What the rest of Strata needs to know about an architecture: one row of archs.def.
+/// Facts of an architecture for the rest of Strata: one row of archs.def.
 struct ArchInfo {
     Arch arch;
     Family family;

@@ -6,7 +6,7 @@
 
 namespace strata::isa {
 
-/// What shares local memory on cards of an architecture: a row UNIT of cards.def.
+/// The unit that shares local memory on cards of an architecture: a row UNIT of cards.def.
 struct Unit {
     std::string_view arch;
     int cus;          ///< CUs of a unit

@@ -3,8 +3,8 @@
 
 #include "strata/asm/isa/inst.h"
 
-// What later stages need to know of an instruction beyond its operands: scheduling, waits, the timing model. The last
-// columns of <family>.def.
+// Facts of an instruction beyond its operands for later stages: scheduling, waits, the timing model. The last columns
+// of <family>.def.
 namespace strata::isa {
 
 /// Counters of outstanding operations, by the names of the instructions that wait for them.

@@ -4,7 +4,7 @@
 
 namespace strata::isa {
 
-/// What MIMG of RDNA3 (15.9 of its ISA), VIMAGE and VSAMPLE of RDNA4 (15.9, 15.10) have where. Fields of RDNA4's
+/// The fields of MIMG of RDNA3 (15.9 of its ISA), VIMAGE and VSAMPLE of RDNA4 (15.9, 15.10). Fields of RDNA4's
 /// addresses: the third word.
 struct ImageLayout {
     uint32_t prefix;

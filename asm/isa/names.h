@@ -52,7 +52,7 @@ inline constexpr CounterField kDepctrCounters[] = {
     {"depctr_hold_cnt", 7, 1}, {"depctr_sa_sdst", 0, 1}, {"depctr_va_vdst", 12, 4}, {"depctr_va_sdst", 9, 3},
     {"depctr_va_ssrc", 8, 1},  {"depctr_va_vcc", 1, 1},  {"depctr_vm_vsrc", 2, 3}};
 
-/// What LLVM spells in s_version: versions in the low byte, then flags.
+/// LLVM's spellings in s_version: versions in the low byte, then flags.
 struct VersionName {
     uint32_t number;
     std::string_view name;

@@ -81,7 +81,7 @@ enum RowFlag : uint32_t {
     kProbe = 1 << 21,           // SMEM: has a mode, in Inst::offset1
 };
 
-/// What an operand field accepts.
+/// The kinds of operand that a field accepts.
 enum OperandKind : uint8_t { kVgpr = 1, kSgpr = 2, kInline = 4, kLiteralConstant = 8, kAgpr = 16 };
 
 /// Modifiers that a form accepts: one bit a source for the first five groups.

@@ -4,7 +4,7 @@
 
 namespace strata::isa {
 
-/// What a code of source 0 is that announces a DPP or SDWA word instead of naming an operand.
+/// The property of a code of source 0 that announces a DPP or SDWA word instead of naming an operand.
 constexpr uint8_t kAnnounces = 32;
 /// Bits that are not the operand code of what they name: CDNA's M0.
 constexpr uint8_t kRenamed = 64;

@@ -40,7 +40,7 @@ struct Layout {
     uint16_t first_opcode = 0;                       ///< added to the field's value where two encodings share a format
 };
 
-/// What the bits of an instruction are to a row: read, fixed, or neither.
+/// The use of an instruction's bits in a row: read, fixed, or neither.
 struct RowBits {
     uint64_t fixed = 0;         ///< must be those of `ones`: no operand or modifier of the row, but looked at
     uint64_t ones = 0;          ///< bits outside of the row's operands and modifiers that are written as ones

@@ -51,7 +51,7 @@ bool leaves_half(const Row& row) {
     return row.dst[0] == isa::Type::b16 || row.mnemonic.ends_with("_xyz");
 }
 
-/// What names say.
+/// Facts that follow from an instruction's name.
 struct Named {
     bool known = false;
     uint8_t copied = 0;       ///< sources that are handed on
@@ -94,7 +94,7 @@ Named named(isa::Family family, const Row& row) {
     return known;
 }
 
-/// What LLVM's tables do not say of a destination: v_pk_fmac_f16 adds to it, and some leave a part of it.
+/// Destinations that are also read, which LLVM's tables do not say: v_pk_fmac_f16, and those written in part.
 bool has_old_destination(isa::Family family, const Row& row, const Named& name, int wave_size) {
     // gfx9's 16-bit operations that select a half of it
     const bool half = isa::is_cdna(family) && row.format == Format::VOP3 && row.modifiers & isa::mod::op_sel(8);
@@ -203,7 +203,7 @@ class Builder {
         return static_cast<uint16_t>(std::max(isa::dwords(operand.type, lanes_ * 32), 1));
     }
 
-    /// What an operand names; of count 0 where it is no register.
+    /// The registers that an operand names; of count 0 where it is no register.
     Registers registers_of(const Operand& operand) const {
         if (!operand.present()) return {};
         if (operand.is_vector()) return {operand.code, span(operand)};

@@ -27,7 +27,7 @@ constexpr uint16_t kScc = 128, kMode = 129, kVectors = isa::code::vgpr0;
 constexpr bool is_vector(const Registers& registers) { return registers.first >= kVectors; }
 std::string name(const Registers& registers);  ///< "v[4:7]", "s2", "vcc", "a0", "scc"
 
-/// What becomes of what is read.
+/// How an instruction uses a value that it reads.
 enum class Use : uint8_t {
     value,    ///< computed with
     copied,   ///< goes as it is into the result of a move, a select, a lane exchange

@@ -5,7 +5,7 @@
 #include "strata/asm/lint/finding.h"
 #include "strata/asm/object/code_object.h"
 
-// What a kernel is given: registers, and which of them have values when it starts.
+// The registers of a kernel, and which of them have values when it starts.
 namespace strata::lint {
 
 /// Registers that some path has written; after them, whether one has overwritten v0, in which work-items start.

@@ -7,7 +7,7 @@ namespace {
 
 using isa::Format;
 
-/// What a clause may consist of: one of these (RDNA3 ISA 5.3, RDNA4 ISA 5.3).
+/// The instructions that may form one clause: all of one of these kinds (RDNA3 ISA 5.3, RDNA4 ISA 5.3).
 enum class ClauseKind : uint8_t { none, vector_alu, vector_memory, scalar_memory, local_memory };
 
 ClauseKind clause_kind(const isa::Inst& inst) {

@@ -73,7 +73,7 @@ bool writes(const Access& access, const Registers& registers) {
                                [&](const Write& write) { return write.registers.overlaps(registers); });
 }
 
-/// What a product adds to: its destination where it reads that, else the third source.
+/// The matrix that a product adds to: its destination where it reads that, else the third source.
 Registers summand(const Access& access) {
     Registers third;
     for (const Read& read : access.all_reads()) {

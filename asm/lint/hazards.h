@@ -11,10 +11,10 @@ namespace strata::lint {
 
 enum class Leaves : uint8_t;
 
-/// What mends a distance that is too short: a row of hazards.def has one.
+/// The remedy for a distance that is too short: a row of hazards.def has one.
 enum class Fix : uint8_t { nops, another, vector_nop, vector_move, vdst_wait, sdst_wait };
 
-/// What an instruction lacks in front of it.
+/// The remedy that an instruction lacks before it.
 struct Lack {
     Fix fix{};
     int missing = 0;  ///< ticks of the rule's clock
@@ -26,7 +26,7 @@ class Recent {
   public:
     /// `replays`: memory instructions may run again after a page fault (XNACK).
     Recent(isa::Arch arch, int wave_size, bool replays = false);
-    /// What the rules need to know of an instruction wherever it runs.
+    /// Facts of an instruction that the rules need wherever it runs.
     struct Known {
         uint64_t is = 0;  ///< classes::Bit bits
         /// Rules that it is a consumer of, a producer of, and whose producers it takes registers over from.
@@ -38,14 +38,14 @@ class Recent {
     /// The instruction runs: finds rules that it breaks with those before it.
     void step(const Step& step, const Known& known, Findings& found);
     void step(const Step& step, Findings& found) { this->step(step, know(*step.inst, *step.access), found); }
-    /// What comes first to mend the rule that the instruction would break worst.
+    /// The remedy for the rule that the instruction would break worst.
     std::optional<Lack> lacks(const Step& step, const Known& known);
     bool join(const Recent& other);
     bool operator==(const Recent&) const = default;
     bool idle() const { return traces_.empty(); }  ///< whether nothing is near
 
   private:
-    /// What an instruction left for rules to look at: a set of registers, or only that it ran.
+    /// The trace of an instruction that rules look at: a set of registers, or only that it ran.
     struct Trace {
         uint64_t pc = 0;
         uint64_t next = 0;      ///< after the last instruction: another one comes by a branch that is taken

@@ -3,7 +3,7 @@
 #include "strata/asm/isa/names.h"
 #include "strata/asm/lint/hazards_p.h"
 
-// What an instruction is to the rules of hazards.def.
+// The classes of an instruction for the rules of hazards.def.
 namespace strata::lint {
 namespace {
 
@@ -99,7 +99,7 @@ uint64_t matrix_classes(isa::Family family, const isa::Row& row) {
            bit(classes::narrow_bit, doubles && isa::matrix_passes(family, isa::facts(family, row)) == 4);
 }
 
-/// What all instructions of a row are.
+/// The classes that all instructions of a row have.
 uint64_t classes_of(isa::Family family, const isa::Row& row) {
     using namespace classes;
     const bool valu = is_valu(row.format),

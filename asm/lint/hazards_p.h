@@ -10,7 +10,7 @@
 // The words of hazards.def and its rows.
 namespace strata::lint {
 
-/// What an instruction is to the rules, bits of it; and conditions on them.
+/// The classes of an instruction for the rules, as bits; and conditions on them.
 struct Class {
     uint64_t all = 0, none = 0;  ///< bits that it has, bits that it lacks
     constexpr bool has(uint64_t bits) const { return (bits & all) == all && !(bits & none); }
@@ -82,7 +82,7 @@ constexpr Class kind(Class producer) {
 }
 }  // namespace classes
 
-/// What a producer leaves for a rule.
+/// The part of a producer that a rule keeps.
 enum class Leaves : uint8_t {
     written,            ///< registers that it writes
     read,               ///< registers that it reads
@@ -98,7 +98,7 @@ enum class Leaves : uint8_t {
 /// Registers that a rule is about.
 enum class Where : uint8_t { none, vectors, scalars, masks, vcc, exec, m0 };
 
-/// What a consumer does with what was left.
+/// How a consumer meets what was kept.
 enum class Meets : uint8_t {
     always,             ///< it is there
     reads,              ///< reads one of the registers; EXEC only where it is an operand
@@ -118,7 +118,7 @@ enum class Meets : uint8_t {
 enum class Clock : uint8_t { states, valus };
 enum class Waves : uint8_t { any, wave64, replayed };
 
-/// What ends a rule's interest, bits.
+/// Events that end a rule's interest, as bits.
 enum Event : uint8_t {
     vdst = 1,             ///< all vector instructions have written: memory, exports, the counter va_vdst at 0
     sdst = 2,             ///< all scalar instructions have written: the counter sa_sdst at 0
@@ -188,7 +188,7 @@ inline constexpr auto kHazards = [] {
 }();
 static_assert(kHazards.size() <= 64, "a set of rules is a word");
 
-/// What an instruction is to the rules, as classes::Bit bits.
+/// The classes of an instruction for the rules, as classes::Bit bits.
 uint64_t classes_of(isa::Arch arch, const isa::Inst& inst, const Access& access);
 /// The Event bits that it causes.
 uint8_t events_of(const isa::Inst& inst, const Access& access, uint64_t is);

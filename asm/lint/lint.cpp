@@ -21,7 +21,7 @@ namespace {
 /// Where firmware begins that loads arguments (AMDGPUUsage, "Preloaded Kernel Arguments").
 constexpr uint64_t kPreloadBytes = 256;
 
-/// What is known of a wave at a place of the code, by all paths that lead there.
+/// Facts known of a wave at a place of the code, by all paths that lead there.
 struct State {
     Outstanding outstanding;
     Recent recent;
@@ -184,7 +184,7 @@ class Linter {
         }
     }
 
-    /// What the caller left is near to what the function begins with, and what that leaves to what follows the call.
+    /// Traces of the caller reach the function's first instructions, and the function's those after the call.
     void call(std::optional<uint64_t> target, uint64_t next, const State& state) {
         State behind = across_call(state, nothing_near());
         if (target) {
@@ -246,7 +246,7 @@ class Linter {
     std::set<uint64_t> leaders_, open_;
     std::map<uint64_t, State> states_;
     std::map<uint64_t, uint64_t> targets_;  ///< of jumps by registers, as far as they are known
-    /// What a function leaves near, and the places after its calls.
+    /// Traces that a function leaves near, and the places after its calls.
     struct Function {
         Recent left;
         std::map<uint64_t, State> behind;

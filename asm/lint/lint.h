@@ -9,8 +9,8 @@
 
 namespace strata::lint {
 
-/// What can be said of a kernel's code without running it: waits, hazards, barriers, resources, over its control flow.
-/// Errors: Usage (no such kernel), Unsupported (bytes that are no instruction).
+/// Findings in a kernel's code without running it: waits, hazards, barriers, resources, over its control flow. Errors:
+/// Usage (no such kernel), Unsupported (bytes that are no instruction).
 Result<std::vector<Finding>> lint(const isa::CodeObject& object, std::string_view kernel);
 
 /// Where a finding is, for people: its instruction with two lines of context, source line, the earlier instruction.

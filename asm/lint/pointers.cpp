@@ -15,7 +15,7 @@
 namespace strata::lint {
 namespace {
 
-/// What a register holds. Above kFirst: a pointer that an argument is, by its place, or what was computed with it.
+/// Origin of a register's value. Above kFirst: the pointer in an argument, by its place, or a value computed from it.
 using Origin = uint8_t;
 constexpr Origin kUnknown = 0;  ///< no path comes here yet
 constexpr Origin kPlain = 1;    ///< no argument's pointer
@@ -100,7 +100,7 @@ class Tracer {
   private:
     size_t preloaded() const { return isa::is_cdna(arch_.family) ? kernel_.descriptor.kernarg_preload & 127 : 0; }
 
-    /// What a dword of the arguments is.
+    /// The origin of a dword of the arguments.
     Origin argument_at(uint64_t offset) const {
         for (size_t i = 0; i < kernel_.args.size(); ++i) {
             const isa::KernelArg& arg = kernel_.args[i];
@@ -222,7 +222,7 @@ class Tracer {
             }
     }
 
-    /// What is computed of the sources of one half of an instruction; Y: of a dual one.
+    /// The origin of a value computed of the sources of one half of an instruction; Y: of a dual one.
     static Origin value_of(const State& state, const Code::Line& line, bool dual, bool second) {
         Origin computed = kUnknown, chosen = kUnknown;
         bool across = line.inst.dpp.kind != isa::DppKind::none;

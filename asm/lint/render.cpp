@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kContext = 2;  // lines before and after
 
-/// What can be said about places of a text.
+/// Remarks about places of a text.
 class Places {
   public:
     Places(const isa::CodeObject& object, const isa::Segment& text)

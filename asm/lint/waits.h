@@ -11,7 +11,7 @@
 // Which operations of a wave may still be under way, and which registers they fill or read.
 namespace strata::lint {
 
-/// What may be outstanding at a place of the code. One path's, or with join() what any of several paths left.
+/// Operations that may be outstanding at a place of the code: on one path, or with join() on any of several.
 ///
 /// An operation has ended once a wait lets through no more than began after it in its queue.
 class Outstanding {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-// What ELF for AMDGPU adds to <elf.h> (LLVM AMDGPUUsage, "ELF Code Object").
+// AMDGPU's additions to <elf.h> (LLVM AMDGPUUsage, "ELF Code Object").
 namespace strata::isa::elf {
 
 constexpr uint8_t kOsAbiHsa = 64;

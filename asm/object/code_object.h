@@ -143,7 +143,7 @@ struct ConstantReference {
     bool high = false;  ///< the upper 32 bits
 };
 
-/// What the writer needs for one kernel; counts are exact, the writer rounds them to granules.
+/// The description of one kernel for the writer; counts are exact, the writer rounds them to granules.
 struct KernelSpec {
     std::string name;
     std::vector<uint32_t> code;  ///< words; the writer places them at a 256-byte boundary
@@ -159,7 +159,7 @@ struct KernelSpec {
     std::array<bool, 3> workgroup_ids = {true, false, false};
     bool dispatch_ptr = false;
     uint32_t user_sgprs =
-        0;  ///< at least so many scalars stand before the workgroup ids; what fills none has any value
+        0;  ///< the least number of scalars before the workgroup ids; a scalar without use has any value
     uint32_t max_block = 1024;
     CodeLines lines = {};  ///< go to .debug_line, so that a fault names its source
 

@@ -1,7 +1,7 @@
 #pragma once
 #include "strata/asm/object/code_object.h"
 
-// What an object's target id says beside the processor: "gfx90a:xnack-", and ids of several processors.
+// The features in an object's target id: "gfx90a:xnack-", and ids of several processors.
 namespace strata::isa {
 
 /// A row of generics.def.

@@ -8,7 +8,7 @@
 
 namespace strata::isa {
 
-/// What one metadata note says (AMDGPUUsage, "Code Object Metadata"); the kernels' descriptors are left empty.
+/// The contents of one metadata note (AMDGPUUsage, "Code Object Metadata"); the kernels' descriptors are left empty.
 struct Metadata {
     std::vector<KernelInfo> kernels;
     std::vector<std::string> printf_formats;

@@ -2,7 +2,7 @@
 
 #include "strata/asm/object/write_p.h"
 
-// What one kernel's spec may ask for, and its descriptor.
+// Checks of one kernel's spec, and its descriptor.
 namespace strata::isa {
 namespace {
 

@@ -1,5 +1,5 @@
-// What `strata bench` times of this process's graphs and settings: the stages of a kernel without the ones after them.
-// What needs neither is in strata._strata_bench.
+// Timings of `strata bench` that need this process's graphs and settings: the stages of a kernel without the ones after
+// them. The others are in strata._strata_bench.
 #include <map>
 
 #include "convert_p.h"

@@ -3,7 +3,7 @@
 #include "convert_p.h"
 #include "strata/asm/isa/facts.h"
 
-// What the instruction tables know of a mnemonic, as plain Python data.
+// The instruction tables' facts of a mnemonic, as plain Python data.
 namespace strata::python {
 namespace {
 

@@ -53,7 +53,7 @@ struct DLManagedTensorVersioned {
 };
 constexpr uint64_t kReadOnly = 1, kCopied = 2;
 
-/// What a capsule keeps alive.
+/// The objects that a capsule keeps alive.
 struct Exported {
     Exported(Tensor& t, DlpackDevice to, bool copy);
     Shape shape;
@@ -144,7 +144,7 @@ py::capsule to_dlpack(Tensor& t, py::handle stream, py::handle max_version, py::
 
 // Tensors of others' memory.
 
-/// What a capsule gave, and its end.
+/// The tensor of a capsule, and its end.
 struct Imported {
     const DLTensor* tensor;
     std::shared_ptr<void> owner;

@@ -19,7 +19,7 @@ std::atomic<unsigned long> main_thread{0};
 
 bool is_main_thread() { return PyThread_get_thread_ident() == main_thread.load(std::memory_order_relaxed); }
 
-/// What the handler of a signal raised; of the main thread.
+/// The exception of a signal's handler; of the main thread.
 std::optional<py::error_already_set>& raised() {
     static auto* error = new std::optional<py::error_already_set>;
     return *error;

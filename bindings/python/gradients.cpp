@@ -75,7 +75,7 @@ struct Keys {
     std::vector<std::unique_ptr<ops::KeyLog::Scope>> scopes = {};
 };
 
-/// What strata/_derivatives.py makes its functions of.
+/// Functions of which strata/_derivatives.py makes its own.
 void bind_for_derivatives(py::module_& m) {
     m.def("_wants_gradient", &ops::wants_gradient, py::arg("x"));
     m.def("_with_gradient", &with_gradient, py::arg("value"), py::arg("inputs"), py::arg("to"));

@@ -1,7 +1,7 @@
 #include "methods_p.h"
 
-// The methods as functions of the module, and the names that the Python array API has for them. What it takes in
-// another form is written in strata/namespace.
+// The methods as functions of the module, and the names that the Python array API has for them. Those of other
+// arguments are written in strata/namespace.
 namespace strata::python {
 namespace {
 

@@ -1,4 +1,4 @@
-// What profiled launches did, as Python's own values: strata/_profile.py makes tables and traces of it.
+// Results of profiled launches, as Python's own values: strata/_profile.py makes tables and traces of it.
 #include <map>
 #include <optional>
 
@@ -103,7 +103,7 @@ py::dict model_of(const emu::LaunchProfile& p, const Listing& listing) {
     return out;
 }
 
-/// What launches have in common becomes Python's once.
+/// Parts that launches have in common become Python's once.
 struct Shared {
     std::map<const runtime::ProfiledKernel*, py::dict> kernels = {};
     std::map<const emu::LaunchProfile*, py::dict> models = {};

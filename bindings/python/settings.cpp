@@ -132,7 +132,7 @@ As<"list[tuple[str, Any, str, str]]"> describe() {
     return py::object(out);
 }
 
-/// What Python calls strata.config. One that is dropped without a block around anything says so.
+/// Python's strata.config. One that is dropped without a block around anything says so.
 struct ConfigOfPython {
     Config config;
     bool changes = false, entered = false;

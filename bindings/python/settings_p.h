@@ -6,7 +6,7 @@
 
 namespace strata::python {
 
-/// What a block changes: settings by name, and who is told of findings and of launches in it.
+/// The changes of a block: settings by name, and the listeners to findings and launches in it.
 struct Changes {
     std::vector<std::pair<std::string, std::string>> settings;
     std::shared_ptr<void> listener = {};

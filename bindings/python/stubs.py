@@ -13,7 +13,7 @@ import sys
 import types
 from pathlib import Path
 
-# What pybind11 writes -> what is meant.
+# pybind11's text -> Python's.
 LOOSE = {
     r"typing\.SupportsInt(?: \| typing\.SupportsIndex)?": "int",
     r"typing\.SupportsFloat(?: \| typing\.SupportsIndex)?": "float",

@@ -113,7 +113,7 @@ void bind_names_of_pytorch(Class& c) {
         "expand to the shape of the other.");
 }
 
-// What takes an argument in Python that it does not in C++.
+// Methods whose arguments in Python are not those of C++.
 
 using FromShape = Tensor (*)(const Shape&, DType, const std::string& device);
 

@@ -7,7 +7,7 @@
 #include "strata/runtime/buffer.h"
 #include "strata/runtime/device.h"
 
-// What a tensor of Python knows and gives: properties, values, and the protocols of Python and NumPy.
+// The data of a tensor in Python: properties, values, and the protocols of Python and NumPy.
 namespace strata::python {
 namespace {
 

@@ -33,7 +33,7 @@ class CostModel {
     double launch() const { return card_->next_launch_us; }
     /// Bytes that go through DRAM once.
     double memory(double bytes) const { return bytes / card_->dram_gbs * 1e-3; }
-    /// An intermediate of so many bytes: one kernel writes it, the next one reads it, whose launch comes on top.
+    /// An intermediate of `bytes` bytes: one kernel writes it, the next one reads it, whose launch comes on top.
     double stored(double bytes) const { return launch() + memory(2 * bytes); }
     /// Vector operations where the card is full.
     double vector(double operations) const { return operations / vector_rate(); }
@@ -44,9 +44,9 @@ class CostModel {
     /// A product of sums of `depth` by such groups of waves, which multiply together what local memory holds
     /// (MatrixShape::by_warpgroups). Infinite where their accumulators fit no registers.
     double by_warpgroups(const MatrixShape& shape, const ProductTile& tile, int64_t groups, int64_t depth) const;
-    /// Workgroups of so many threads that the card holds at once: with fewer, some of it idles.
+    /// Workgroups of `threads` threads that the card holds at once: with fewer, some of it idles.
     int64_t resident_groups(int64_t threads) const;
-    /// Whether matrix instructions multiply operands of so many bytes.
+    /// True if matrix instructions multiply operands of `bytes` bytes.
     bool has_matrices(int bytes) const { return by_bytes_[static_cast<size_t>(bytes)] > 0; }
     double card_bytes() const { return card_->dram_gib * 1024 * 1024 * 1024; }
 
@@ -64,7 +64,7 @@ class CostModel {
     const isa::Card* card_;
     const Rates* rates_;
     Target target_;
-    std::array<double, 9> by_bytes_{};  ///< by matrix instructions, of operands of so many bytes
+    std::array<double, 9> by_bytes_{};  ///< rates of matrix instructions, by the bytes of an operand
 };
 
 }  // namespace strata::codegen

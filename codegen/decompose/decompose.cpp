@@ -31,7 +31,7 @@ std::span<const Decomposition* const> rows_of(Op op) {
     return index[static_cast<size_t>(op)];
 }
 
-/// What stands for the node, or nothing where instructions do it as it is.
+/// The node's decomposition, or nothing if instructions do it as it is.
 UOp decomposed(UOp u, const Target& target) {
     if (UOp value = fold(u)) return value;
     const unsigned type = type_bit(u.src().back().dtype());
@@ -126,7 +126,7 @@ class Decomposer {
         return made;
     }
 
-    /// What stands for a node, a new one or one of the list. `after` and `group` are not in the list.
+    /// The node's replacement, a new one or one of the list. `after` and `group` are not in the list.
     UOp lowered(UOp u) {
         if (const UOp made = known(u).made) return made;
         UOp next = is_value(u) ? decomposed(u, target_) : UOp();

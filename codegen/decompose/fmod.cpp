@@ -1,4 +1,4 @@
-// fmod: digits of the quotient from the top on. What is left after each is exact: a multiple of the divisor's last
+// fmod: digits of the quotient from the top on. The remainder after each is exact: a multiple of the divisor's last
 // place that is no larger than the divisor.
 #include "strata/codegen/decompose/functions_p.h"
 

@@ -29,7 +29,7 @@ struct Decomposition {
 };
 std::span<const Decomposition> decompositions();
 
-// What the rows name.
+// The functions of the rows.
 #define DECOMPOSE(op, types, function, ulps) UOp function(UOp u, const Target& target);
 #include "strata/codegen/decompose/functions.def"
 #undef DECOMPOSE

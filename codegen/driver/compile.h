@@ -17,8 +17,8 @@ namespace strata::codegen {
 /// packages).
 Result<executable::Code> compile_hip(const HipSource& source, Chip chip);
 
-/// What changes with the compiler and its device libraries; part of every key under which code that it made is kept. ""
-/// where there is no compiler, and for direct lowering, which is Strata itself.
+/// Names the compiler and its device libraries; part of every key under which code that it made is kept. "" where there
+/// is no compiler, and for direct lowering, which is Strata itself.
 std::string compiler_identity(const Target& target);
 
 /// The compiler's own assembly listing, for people to read; not cached.

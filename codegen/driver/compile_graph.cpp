@@ -16,7 +16,7 @@ namespace {
 
 using executable::Executable, executable::kNone, executable::Role;
 
-/// What the scheduler asks, answered by options.
+/// Answers the scheduler's questions by the options.
 class GraphStorage final : public Storage {
   public:
     GraphStorage(const GraphOptions& options, const Target& target)
@@ -284,7 +284,7 @@ class GraphCompiler {
         verify_in_place(kernel, target_, step.in_place, slots).value();
     }
 
-    /// What steps of one shared kernel have in common.
+    /// The part that steps of one shared kernel have in common.
     struct Shared {
         uint32_t kernel = 0;
         std::vector<executable::Number> numbers = {};

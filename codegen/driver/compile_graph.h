@@ -36,7 +36,7 @@ struct UserKernel {
     std::vector<UOp> kept = {};  ///< views of its results that stay in memory, by source of its node, or empty
 };
 
-/// What is known of the users' kernels of a graph, by their nodes. The other questions are Storage's (schedule.h).
+/// Facts of the users' kernels of a graph, by their nodes. The other questions are Storage's (schedule.h).
 class UserKernels {
   public:
     virtual ~UserKernels() = default;
@@ -101,9 +101,9 @@ CompiledGraph compile_graph(std::span<const UOp> roots, const Target& target, co
 std::vector<SharedCode> compile_codes(std::span<const Scheduled> kernels, const Target& target, Text text,
                                       bool or_text = false);
 
-/// What each stage makes of tensors on the way to machine code: first their graphs, then for each kernel in order what
-/// direct lowering makes of its step: the graph over buffers, the graph over ranges, the actions of its schedule, what
-/// instructions do in order of execution, instructions, machine code.
+/// The output of each stage from tensors to machine code: first the tensors' graphs, then for each kernel in order the
+/// stages of direct lowering: the graph over buffers, the graph over ranges, the actions of its schedule, operations in
+/// order of execution, instructions, machine code.
 std::vector<std::vector<Stage>> stages_of(std::span<const UOp> roots, const Target& target,
                                           const GraphOptions& options = {});
 

@@ -57,8 +57,8 @@ std::vector<Result<executable::Code>> compile_kernels(std::span<const Scheduled>
 Result<void> verify_in_place(const Scheduled& kernel, const Target& target, std::span<const executable::InPlace> pairs,
                              std::span<const uint64_t> slots);
 
-/// What each stage makes of a step of a schedule (not a custom one) by direct lowering: its graph over buffers, the
-/// graph over ranges, the actions of its schedule, what instructions do in order of execution, instructions, machine
+/// The output of each stage of direct lowering for a step of a schedule (not a custom one): its graph over buffers,
+/// the graph over ranges, the actions of its schedule, operations in order of execution, instructions, machine
 /// code.
 Result<std::vector<Stage>> stages_of(const ScheduleItem& item, const Target& target);
 

@@ -18,7 +18,7 @@ std::string cache_key(const Nvrtc& compiler, const HipSource& source, Chip chip,
     return key.append(nvidia_prelude(source)).append("\n---\n").append(source.text);
 }
 
-/// What is kept: the symbol of a template's instance, if one is asked for, a line's end, the cubin.
+/// The file that is kept: the symbol of a template's instance, if one is asked for, a line's end, the cubin.
 Result<Object> find_or_build(const Nvrtc& compiler, const HipSource& source, Chip chip, bool& cached) {
     STRATA_TRY(const std::vector<std::string> options, nvrtc_options(source, chip));
     // NVRTC does not say which files it read.

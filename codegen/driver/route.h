@@ -11,7 +11,7 @@ namespace strata::codegen {
 /// clang-19 or the device libraries. Looked for at the first call, and again where the setting `tools` changes.
 Result<std::string> hip_compiler();
 
-/// What the setting `target` means here: auto is hip where there is a hip_compiler(), else asm.
+/// The route by the setting `target`: auto is hip where there is a hip_compiler(), else asm.
 Route route_in_force();
 /// For NVIDIA's chips auto is hip always.
 Route route_in_force(Chip chip);

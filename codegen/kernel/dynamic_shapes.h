@@ -6,8 +6,8 @@
 
 namespace strata::codegen {
 
-/// What may differ between kernels that do the same to tensors of other sizes: sizes of ranges and of memory, and the
-/// numbers that they compute with, offsets too.
+/// The numbers in which kernels of one form over other sizes may differ: sizes of ranges and of memory, and constants
+/// of their arithmetic and offsets.
 struct Sizes {
     std::vector<uint64_t> values;  ///< by place in the graph
     uint64_t form;                 ///< a hash of everything else in the kernel

@@ -21,7 +21,7 @@ namespace {
 
 UOp offset_of(UOp access) { return access.src(0).src(1); }
 
-/// What reductions are made of, unless they are all of rows that the end walks.
+/// Nodes below reductions, unless all of these are over rows that the end walks.
 UOpSet below_reductions(std::span<const UOp> nodes) {
     UOpSet ended, below;
     for (UOp u : nodes)
@@ -84,8 +84,8 @@ UOpSet outside_of_reductions(UOp sink) {
     return seen;
 }
 
-/// What offsets and predicates are made of. All threads of a group follow them, one of which stores: the others would
-/// where it has stored.
+/// Nodes below offsets and predicates. All threads of a group follow them, one of which stores: the others would where
+/// it has stored.
 UOpSet below_addresses(std::span<const UOp> nodes) {
     UOpSet below;
     for (auto u = nodes.rbegin(); u != nodes.rend(); ++u)

@@ -5,7 +5,7 @@ namespace strata::codegen {
 
 // A kernel may end with another one, its finish, which the block of its grid that comes last computes once all others
 //   are done: sink <- end( ... ), sink <- end( ... )
-// What they have in common are params. Ranges of the finish have ids from kFirstFinishId on.
+// They share params alone. Ranges of the finish have ids from kFirstFinishId on.
 constexpr int kFirstFinishId = 1 << 20;
 
 UOp finish_of(UOp sink);       ///< its sink; empty: there is none

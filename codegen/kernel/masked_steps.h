@@ -5,7 +5,7 @@
 
 namespace strata::codegen {
 
-/// What is added to `value` when the range steps on; empty where that depends on the step.
+/// The difference of `value` from one step of the range to the next; empty where that depends on the step.
 UOp slope(UOp value, UOp range);
 
 /// The steps of a range after which a condition is never again what is wanted, in no thread of a block; empty where

@@ -12,11 +12,11 @@ bool can_be_parameter(DType type);
 /// Whether an operation is no faster for knowing the number that is this source of it: divisors and counts of shifts
 /// are worth knowing.
 bool no_faster_for_knowing(Op user, size_t source);
-/// What a launch gives in place of a constant.
+/// The bits that a launch gives in place of a constant.
 uint64_t parameter_bits(UOp constant);
 
-/// What stands in a tensor graph for a number that launches give, the one at this place: a tensor () over a buffer that
-/// is on no device.
+/// The stand-in in a tensor graph for the number that launches give at this place: a tensor () over a buffer that is on
+/// no device.
 UOp number_tensor(int place, DType type);
 /// Makes parameters of those that a kernel reads, after its other buffers, which `buffers` keeps by slot. Gives the
 /// places.

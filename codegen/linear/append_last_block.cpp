@@ -46,7 +46,7 @@ UOp thread_number(const std::array<uint32_t, 3>& block) {
     return number ? number : index_const(0);
 }
 
-/// What one thread alone is to do.
+/// An effect of one thread alone.
 UOp predicated(UOp place, UOp predicate) {
     return uop::at(place.src(0), place.src(1), uop::both(place.src().size() == 3 ? place.src(2) : UOp(), predicate));
 }

@@ -30,7 +30,7 @@ class GroupScan {
   private:
     UOp both(UOp before, UOp after) const { return before ? alu(scan_.op, {before, after}) : after; }
     UOp kept(UOp value) { return value.dtype().is_float() ? value : in_register(value, scan_.loops, next_slot_); }
-    /// The range's digit of so many steps above those that are done.
+    /// The range's digit of `steps` steps above those that are done.
     UOp digit(int64_t steps) const {
         const UOp high = done_ == 1 ? range_ : range_ / done_;
         return done_ * steps == size_ ? high : high % steps;

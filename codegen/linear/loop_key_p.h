@@ -6,9 +6,9 @@
 
 namespace strata::codegen {
 
-/// What reductions must agree in to become one loop: their ranges, the loops around them, and how many reductions deep
-/// they stand on others, so that no reduction in the loop needs another one's result. Attention
-/// rescales its partial sums, so it counts as deep as its maximum.
+/// Reductions of equal keys become one loop: equal ranges, equal loops around them, and an equal depth of reductions
+/// below, so that none in the loop needs another one's result. Attention rescales its partial sums, so it counts as
+/// deep as its maximum.
 using LoopKey = std::tuple<RangeSet, RangeSet, size_t>;
 
 class LoopKeys {

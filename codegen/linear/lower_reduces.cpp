@@ -3,10 +3,10 @@
 // Before  reduce(add, value, r0)
 // After   acc0 = register; store(acc0, 0); end(store(acc0, load(after(acc0, r0)) + value), r0); load(after(acc0, end))
 // A vector has as many registers as elements, and what a matrix instruction adds to zero it adds to them. Floats that a
-// thread reads side by side are summed side by side (kBeside), so that sums do not wait for each other.
-// Reductions over the same ranges share one loop (clone_ranges has seen to it that others use other ranges), attention
-// (online_softmax.cpp) that of their maximum. What a `group` range spreads over threads is brought together by
-// reduce_over_threads.
+// thread reads side by side are summed side by side (kBeside), so that sums do not wait for each other. Reductions over
+// the same ranges share one loop (clone_ranges has seen to it that others use other ranges), attention
+// (online_softmax.cpp) that of their maximum. reduce_over_threads combines the parts that a `group` range spreads over
+// threads.
 #include <algorithm>
 #include <array>
 #include <map>
@@ -118,7 +118,7 @@ class Lowering {
         return uop::vec(next);
     }
 
-    /// What sums beside each other come to.
+    /// The result of contiguous partial sums.
     static UOp joined(const Member& m, UOp sums) {
         UOp all = uop::lane(sums, 0);
         for (int i = 1; i < static_cast<int>(kBeside); ++i) all = alu(m.op, {all, uop::lane(sums, i)});

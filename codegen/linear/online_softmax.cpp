@@ -22,7 +22,7 @@ UOp unmasked(UOp u) {
     return u;
 }
 
-/// What a choice between it and 0 chooses.
+/// The other value of a choice between a value and 0.
 UOp beside_zero(UOp choice) { return choice.src(choice.src(1).is_const(0) ? 2 : 1); }
 
 /// The maximum in what is subtracted, or empty.

@@ -23,7 +23,7 @@ std::optional<OnlineTerms> online_terms(UOp sum, const UOpMap<size_t>& depths);
 /// The running sum's scale. `before` and `after` are the top so far, where all that was summed is 0 as long as it is
 /// -inf.
 UOp rescaling(const OnlineTerms& terms, UOp before, UOp after);
-/// What is subtracted while the top is `top`: finite as long as it is -inf.
+/// The number to subtract while the top is `top`: finite as long as it is -inf.
 UOp shift_at(const OnlineTerms& terms, UOp top);
 /// The sum as it is where the maximum itself is subtracted and is -inf: NaN.
 UOp settled(const OnlineTerms& terms, UOp sum, UOp top);

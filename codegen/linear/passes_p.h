@@ -9,7 +9,7 @@ namespace strata::codegen {
 /// The ranges that become threads of a block, the fastest first (threadIdx.x).
 using ThreadOrder = std::vector<UOp>;
 
-/// What passes know beside the graph, and what they find out for later ones.
+/// Facts for passes beside the graph, and results of passes for later ones.
 struct Context {
     const Target& target;
     LinearProgram program;  ///< its name; map_grid fills in grid and block
@@ -32,7 +32,7 @@ struct Context {
 // Before and after the passes.
 Result<void> verify_input(const Kernel& kernel);
 Result<std::vector<UOp>> order(const Scopes& scopes);
-/// What waves do together: the target has it, and its waves are whole where it wants them so.
+/// Checks operations of whole waves: the target has them, and its waves are whole where it needs them so.
 Result<void> verify_waves(const LinearProgram& program, const Target& target);
 
 // lower_reduces and lower_scans, in parts.

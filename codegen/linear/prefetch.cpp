@@ -1,4 +1,4 @@
-// prefetch: software pipelining. What a loop brings from memory to local memory is read one step before.
+// prefetch: software pipelining. A loop reads its copies from memory to local memory one step before it needs them.
 //
 // Before  end(... barrier(load(a[f(r)])) ... store(local, load(a[f(r)])) ... barrier ..., r)
 // After   next = load(a[f(0)]);  end(... barrier(next) ... store(local, next) ... barrier; next = load(a[f(min(r + 1,
@@ -31,7 +31,7 @@ bool is_of_the_step(UOp u, const UOpMap<bool>& of_step) {
     return u.is(Op::load) && is_in(u, Space::global) && of_step.contains(u);
 }
 
-/// What stands in loops that a body closes: it runs more than once a step.
+/// Nodes in loops that a body closes: they run more than once a step.
 UOpMap<bool> inside_of_loops(std::span<const UOp> body) {
     UOpMap<bool> found;
     for (UOp closing : body) {
@@ -46,7 +46,7 @@ UOpMap<bool> inside_of_loops(std::span<const UOp> body) {
     return found;
 }
 
-/// What a step of a loop copies: loads of it, which a barrier may have, and the barrier after the stores to local
+/// The copies of a loop's step: loads, which a barrier may have, and the barrier after the stores to local
 /// memory.
 struct Copies {
     std::vector<UOp> loads;

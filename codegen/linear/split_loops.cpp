@@ -34,7 +34,7 @@ void collect_masks(UOp condition, bool whole, std::vector<Mask>& found) {
         for (UOp s : condition.src()) collect_masks(s, whole, found);
 }
 
-/// What is left where some conditions are known.
+/// The node without the masks that known conditions decide.
 UOp without_masks(UOp u, std::vector<UOp>& sources) {
     const auto truth = [&](size_t i) {
         return sources[i].is_const() ? std::optional(!sources[i].is_const(0)) : std::nullopt;

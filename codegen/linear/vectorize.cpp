@@ -32,7 +32,7 @@ Place place_of(UOp index) {
     return p;
 }
 
-/// What accesses of one vector have in common.
+/// Accesses of one vector have equal keys.
 using Key = std::array<const Node*, 4>;
 Key key_of(const Place& p, UOp otherwise) {
     return {p.pointer.node(), p.predicate.node(), p.base.node(), otherwise.node()};

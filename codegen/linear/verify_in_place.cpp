@@ -260,7 +260,7 @@ class Walk {
         return result ? std::optional(result->i) : std::nullopt;
     }
 
-    /// What the launch gives for a variable; none: a float, or no launch is known.
+    /// The launch's value of a variable; none: a float, or no launch is known.
     std::optional<int64_t> given(UOp variable) const {
         const auto slot = static_cast<size_t>(variable.as<VariableArg>().slot);
         if (variable.dtype().is_float() || slot >= slots_.size()) return {};

@@ -21,7 +21,7 @@ struct Lowered {
     Result<isa::Bytes> object(isa::Arch arch) const { return isa::write_code_object(arch, {&kernel, 1}); }
 };
 
-/// What one stage made, as text.
+/// The output of one stage, as text.
 struct Stage {
     std::string name, text;
 };
@@ -29,7 +29,7 @@ struct Stage {
 /// Lowers without a compiler: selection, then the passes of passes.def, then bytes. Errors: Unsupported, naming the
 /// operation and the target.
 Result<Lowered> lower(const LinearProgram& program, const Target& target, Text text);
-/// What it does on the way: what instructions do, instructions over virtual registers, and the finished text.
+/// The stages of lower(): operations, instructions over virtual registers, and the finished text.
 Result<std::vector<Stage>> lowering_stages(const LinearProgram& program, const Target& target);
 
 }  // namespace strata::codegen

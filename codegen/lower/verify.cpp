@@ -94,7 +94,7 @@ class Defined {
         return operand.code == isa::code::m0 ? isa::implicit::m0 : uint8_t{0};
     }
 
-    /// What an instruction reads and nothing has written; "" where there is nothing.
+    /// The register that an instruction reads and nothing has written, or "".
     std::string unread(const Instruction& one, const Set& set) const {
         for (const Place& place : one.src)
             if (place && !has(place, set)) return fmt::format("%{}", place.reg);

@@ -8,7 +8,7 @@
 // Writing instructions by RDNA3's names, with operands that their fields may not take.
 namespace strata::codegen {
 
-/// What an instruction reads: a register, or a number (zero- or sign-extended bits of the operand's type).
+/// A source of an instruction: a register, or a number (zero- or sign-extended bits of the operand's type).
 struct Source {
     Place place{};
     std::optional<uint64_t> number{};
@@ -26,8 +26,8 @@ class Code {
   public:
     explicit Code(MachineFunction& function) : function_(function), block_(0) {}
 
-    /// Instructions of vector units. What a source's field does not take goes through a register first; commutative
-    /// ones may swap their sources. The overloads with `dst` write there.
+    /// Instructions of vector units. A value that a source's field cannot hold goes through a register first;
+    /// commutative ones may swap their sources. The overloads with `dst` write there.
     Place vector(Mnemonic name, std::initializer_list<Source> sources, int dwords = 1);
     void vector_to(Place dst, Mnemonic name, std::initializer_list<Source> sources);
     /// A comparison: the lanes for which it holds.
@@ -67,7 +67,7 @@ class Code {
   private:
     void fill(Instruction& instruction, std::span<const Source> sources);
     void legalize(const isa::Row& row, std::span<Source> sources);
-    /// What an operand of that type has for a number; `literal` is set where it is one.
+    /// The operand of that type for a number; `literal` is set where it is one.
     static std::optional<isa::Operand> constant(uint32_t& literal, isa::Type type, uint64_t bits);
     Instruction& insert(uint32_t block, const isa::Row& row);
 

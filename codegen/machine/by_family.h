@@ -3,8 +3,8 @@
 
 namespace strata::codegen {
 
-/// What is found once of a family's rows, Table(family), when it is first asked for: other families' tables of rows are
-/// not built for it.
+/// A table of a family's rows, Table(family), made when it is first asked for: other families' tables of rows are not
+/// built for it.
 template <class Table, isa::Family family>
 const Table& made_once() {
     static const Table table(family);

@@ -10,7 +10,7 @@ namespace {
 namespace code = isa::code;
 namespace implicit = isa::implicit;
 
-/// What LDS and the scalar cache take when others use them too; the facts have them idle.
+/// Clocks of LDS and the scalar cache while others use them too; the facts have them idle.
 constexpr uint32_t kNearMemory = 64;
 
 bool names_exec(const Instruction& instruction) {

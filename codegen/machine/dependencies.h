@@ -11,7 +11,7 @@ struct Dependency {
     uint32_t from, to, latency;
 };
 
-/// What of a block's order must stay: values of registers, of SCC, VCC, M0 and EXEC, and what memory sees.
+/// The order that a block must keep: values of registers, of SCC, VCC, M0 and EXEC, and effects on memory.
 class Dependencies {
   public:
     Dependencies(const MachineFunction& function, const Liveness& liveness);

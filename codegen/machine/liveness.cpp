@@ -180,7 +180,7 @@ class Analysis {
     }
     static uint32_t write_after(uint32_t position) { return (position | 1) + 1; }
 
-    /// What is live after the block and at the start of the next one stays open from there.
+    /// A value that is live after the block and at the start of the next one stays open from there.
     void scan(uint32_t block) {
         const uint32_t start = starts_[block], end = starts_[block + 1];
         const Bits none(crossing_.units.size());

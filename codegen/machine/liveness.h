@@ -17,7 +17,7 @@ struct Segment {
 };
 
 /// Live segments by unit: a unit is a dword of a virtual register. Where a dword is not live its place is free for
-/// others. What is written and never read is live for one position.
+/// others. A dword that is written and never read is live for one position.
 class Liveness {
   public:
     explicit Liveness(const MachineFunction& function);

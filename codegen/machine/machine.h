@@ -37,7 +37,7 @@ struct Place {
     }
 };
 
-/// What stands in the list besides instructions of the machine.
+/// Entries of the list that are no instructions of the machine.
 enum class Pseudo : uint8_t {
     none,
     copy,  ///< dst[0] = src[0]: a Place of as many dwords in any bank, or the constant inst.src[0] (one dword)
@@ -85,7 +85,7 @@ struct MachineFunction {
     std::vector<VirtualRegister> registers;
     std::vector<Block> blocks;  ///< in the order of the text; 0 is the entry
     int workitem_id_dims = 0;   ///< 0: x alone
-    int user_sgprs = 2;         ///< workgroup ids begin after so many scalars (not RDNA4's): see workarounds.h
+    int user_sgprs = 2;         ///< scalars before the workgroup ids (not RDNA4's): see workarounds.h
     std::array<bool, 3> workgroup_ids{};
     bool partial_waves = false;           ///< EXEC does not begin as all ones
     Place all_lanes{};                    ///< EXEC as it began, where partial_waves; a mask

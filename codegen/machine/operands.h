@@ -4,7 +4,7 @@
 #include "strata/asm/isa/facts.h"
 #include "strata/codegen/machine/machine.h"
 
-// What an instruction reads and writes, for analyses over virtual registers.
+// Reads and writes of an instruction, for analyses over virtual registers.
 namespace strata::codegen {
 
 /// RDNA leaves the upper half of a register as it was when 16 bits are written to the lower: a half that nobody wants
@@ -51,7 +51,7 @@ inline bool is_register_copy(const Instruction& instruction) {
     return is_copy(instruction) && instruction.src[0] && !instruction.predicate && !instruction.keeps;
 }
 
-/// What an instruction does besides filling its destinations.
+/// True if an instruction does more than fill its destinations.
 bool has_effect(const Instruction& instruction);
 
 /// A loop of one block: control enters it from the block in front of it or from its own end, and leaves for the one

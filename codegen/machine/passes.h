@@ -6,7 +6,7 @@
 
 namespace strata::codegen {
 
-/// What holds after a pass: the column `check` of passes.def.
+/// The check after a pass: the column `check` of passes.def.
 enum class Check : uint8_t { virtual_, placed, finished };
 
 #define PASS(name, ...) Result<void> name(MachineFunction& function);

@@ -4,7 +4,7 @@
 
 #include "strata/codegen/machine/machine.h"
 
-// What passes that move computations about may rely on.
+// Facts for passes that move computations.
 namespace strata::codegen {
 
 /// Registers by dword: those with one writer, which stands in front of all readers. The text's order is that of

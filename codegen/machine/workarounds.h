@@ -21,7 +21,7 @@ std::string_view source_of(Workaround workaround);  ///< where the fault is know
 /// Why an instruction's first destination may share no register with its sources; "" where it may.
 std::string_view must_keep_sources(const Target& target, const isa::Row& row);
 
-/// MachineFunction::user_sgprs of a kernel with so many workgroup ids: the arguments' address and what fills up.
+/// MachineFunction::user_sgprs of a kernel with `workgroup_ids` ids: the arguments' address and padding.
 /// Workgroup ids stand right after it.
 int user_scalars(const Target& target, int workgroup_ids);
 

@@ -20,7 +20,7 @@ namespace {
 // Copies of the kernel's body: more only bloats the code. Waves that share columns are worth more.
 constexpr int64_t kMaxUnrolled = 128, kMaxUnrolledByLanes = 256;
 
-/// What is asked of a kernel without its finish before and after each action, by one walk.
+/// Parts of a kernel without its finish that actions ask for, found by one walk.
 struct Parts {
     explicit Parts(UOp sink) {
         for (UOp u : toposort(sink)) {
@@ -51,7 +51,7 @@ struct Parts {
         false;  ///< reductions of matrix instructions go in their steps: they are tiled, and nothing else
 };
 
-/// What no schedule may go beyond, whatever its actions.
+/// Checks the limits that hold for every schedule, whatever its actions.
 Result<Kernel> within_limits(Result<Kernel> kernel, const Target& target) {
     if (!kernel) return kernel;
     const Parts parts(kernel->sink);

@@ -10,7 +10,7 @@
 
 namespace strata::codegen {
 
-/// What the steps of a schedule are: the rows of actions.def say what each does.
+/// The kinds of a schedule's steps; the rows of actions.def describe each.
 enum class ActionKind : uint8_t {
 #define ACTION(name, ...) name,
 #include "strata/codegen/optimize/actions.def"
@@ -29,8 +29,8 @@ std::string to_string(const Action& action);             ///< "upcast(0, 4)"
 std::string to_string(std::span<const Action> actions);  ///< "upcast(0, 4) local(0, 64)"
 Result<std::vector<Action>> parse_actions(std::string_view text);
 
-/// What the search can try, as text: it changes when an action is added or tried with other amounts, and then results
-/// of earlier searches are out of date.
+/// The actions that the search can try, as text: it changes when an action is added or tried with other amounts, and
+/// then results of earlier searches are out of date.
 std::string action_rules();
 
 /// The kernel with its output ranges spread over the grid: what every schedule starts from.

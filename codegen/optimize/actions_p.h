@@ -22,7 +22,7 @@ struct Site {
 /// The kernel after an action; Usage error when it does not fit.
 using Change = Result<Kernel>(const Site& site);
 
-/// What other actions make of a kernel.
+/// Applies another action to a kernel.
 using Others = std::function<Result<Kernel>(const Action&)>;
 /// For who knows some of them already.
 Result<Kernel> apply(const Kernel& kernel, const Action& action, const Target& target, const Others& others);

@@ -1,5 +1,5 @@
-// What each schedule action makes of a kernel: it replaces one range, or two, by expressions over new ranges. A
-// persistent kernel and rasterisation are such actions.
+// Applies one schedule action to a kernel: it replaces one range, or two, by expressions over new ranges. A persistent
+// kernel and rasterisation are such actions.
 #include <algorithm>
 #include <array>
 

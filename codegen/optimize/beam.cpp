@@ -31,7 +31,7 @@ size_t batch_size() { return std::max<size_t>(8, 2 * core_count()); }
 
 using Seen = UOpSet;  ///< schedules that were tried, or left out
 
-/// What is tried next, and what that knows of schedules.
+/// The candidates of the next round, and what they need to know of schedules.
 struct Round {
     std::vector<Candidate> tried;
     int left_out = 0;
@@ -84,7 +84,7 @@ int keep_promising(std::vector<Candidate>& candidates, int most, const Target& t
     return static_cast<int>(all - kept);
 }
 
-/// What a search starts from, and what its first round tries.
+/// The start of a search, and the candidates of its first round.
 class Start {
   public:
     Start(const Kernel& kernel, const Target& target, std::span<const std::vector<Action>> known)

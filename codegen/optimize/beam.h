@@ -11,7 +11,7 @@
 
 namespace strata::codegen {
 
-/// What became of one candidate.
+/// The result of one candidate.
 struct Trial {
     std::optional<double> ms;  ///< measured on a GPU, modelled on the emulator; empty when it was not usable
     std::string why = {};      ///< faulted, wrong result, does not compile, ...
@@ -52,16 +52,16 @@ struct SearchResult {
 
 /// Beam search: from the heuristic's schedule, the unoptimised kernel and schedules that are known to be good, keep the
 /// `width` fastest of all one-action successors until none is faster by 1 %, nor any that changes one action of the
-/// fastest so far. `kernel` has its output ranges on the grid (start_schedule). What it starts from is tried whatever
-/// the limits are.
+/// fastest so far. `kernel` has its output ranges on the grid (start_schedule). The schedules that it starts from are
+/// tried whatever the limits are.
 class BeamSearch {
   public:
     BeamSearch(const Kernel& kernel, const Target& target, std::span<const std::vector<Action>> known = {});
     ~BeamSearch();
     /// The heuristic's schedule.
     const Scheduled& start();
-    /// What the first round tries where all that it starts from is usable, in which no judge has a say: for another
-    /// thread while the judge is made. The limits are those of run().
+    /// The candidates of the first round if all starting schedules are usable, in which no judge has a say: another
+    /// thread compiles them while the judge is made. The limits are those of run().
     std::vector<Scheduled> first_round(const Limits& limits = {});
     Result<SearchResult> run(int width, Judge& judge, const Limits& limits = {});
 

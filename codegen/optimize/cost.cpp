@@ -58,7 +58,7 @@ class Estimator {
   private:
     double times(RangeSet open) const { return scopes_.steps(open & (serial_ | copies_)); }
 
-    /// What a wave computes. Numbers of copies are known when the code is made, so that offsets are computed once a
+    /// Adds the work of a wave. Numbers of copies are known when the code is made, so that offsets are computed once a
     /// step of loops.
     void add_work(UOp u) {
         const RangeSet open = scopes_.free(u);
@@ -92,7 +92,7 @@ class Estimator {
         latency_ += scopes_.steps(scopes_.free(u) & serial_) * steps * kLocalClocks;
     }
 
-    /// What a thread holds in registers and its block in local memory.
+    /// Adds the registers of a thread and the local memory of its block.
     void add_room(UOp u) {
         const double registers = static_cast<double>(u.dtype().bytes()) / kDwordBytes;
         if (u.is(Op::reduce)) registers_ += scopes_.steps(scopes_.free(u) & copies_) * registers;
@@ -198,7 +198,7 @@ class Estimator {
         return std::ranges::any_of(scopes_.order(),
                                    [](UOp u) { return u.is(Op::barrier) && u.src(0).dtype().bytes() > 0; });
     }
-    /// What comes a step ahead is waited for as long as the step before does not take.
+    /// A copy that comes a step ahead is waited for as long as the step before does not take.
     void hide_waits() {
         for (auto& [loop, clocks] : waits_) {
             const double step = (vector_ * rates_.issue + matrix_ + local_) / scopes_.steps(loop);

@@ -27,7 +27,7 @@ bool take_line(ScheduleBuilder& plan, int column, int64_t inner = 1) {
     return true;
 }
 
-/// What each column has side by side, as where pixels of few channels are added up: a thread adds up all of that. How
+/// Contiguous elements of a column, as where pixels of few channels are added up: a thread adds up all of them. How
 /// many elements; one where columns are of single elements.
 int64_t unroll_inside(ScheduleBuilder& plan) {
     constexpr int64_t kMost = 8, kFewestRows = 64, kMostColumns = 16384;
@@ -142,8 +142,8 @@ bool scan_columns(ScheduleBuilder& plan) {
     return true;
 }
 
-/// Rows that are reduced and walked again: so many threads to each that one has few elements, all in its registers, and
-/// rows side by side until the block is full.
+/// Rows that are reduced and walked again: enough threads to each that one has few elements, all in its registers, and
+/// contiguous rows until the block is full.
 bool share_row(ScheduleBuilder& plan) {
     std::vector<UOp> rows = plan.axes(ActionKind::group);
     if (rows.size() != 1 || !is_row(plan.kernel().sink, rows[0])) return false;
@@ -324,7 +324,7 @@ void spread_output(ScheduleBuilder& plan) {
         int64_t size = range.as<RangeArg>().size;
         if (size > 64 && size % 32 != 0) plan.pad(range, size >= 4096 ? 1024 : size >= 512 ? 256 : 32);
     }
-    // What each result takes many steps for is spread over the whole card.
+    // A result of many steps is spread over the whole card.
     const int64_t many = plan.axes(ActionKind::unroll).empty() ? 4096 : 2048 * rates_of(plan.target().arch).units;
     if (along && results >= many) plan.add_largest(ActionKind::upcast, *along, {4, 2});
     int64_t threads = 1;

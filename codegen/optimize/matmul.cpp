@@ -72,7 +72,7 @@ constexpr ThreadTiles kWindowTiles[] = {
 /// products of 4096 reach 48.1 and 47.8 TFLOP/s so, for 40.7 by the first tile of kProductTiles.
 constexpr ThreadTiles kCopiedTiles[] = {{{4, 16, 2}, {4, 16, 4}, 1, 16, 6}, {{4, 8, 2}, {4, 8, 4}, 1, 16, 4}};
 
-/// What is taken of a side, range by range: an amount each of a thread, of threads, of a thread again.
+/// The split of a side, range by range: an amount each of a thread, of threads, of a thread again.
 struct Taken {
     size_t range;
     ActionKind kind;
@@ -157,7 +157,7 @@ int64_t staged_operands(const Kernel& kernel) {
                                  [](UOp u) { return u.is(Op::param) && u.as<ParamArg>().space == Space::local; });
 }
 
-/// What is padded has masks, which copies that go on by themselves do not.
+/// Padded sides have masks, which asynchronous copies have not.
 bool take_copied(ScheduleBuilder& plan, const Sides& sides) {
     if (plan.target().ahead != Ahead::copies || plan.narrowest_load() != 4 || plan.widest_sum() != 4) return false;
     if (reads_windows(plan)) return false;
@@ -291,7 +291,7 @@ int place_of(const ScheduleBuilder& plan, UOp steps) {
 void stage_matrices(ScheduleBuilder& plan, UOp reduction) {
     order_blocks(plan);
     const int steps = place_of(plan, reduction);
-    // What is read a step ahead is in registers meanwhile.
+    // Values that are read a step ahead are in registers meanwhile.
     if (plan.target().ahead != Ahead::scheduled)
         plan.add_largest(ActionKind::stage, steps, {2, 1});
     else if (isa::is_cdna(isa::info(plan.target().arch).family))

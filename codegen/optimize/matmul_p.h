@@ -21,7 +21,7 @@ void tile_windows(ScheduleBuilder& plan, std::span<const UOp> whole, UOp reducti
 
 /// Output axes that some load does not depend on while others do: their tiles are reused from registers.
 std::vector<int> reused_axes(const ScheduleBuilder& plan);
-/// What sides of a product are rounded up to: large ones to multiples of `tile`, those of `least` and less not at all.
+/// The multiples that sides of a product are rounded up to: large ones to `tile`, those of `least` and less not at all.
 struct Rounding {
     static constexpr int64_t kMatrixSide = 16, kLarge = 256, kTile = 64;
     int64_t least = kMatrixSide, tile = kTile;

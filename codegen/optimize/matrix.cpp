@@ -225,7 +225,7 @@ class Rewriting {
         return replace_range(sink, range, place(outer, multiple, sum_of(terms)), parts);
     }
 
-    /// What a lane holds of an operand.
+    /// A lane's part of an operand.
     UOp fragment(OperandName which, UOp value, UOp side, UOp outer_side, UOp outer_k) {
         const Layout layout = operand_layout(shape_, which);
         const std::vector<UOp> element = digits(layout, Axis::vector);

@@ -74,7 +74,7 @@ class ScheduleBuilder {
     }
     const Kernel& kernel() const { return kernel_; }
     const Target& target() const { return *target_; }
-    /// Whether the kernel stays small enough to be compiled soon with so many more copies of its body.
+    /// True if the kernel with `steps` times as many copies of its body is still compiled soon.
     bool fits_unrolled(int64_t steps) const {
         return count_unrolled(kernel_.sink) * static_cast<uint64_t>(steps) <= kMostNodes;
     }

@@ -7,7 +7,7 @@
 // The first barrier waits for those who still read the tile before; what it fetches is under way until then.
 // async_copy: what memory has otherwise than local memory is copied an element at a time rather than put together by
 // threads, so that prefetch (codegen/linear) makes copies of it that go on by themselves.
-// What four waves multiply together (MatrixShape::by_warpgroups) they read there themselves, all steps of the tile:
+// The instruction reads operands of a product by four waves (MatrixShape::by_warpgroups) there, all steps of the tile:
 //   reduce(wmma(contract(load(a)), contract(load(b)), 0), outer, inner) becomes reduce(wmma(local a, local b, 0),
 //   outer)
 #include <algorithm>
@@ -159,7 +159,7 @@ class Staging {
         return operand;
     }
 
-    /// What a thread reads at once comes first in local memory: elements of a vector, or results side by side.
+    /// The range that a thread reads at once comes first in local memory: elements of a vector, or contiguous results.
     static UOp near_of(const Operand& o) {
         auto found = std::ranges::find(o.tile, Axis::vector, [](UOp r) { return range_arg(r).axis; });
         if (found == o.tile.end()) found = std::ranges::find_if_not(o.tile, is_step);
@@ -241,7 +241,7 @@ class Staging {
         return with_digit(with_digit(copy.copy, o.wide, copy.wide), o.deep, copy.deep);
     }
 
-    /// What a thread reads of memory, as a vector.
+    /// A thread's read from memory, as a vector.
     UOp fetch(const Operand& o) {
         const Copy copy = new_copy(o, Axis::vector);
         const Element from = element(o, copy);

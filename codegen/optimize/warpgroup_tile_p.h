@@ -7,7 +7,7 @@
 
 namespace strata::codegen {
 
-/// What an operand's ranges mean to groups of waves that multiply: rows (or columns) of the result, steps of the
+/// The meaning of an operand's ranges for a warpgroup product: rows (or columns) of the result, steps of the
 /// reduction.
 struct GroupRanges {
     UOp row, eight_rows, wave;  ///< of a row, of eight, and of a wave's: by how many rows steps of them are apart

@@ -5,7 +5,7 @@
 
 namespace strata::codegen {
 
-/// What the text does with each node of a program, by its place in the list.
+/// Where the text writes each node of a program, by its place in the list.
 struct InlinePlan {
     enum class Form : uint8_t {
         statement,  ///< loops, effects

@@ -174,7 +174,7 @@ class Renderer {
     int64_t local_alignment() const { return by_warpgroups_ ? kSwizzledBytes : 16; }
     bool asks_for_memory() const { return dynamic_lds(program_, target_) > 0; }
 
-    /// What all lanes of a wave have alike.
+    /// A value that is equal in all lanes of a wave.
     std::string first_lane(const std::string& text) const {
         return target_.arch.is_amd() ? fmt::format("__builtin_amdgcn_readfirstlane({})", text) : text;
     }

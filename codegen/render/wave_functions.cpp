@@ -64,7 +64,7 @@ template <class T, class Wide> STRATA_FN T strata_even(Wide wide) {
 }
 )";
 
-/// What the builtin of a matrix instruction takes for the elements of A or B that a lane has.
+/// The type in which the builtin of a matrix instruction takes the elements of A or B that a lane has.
 std::string factor_type(const MatrixShape& shape) {
     const int count = shape.operand_elements();
     if (shape.operand.bits() == 8)

@@ -146,7 +146,7 @@ class Uses {
     }
 
   private:
-    /// What the result is made of after the product, in order: other users of the product may stand among it.
+    /// Places of the result's operations after the product, in order: other users of the product may stand among them.
     std::vector<size_t> places_between(const Attention& attention) const {
         const size_t first = place_.at(attention.product);
         std::vector<size_t> found{place_.at(attention.result)};

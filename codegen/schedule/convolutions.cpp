@@ -15,7 +15,7 @@ namespace {
 
 constexpr int64_t kNeighbours = 8;  // elements that one load of 16 bytes brings
 // Of an element that is loaded by itself, in a condition where there is padding: its place, comparisons, the load. Each
-// is loaded for every tile of so many results of the other side.
+// is loaded for every tile of kTileOfOther results of the other side.
 constexpr double kLoadedAlone = 20, kTileOfOther = 64;
 constexpr int kLeastAxes = 2;  // of windows: along one axis with 3 elements copies take 1.13 to 1.43 of it
 
@@ -100,8 +100,8 @@ bool has_terms_together(Chain chain, size_t axis) {
     return first.has_value();
 }
 
-/// What of a factor is to be in memory: with its channels last under windows, otherwise with its terms last. None: it
-/// is.
+/// The part of a factor that must be in memory: with its channels last under windows, otherwise with its terms last.
+/// None: it is.
 UOp layout_of(Chain chain, size_t axis) {
     const size_t start = below_repetitions(chain);
     const DType type = chain.back().dtype();

@@ -114,8 +114,8 @@ class Finishing {
         return reductions > 1 && down > 0;
     }
 
-    /// What the step's reductions take in, or without any what its results read; 0: it does what a block is not to do
-    /// alone.
+    /// Elements that the step's reductions read, or without any those that its results read; 0: a step that one block
+    /// must not do alone.
     static int64_t terms_of(const ScheduleItem& item) {
         if (item.body.is(Op::custom)) return 0;
         const std::vector<UOp> order = in_order(item.bodies());

@@ -6,8 +6,8 @@
 // A value joins the step of one before it when all that it reads is there by then. It costs less: what both read is
 // read once, what it read of the other is not read, and a launch is saved. Products share the operand that they have in
 // registers, as long as these hold a tile of each; matrix instructions have one result, so that what they multiply is
-// joined where it is little. What takes less time than its launch joins others of its loops that it shares nothing
-// with.
+// joined where it is little. A kernel that takes less time than its launch joins others of equal loops even without
+// shared inputs.
 //
 // Before  s <- sum of each row of x;  y <- x / s, a row at a time      only y reads s
 // After   y <- x / sum of each row of x
@@ -40,7 +40,7 @@ constexpr size_t kLargeTiles = 2, kSmallTiles = 3;  // products of a kernel
 constexpr int64_t kLargeFrom = 1 << 19;             // results from which on tiles are large
 constexpr int64_t kMostTerms = int64_t{1} << 32;
 
-/// What a kernel of some bodies is like.
+/// The form of a kernel of some bodies.
 struct Form {
     std::vector<UOp> loops;    ///< reductions and scans, one of each shape and axes
     std::vector<UOp> buffers;  ///< read
@@ -225,7 +225,7 @@ class Joining {
         return all.size() == 1 ? std::optional(*all.begin()) : std::nullopt;
     }
 
-    /// What is to be in memory by itself is read from there.
+    /// A value that must be in memory by itself is read from there.
     static bool can_be_seen_through(const ScheduleItem& host, UOp output) {
         if (host.output == output) return host.why != Reason::own;
         const auto other = std::ranges::find(host.beside, output, &ScheduleItem::output);

@@ -29,7 +29,7 @@ UOp below_views_and_casts(UOp u) {
 /// Whether a value is another one, with a mark of gradients.
 bool is_mark(UOp u) { return u.is(Op::detach) || u.is(Op::recompute); }
 
-/// What a factor is made of in the type of an operand, wherever its casts stand among its views.
+/// The factor in the type of an operand, wherever its casts are among its views.
 UOp operand_in(UOp factor, DType type) {
     while (factor.dtype() != type && (info(factor.op()).is(kMovement) || is_widening(factor))) factor = factor.src(0);
     while (info(factor.op()).is(kMovement) || is_mark(factor)) factor = factor.src(0);

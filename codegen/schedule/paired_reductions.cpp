@@ -7,10 +7,10 @@
 // Before  t = max(x);      min(where(is(x, t), place, n))        argmax: is(x, t) = x == t, or x is no number
 // After   of each piece    t_p, i_p = min(where(is(x, t_p), place, n))
 //         of all           min(where(is(t_p, t), i_p, n))
-// so that x is read once. Chan, Golub, LeVeque: Updating Formulae and a Pairwise Algorithm for Computing Sample
-// Variances (1979); Milakov, Gimelshein: Online normalizer calculation for softmax (2018). What m_p lacks of a piece's
-// mean by rounding is summed
-// too: far from zero it is as much as the deviations.
+// so that x is read once. Chan, Golub, LeVeque: Updating Formulae and a Pairwise Algorithm for
+// Computing Sample Variances (1979); Milakov, Gimelshein: Online normalizer calculation for
+// softmax (2018). The rounding error of m_p is summed too: far from zero it is as large as the
+// deviations.
 #include "strata/codegen/schedule/paired_reductions_p.h"
 
 #include <cmath>

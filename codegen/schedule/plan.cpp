@@ -19,14 +19,14 @@ constexpr int kKernelWeight = 1000;  // a kernel is cut when its value grows pas
 constexpr size_t kKernelBuffers = 24;
 constexpr size_t kSoon = 64;  // values until those that are made of one meet again
 
-/// What a value that is not stored has of the rows that its kernel reduces.
+/// How a value that is not stored depends on the rows that its kernel reduces.
 enum class Part : uint8_t {
     other,    ///< nothing, or it has been moved about
     results,  ///< one element a row, in their order
     rows,     ///< every element of them, in their order
 };
 
-/// What a not yet stored value would bring into the kernel of its user.
+/// The work that a not yet stored value would bring into the kernel of its user.
 struct Carried {
     UOp reduction;         // one representative: all reductions and scans carried have its source shape and axes
     bool scanned = false;  // there is a scan among them
@@ -132,7 +132,7 @@ class Planner {
         }
     }
 
-    /// What is inside of attention is never stored; what enters it there must need no reduction any more.
+    /// Values inside of attention are never stored; a value that enters it must need no reduction any more.
     void visit_inside(UOp u) {
         for (UOp s : u.src())
             if (!inside_.contains(s) && carried_[s].reduction)
@@ -255,7 +255,7 @@ class Planner {
         for (UOp u : made) carried_[u] = combine(u);
     }
 
-    /// What carries a reduction's rows up to here, sources first.
+    /// The nodes between a reduction's rows and this one, sources first.
     std::vector<UOp> nodes_of_rows(UOp rows) const {
         std::vector<UOp> made;
         UOpSet seen;
@@ -357,7 +357,7 @@ class Planner {
         return sum;
     }
 
-    /// What `u` has of the rows whose reduction its source carries.
+    /// How `u` depends on the rows whose reduction its source carries.
     Part part_of(UOp u, UOp source) {
         const Carried& c = carried_[source];
         if (makes_rows(u, source)) return Part::rows;

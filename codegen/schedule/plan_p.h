@@ -11,7 +11,7 @@
 
 namespace strata::codegen {
 
-/// What decides between schedules of the same values.
+/// The choice between schedules of the same values.
 struct Policy {
     Fusion fusion = Fusion::cost;
     CostModel costs;
@@ -66,8 +66,8 @@ MatrixProduct matrix_product_of(UOp sum, const CostModel& costs);
 bool is_little(ProductShape shape, const CostModel& costs);
 /// The sums of products whose sum a sum of several products is; empty: it is none.
 std::vector<UOp> matrix_products_in(UOp sum, const CostModel& costs);
-/// Whether a product of so many terms is faster when an operand, each of whose elements it reads so often, is computed
-/// by a kernel of its own.
+/// True if a product of `terms` terms, which reads each element of an operand `reads` times, is faster when a kernel of
+/// its own computes the operand.
 bool is_worth_storing(int64_t reads, int64_t terms, const CostModel& costs);
 
 /// Operands of convolutions that matrix instructions compute get memory in the order in which those read them:

@@ -74,7 +74,7 @@ bool has_exponential(UOp u) {
     return u.is(Op::exp) || u.is(Op::exp2);
 }
 
-/// What is rounded in a factor that repeats, moves and widens it.
+/// The rounded value in a factor that repeats, moves and widens it.
 UOp rounded_in(UOp factor, DType type) {
     factor = source_of(factor);
     return factor.is(Op::cast) && factor.dtype() == type ? factor.src(0) : UOp();

@@ -22,7 +22,7 @@ struct ProductChain {
     std::vector<UOp> inside;  ///< the products and all that is made of them on the way to the result
 };
 
-/// What a factor repeats, moves and widens.
+/// The value that a factor repeats, moves and widens.
 UOp source_of(UOp factor);
 /// The value of 16 bits that a factor of a product repeats, moves and widens; empty: it is another.
 UOp narrow_in(UOp factor);

@@ -42,7 +42,7 @@ struct Schedule {
 /// By place, where a node stands first.
 std::vector<size_t> first_places(std::span<const UOp> nodes);
 
-/// What the schedule asks of its user: memory for a value, and nodes that are in memory already.
+/// Questions of the schedule to its user: memory for a value, and nodes that are in memory already.
 class Storage {
   public:
     virtual ~Storage() = default;
@@ -56,7 +56,7 @@ class Storage {
     virtual std::vector<size_t> tensors(UOp custom) { return first_places(custom.src()); }
     /// Whether the kernels are to serve other sizes too: then what blocks are there is no part of them.
     virtual bool serves_other_sizes() { return false; }
-    /// What the kernels are for: its usual card decides what they cost.
+    /// The chip of the kernels: its usual card decides what they cost.
     virtual Chip chip() { return isa::Arch::gfx1100; }
     /// Whether the target has kernels of chains of products (product_chains.h).
     virtual bool has_product_chains() { return !target_of(chip()).matrix.empty(); }
@@ -71,7 +71,7 @@ class Storage {
 /// Sources before users, each node of all graphs once.
 std::vector<UOp> in_order(std::span<const UOp> roots);
 
-/// What decides where values may share a kernel or have kernels of their own: models of cost (attention_cost.cpp,
+/// How to decide where values may share a kernel or have kernels of their own: models of cost (attention_cost.cpp,
 /// split_k.cpp, fuse_siblings.cpp), or always the one or the other, which Tensor.tune() tries too.
 enum class Fusion : uint8_t { cost, more, less };
 std::string_view to_string(Fusion fusion);

@@ -147,7 +147,7 @@ class Splitting {
         return shape;
     }
 
-    /// What stands outside, an axis of it in pieces that come first; no axis: the same for each of them.
+    /// A value from outside, one axis of it in pieces that come first; no axis: the same for each of them.
     UOp divided(UOp x, std::optional<size_t> axis) const {
         if (x.shape().empty()) return x;
         Shape shape = x.shape();
@@ -240,7 +240,7 @@ class Splitting {
         return views;
     }
 
-    /// What the sum is divided by where the total of all pieces is this; empty: it is made of more than the total and
+    /// The divisor of the sum if the total of all pieces is this; empty: it is made of more than the total and
     /// numbers.
     UOp divisor_of(UOp u, UOp total) const {
         if (u == total_) return total;

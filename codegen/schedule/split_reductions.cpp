@@ -21,7 +21,7 @@ namespace {
 
 using Nodes = UOpSet;
 
-/// What one kernel computes: its products, and all of it where its keys are not divided.
+/// The work of one kernel of attention: its products, and all of it where its keys are not divided.
 struct OfAttention {
     Nodes products, whole;
 };
@@ -54,7 +54,7 @@ Pairs pairs_in(std::span<const UOp> order, const Policy& policy) {
     return pairs;
 }
 
-/// What is repeated later, with or without further operations: rows that one kernel may walk again.
+/// Values that are repeated later, with or without further operations: rows that one kernel may walk again.
 Nodes repeated_in(std::span<const UOp> order) {
     Nodes repeated;
     for (const UOp u : std::views::reverse(order)) {

@@ -12,13 +12,13 @@ namespace strata::codegen {
 namespace {
 
 constexpr int64_t kSplitFrom = 1 << 15;               // elements that one block of threads scans well
-constexpr int64_t kManyScans = 1 << 10;               // with so many the machine is full
+constexpr int64_t kManyScans = 1 << 10;               // scans that fill the machine
 constexpr int64_t kBlocks = 1 << 10;                  // to aim at over all scans
 constexpr int64_t kLeast = 1 << 10, kMost = 1 << 14;  // elements of a block
 
 UOp reshaped(UOp x, Shape shape) { return make(Op::reshape, x.dtype(), {x}, ShapeArg{std::move(shape)}); }
 
-/// So many elements of zero before and after along an axis.
+/// Zeros before and after along an axis.
 UOp padded(UOp x, size_t axis, int64_t before, int64_t after) {
     BoundsArg room{std::vector<std::pair<int64_t, int64_t>>(x.shape().size(), {0, 0})};
     room.bounds[axis] = {before, after};

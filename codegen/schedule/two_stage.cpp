@@ -34,7 +34,7 @@ int64_t divisor_near(int64_t n, int64_t wish, int64_t step) {
     return 0;
 }
 
-/// What a side of the pieces becomes: the wish, or a divisor near to it.
+/// The size of a side of the pieces: the wish, or a divisor near to it.
 int64_t near(int64_t n, int64_t wish, int64_t step) {
     const int64_t divisor = divisor_near(n, wish, step);
     return divisor < wish / 4 ? wish : divisor;
@@ -68,7 +68,7 @@ bool are_columns(UOp reduction) {
     return !std::is_sorted(order.begin(), order.end()) && reduction.numel() > 1;
 }
 
-/// What a reduction reads, where the widening of its elements is part of it.
+/// Bytes that a reduction reads, where the widening of its elements is part of it.
 double bytes_read(UOp reduction) {
     UOp x = reduction.src(0);
     while (is_widening(x)) x = x.src(0);
@@ -77,7 +77,7 @@ double bytes_read(UOp reduction) {
 
 int64_t blocks_of_columns(int64_t results) { return (results + kLineOfColumns - 1) / kLineOfColumns; }
 
-/// What the pieces are of, before their length is chosen.
+/// The axes of the pieces, before their length is chosen.
 TwoStage undivided(UOp reduction) {
     TwoStage p;
     p.results = reduction.numel(), p.elements = reduction.src(0).numel() / p.results;

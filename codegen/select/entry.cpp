@@ -1,4 +1,4 @@
-// What a kernel finds in registers when it begins, and what it makes of that before anything else (LLVM AMDGPUUsage,
+// Registers that a kernel has when it begins, and the values made of them before anything else (LLVM AMDGPUUsage,
 // "Initial Kernel Execution State").
 #include <algorithm>
 

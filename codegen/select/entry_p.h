@@ -3,7 +3,7 @@
 
 namespace strata::codegen {
 
-/// What a kernel finds in registers when it begins.
+/// Registers that a kernel has when it begins.
 class KernelEntry : SelectionPart {
   public:
     explicit KernelEntry(SelectionContext& context) : SelectionPart(context) {}

@@ -78,7 +78,7 @@ bool Selector::select(UOp u) {
     }
 }
 
-/// What puts a vector together, or takes it apart, is no code.
+/// Building a vector, or taking an element of it, is no code.
 void Selector::select_vector(UOp u) {
     if (u.is(Op::lane)) {
         context_.set(u, context_.value(u.src(0)).lanes[static_cast<size_t>(u.as<IndexArg>().index)]);

@@ -138,7 +138,7 @@ std::vector<Declared> read_parameters(std::string_view list, bool named) {
     return out;
 }
 
-/// What `typedef X name;`, `using name = X;` or `#define name X` says, or "".
+/// The meaning that `typedef X name;`, `using name = X;` or `#define name X` gives, or "".
 std::string_view meaning_of(std::string_view name, std::string_view text) {
     for (size_t at = 0; (at = find_word(text, name, at)) != text.npos; ++at) {
         size_t line = text.find_last_of(";{}\n", at);

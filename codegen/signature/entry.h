@@ -11,8 +11,8 @@ namespace strata::codegen {
 /// How messages name the text of entry_request().
 inline constexpr std::string_view kEntryFile = "<kernel name>";
 
-/// What is put after a source whose kernel is a template's, "scale<float, 4>": it makes clang instantiate the kernel
-/// and say which one is meant. Empty for another name.
+/// Text after a source whose kernel is a template's, "scale<float, 4>": it makes clang instantiate the kernel and say
+/// which one is meant. Empty for another name.
 std::string entry_request(const HipSource& source);
 
 /// The symbol of the kernel that `source.kernel` names in a code object made from the source; empty for an empty name.

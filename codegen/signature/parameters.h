@@ -8,11 +8,11 @@
 
 namespace strata::codegen {
 
-/// The explicit parameters, in order. What the metadata leaves out comes from the symbol where it is mangled, else from
-/// the declaration in the text; "" = there is no text.
+/// The explicit parameters, in order. A parameter that the metadata leaves out comes from the symbol where it is
+/// mangled, else from the declaration in the text; "" = there is no text.
 std::vector<executable::Parameter> parameters_of(const isa::KernelInfo& kernel, std::string_view text);
 
-/// What the symbols begin with that are added to a user's source.
+/// The prefix of the symbols that are added to a user's source.
 inline constexpr std::string_view kOwnSymbols = "__strata_";
 
 /// A symbol as C++ writes it; `symbol` itself where it is not mangled.

@@ -9,8 +9,8 @@
 
 namespace strata::codegen {
 
-/// What kernels are compiled for: an architecture of AMD, a row of asm/isa/archs.def, or one of NVIDIA, of nvidia.def.
-/// Of NVIDIA's there is no machine level: direct lowering, assembly and the emulator take AMD's alone.
+/// The chip that kernels are compiled for: an architecture of AMD, a row of asm/isa/archs.def, or one of NVIDIA, of
+/// nvidia.def. Of NVIDIA's there is no machine level: direct lowering, assembly and the emulator take AMD's alone.
 class Chip {
   public:
     constexpr Chip(isa::Arch arch) : place_(static_cast<uint8_t>(arch)) {}

@@ -7,7 +7,7 @@ namespace strata::codegen {
 /// The usual card of a chip: the first of its rows in asm/isa/cards.def.
 const isa::Card& card_of(Chip chip);
 
-/// What that card does in a clock, by which schedules are compared.
+/// Rates of that card in a clock, by which schedules are compared.
 struct Rates {
     int units, cus;                                    ///< units that share local memory, CUs of one
     int waves;                                         ///< that a SIMD holds

@@ -102,7 +102,7 @@ std::span<const MatrixShape> shapes_of_nvidia(Chip chip) {
     return kMma.first(has_groups ? kNvidias : std::size(kFirstChips)).subspan(static_cast<size_t>(newer));
 }
 
-// hipModuleLaunchKernel takes so many workgroups; a dispatch packet counts threads in 32 bits (HSA 1.2, 2.9.6).
+// hipModuleLaunchKernel counts workgroups in 32 bits, and so does a dispatch packet threads (HSA 1.2, 2.9.6).
 constexpr int64_t kPacketMaxThreads = 0xffffffff;
 // Blocks of a grid (CUDA C++ Programming Guide, "Compute Capabilities").
 constexpr std::array<int64_t, 3> kNvidiaMaxGrid = {0x7fffffff, 0xffff, 0xffff};

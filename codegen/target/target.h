@@ -65,11 +65,11 @@ struct LaneXor {
     uint16_t control;  ///< of DPP16
 };
 
-/// What a loop copies to local memory is read when it is stored, or a step before: into registers, where a schedule
-/// says so or in any case, or by copies that go on meanwhile.
+/// When a loop reads the values that it copies to local memory: as they are stored, or a step before: into registers,
+/// where a schedule says so or in any case, or by copies that go on meanwhile.
 enum class Ahead : uint8_t { scheduled, registers, copies };
 
-/// What a machine offers. The stages of the compiler have no limits of their own: they read them here.
+/// The properties of a machine. The stages of the compiler have no limits of their own: they read them here.
 struct Target {
     Chip arch;
     Route route;

@@ -10,7 +10,7 @@ STRATA_FN float strata_to_odd(double value) {
     return __builtin_bit_cast(float, bits + (rounded > size ? -1 : 1));
 }
 //@ round_to_odd
-// What has more bits than a float, rounded to odd.
+// A number of more bits than a float, rounded to odd.
 STRATA_FN float round_to_odd(double x) { return strata_to_odd(x); }
 STRATA_FN float round_to_odd(uint64_t x) {
     if (x < 1u << 24) return (float)x;

@@ -1,5 +1,5 @@
-// What HIP source may use on NVIDIA's chips beyond NVRTC's own: sections as those of prelude.hip, whose words these are
-// too.
+// Names that HIP source may use on NVIDIA's chips beyond NVRTC's own: sections as those of prelude.hip, whose words
+// these are too.
 //@
 #pragma nv_diag_suppress 177  // functions of the prelude that a source does not call
 typedef signed char int8_t; typedef short int16_t; typedef int int32_t; typedef long int64_t;
@@ -231,7 +231,7 @@ STRATA_FN half atomicAdd(half* p, half v) { return strata_add_narrow(p, v); }
 //@ atomicAdd & bfloat16
 STRATA_FN bfloat16 atomicAdd(bfloat16* p, bfloat16 v) { return strata_add_narrow(p, v); }
 //@ strata_comes_last
-// Of so many blocks the last one to ask, which then finds what the threads of the others stored before they asked.
+// True in the last of `blocks` blocks to ask, which then finds what the threads of the others stored before they asked.
 STRATA_FN bool strata_comes_last(int* counter, int* number, bool counts, int blocks) {
     __threadfence();
     __syncthreads();
@@ -283,9 +283,9 @@ template <int bytes> STRATA_FN void strata_copy_async(void* to, const void* from
     else
         asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(shared), "l"(from), "n"(bytes) : "memory");
 }
-// What was started since the last one is waited for together.
+// Copies started since the last one are waited for together.
 STRATA_FN void strata_copies_of_step_end() { asm volatile("cp.async.commit_group;" ::: "memory"); }
-// All but the last so many steps' copies are there.
+// Waits until the copies of all but the last `under_way` steps are there.
 template <int under_way> STRATA_FN void strata_copies_done() {
     asm volatile("cp.async.wait_group %0;" ::"n"(under_way) : "memory");
 }
@@ -306,8 +306,8 @@ template <bool columns, int bytes, class T> STRATA_FN T strata_read_matrices(con
     return __builtin_bit_cast(T, held);
 }
 //@ strata_fence_of_products
-// What ordinary stores and cp.async put into shared memory is seen by the matrix instructions of groups, after a
-// barrier.
+// After a barrier, warpgroup products see what ordinary stores and cp.async put into shared
+// memory.
 STRATA_FN void strata_fence_of_products() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 //@ strata_tile_of_products strata_step_of_products strata_held strata_hold strata_products_begin strata_products_end strata_products_of_steps_before_end strata_stay_in_registers
 // A descriptor of PTX's (codegen/target/warpgroup_products.h), in units of 16 bytes: where it starts, how far blocks of
@@ -320,7 +320,7 @@ template <bool along_k, int rows> STRATA_FN uint64_t strata_tile_of_products(con
 template <bool along_k, int rows> STRATA_FN uint64_t strata_step_of_products(uint64_t tile, int step) {
     return tile + (along_k ? step % 4 * 2 + step / 4 * (rows * 8) : step * 128);
 }
-// What a lane holds of A: words, which stay together from step to step.
+// A lane's part of A: words, which stay together from step to step.
 template <class T, int count> struct strata_held { unsigned words[count / 2]; };
 template <class T, int count, class... Elements> STRATA_FN strata_held<T, count> strata_hold(Elements... elements) {
     const T all[] = {elements...};
@@ -343,7 +343,7 @@ template <class T> STRATA_FN void strata_products_begin(T& c) {
     asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
 }
 STRATA_FN void strata_products_of_steps_before_end() { asm volatile("wgmma.wait_group.sync.aligned 1;" ::: "memory"); }
-// All but the last so many.
+// Waits for all but the last `under_way`.
 template <int under_way, int n> STRATA_FN void strata_products_end(float (&sums)[n]) {
     asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(under_way) : "memory");
     strata_stay_in_registers<0>(sums);

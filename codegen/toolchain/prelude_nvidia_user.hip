@@ -1,4 +1,4 @@
-// What HIP's headers have besides, for sources of users on NVIDIA's chips: sections as those of prelude.hip.
+// Further names of HIP's headers, for sources of users on NVIDIA's chips: sections as those of prelude.hip.
 //@ __HIPCC__ __HIP_DEVICE_COMPILE__ __HIP_PLATFORM_NVIDIA__ __HIP_PLATFORM_NVCC__
 #define __HIPCC__ 1
 #define __HIP_DEVICE_COMPILE__ 1

@@ -6,7 +6,7 @@
 
 namespace strata {
 
-/// What the largest codes of a float format mean.
+/// The meaning of the largest codes of a float format.
 /// ieee: top exponent is infinity and NaN. finite: no infinity, only S.1111.111 is NaN (OCP e4m3). fnuz: no infinity,
 /// no minus zero, its code is the only NaN, and the bias is one larger.
 enum class Specials : uint8_t { ieee, finite, fnuz };

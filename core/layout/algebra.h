@@ -16,7 +16,7 @@ Layout composition(const Layout& A, const Layout& B);
 /// By mode; modes beyond the tile's and those where it has none stay.
 Layout composition(const Layout& A, const Tile& B);
 
-/// What with L fills 0 .. codomain-1 or beyond: rising strides, no index but 0 in common with L.
+/// The layout that with L fills 0 .. codomain-1 or beyond: rising strides, no index but 0 in common with L.
 Layout complement(const Layout& L, const Int& codomain);
 inline Layout complement(const Layout& L) { return complement(L, cosize(L)); }
 /// L(R(i)) = i for every i, as many as there are from 0 on without a gap.
@@ -51,7 +51,7 @@ TiledThreads make_layout_tv(const Layout& threads, const Layout& values);
 
 /// The tile at a coordinate; where that has none, all tiles of the mode.
 Part local_tile(const Layout& L, const Tile& tile, const IntTuple& coordinate);
-/// What thread i of a layout of threads has of L.
+/// The part of L that thread i of a layout of threads has.
 Part local_partition(const Layout& L, const Layout& threads, const Int& i);
 
 }  // namespace strata::layout

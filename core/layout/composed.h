@@ -69,7 +69,7 @@ std::string to_string(const Swizzle& s);         ///< "S<3,4,3>"
 std::string to_string(const CoordSwizzle& s);    ///< "C<3,0,E0,4,E1>"
 std::string to_string(const ComposedLayout& L);  ///< "S<3,4,3> o 0 o (8,8):(8,1)"
 std::string to_string(const AnyLayout& L);
-/// What to_string wrote. LayoutError names the column of what is wrong.
+/// The inverse of to_string. LayoutError names the column of what is wrong.
 AnyLayout parse_layout(std::string_view text);
 Layout layout_of(std::string_view text);  ///< which is neither a swizzle nor composed
 IntTuple parse_tuple(std::string_view text);

@@ -34,8 +34,8 @@ int64_t first_with_rest(int64_t stride, int64_t divisor, int64_t index, int64_t 
     return floor_rest(static_cast<int64_t>(static_cast<__int128>(x) * (index / common % period) % period), period);
 }
 
-/// Coordinates with sum stride * coordinate = index, strides positive and falling. What is left to the smaller strides
-/// is bounded by their sum and a multiple of their greatest common divisor.
+/// Coordinates with sum stride * coordinate = index, strides positive and falling. The rest for the smaller strides is
+/// bounded by their sum and a multiple of their greatest common divisor.
 class Search {
   public:
     explicit Search(std::vector<Step> leaves)

@@ -60,7 +60,7 @@ IntTuple flat_coord(const Int& index, const Layout& L);  ///< of the coordinate 
 Int linear_coord(const Int& index, const Layout& L);     ///< the same as one integer
 
 bool is_injective(const Layout& L);
-/// What a step of sizes and strides in order of |stride| finds: coordinates of leaves with that index, if any.
+/// One step over sizes and strides in order of |stride|: coordinates of leaves with that index, if any.
 std::optional<std::vector<int64_t>> solve_index(std::span<const int64_t> sizes, std::span<const int64_t> strides,
                                                 int64_t index);
 

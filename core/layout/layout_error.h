@@ -7,7 +7,7 @@
 
 namespace strata::layout {
 
-/// What is no layout: the message names the operation, the mode and the operands, and says what to do.
+/// An error of layouts: the message names the operation, the mode and the operands, and says what to do.
 class LayoutError : public Exception {
   public:
     /// `reason` says what is wrong; `mode` is a path such as "0" or "1.0", "" where it is about all of them.

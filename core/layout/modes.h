@@ -22,7 +22,7 @@ template <Tree T>
 T take(const T& t, int begin, int end);  ///< modes begin .. end-1
 template <Tree T>
 T group(const T& t, int begin, int end);  ///< modes begin .. end-1 as one mode
-/// With one mode more at the end; with `rank`, with as many as it takes to have so many.
+/// With one mode more at the end; with `rank`, with as many more as it takes to have `rank` modes.
 template <Tree T>
 T append(const T& t, const T& mode, int rank = -1);
 template <Tree T>

@@ -10,9 +10,9 @@ namespace {
 
 constexpr int kMostElementBits = 1 << 20;
 
-/// Elements of so many old ones and new ones that hold the same bits.
+/// Numbers of old and of new elements that hold the same bits.
 struct Ratio {
-    int64_t split, joined;  ///< each old element is split into so many, and so many of these are joined
+    int64_t split, joined;  ///< each old element is split into `split` parts, and `joined` of these are joined
 };
 
 Ratio ratio_of(int old_bits, int new_bits) {
@@ -36,7 +36,7 @@ void split_elements(std::vector<Leaf>& leaves, int64_t parts) {
     *inside = {inside->size * Int(parts), 1};
 }
 
-/// Leaves that begin with so many elements side by side lose them.
+/// Divides the leaves by `parts` contiguous elements, from the first on.
 void join_elements(std::vector<Leaf>& leaves, int64_t parts) {
     for (int64_t joined = 1; joined < parts;) {
         Leaf* next = nullptr;

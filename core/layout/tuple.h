@@ -90,7 +90,7 @@ IntTuple operator*(const IntTuple& a, const IntTuple& b);
 IntTuple tuple_div(const IntTuple& a, const IntTuple& b);  ///< downwards
 IntTuple tuple_mod(const IntTuple& a, const IntTuple& b);
 IntTuple ceil_div(const IntTuple& a, const IntTuple& b);  ///< by mode; a's modes beyond b's stay
-/// What is left of a shape after b of its elements in colexicographic order; each divides the other or it is an error.
+/// The rest of a shape after b of its elements in colexicographic order; each divides the other or it is an error.
 IntTuple shape_div(const IntTuple& a, const IntTuple& b);
 
 Int product(const IntTuple& t);

@@ -6,7 +6,7 @@
 
 namespace strata {
 
-/// What a variable of a pattern accepts.
+/// The nodes that a variable of a pattern accepts.
 enum class Accept : uint8_t { any, integer, boolean, floating, constant, int_constant };
 
 /// A named capture. Its second use in a pattern matches only the same node.

@@ -19,7 +19,7 @@ class Match {
     UOp operator[](Var v) const { return held_[v.slot]; }
     /// The value of an integer constant.
     int64_t value(Var v) const { return const_int(held_[v.slot]); }
-    /// What the caller of rewrite passed along.
+    /// The context that the caller of rewrite passed along.
     template <class T>
     T& context() const {
         return *static_cast<T*>(context_);

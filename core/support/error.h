@@ -13,7 +13,7 @@ enum class ErrorKind {
 #undef ERROR
 };
 
-/// What went wrong, as a value: travels inside Result<T> below the public surface.
+/// A fault as a value: travels inside Result<T> below the public surface.
 struct Error {
     ErrorKind kind = ErrorKind::Internal;
     std::string message;       ///< one or more lines; says what to do where the user can do something

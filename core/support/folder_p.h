@@ -11,7 +11,7 @@
 
 namespace strata {
 
-/// What is in an open folder.
+/// The names in an open folder.
 std::vector<std::string> names_in(int folder);
 
 /// A folder held open that belongs to this user and that nobody else may write to. Names in it are looked up in the

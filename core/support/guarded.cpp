@@ -28,7 +28,7 @@ struct Guard {
 constexpr std::array kSignals = {SIGSEGV, SIGBUS};
 struct sigaction before[kSignals.size()];
 
-/// What the process would do without this file.
+/// Does what the process would do without this file.
 void pass_on(int signal, siginfo_t* info, void* context) {
     const struct sigaction& other = before[signal == kSignals[0] ? 0 : 1];
     if (other.sa_flags & SA_SIGINFO) return other.sa_sigaction(signal, info, context);
@@ -69,7 +69,7 @@ bool is_address(const void* at, size_t bytes) {
     return low < kEnd && bytes <= kEnd - low;
 }
 
-// What sanitizers make of an access looks at memory of theirs first, whose absence is no news of the program's.
+// Code of sanitizers looks at memory of its own before an access; its absence is no fault of the program.
 #ifdef STRATA_SANITIZED
 #define STRATA_PLAIN __attribute__((no_sanitize("address", "thread", "undefined")))
 STRATA_PLAIN void move_bytes(char* to, const char* from, size_t bytes) {

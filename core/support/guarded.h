@@ -11,9 +11,9 @@ namespace strata {
 
 /// memmove; false: a byte of it cannot be read or written. How much was copied is not known then.
 bool copy_guarded(void* to, const void* from, size_t bytes);
-/// Writes an element so many times, one after the other; false: as copy_guarded().
+/// Writes an element `count` times, one after the other; false: as copy_guarded().
 bool fill_guarded(void* to, const void* element, size_t element_bytes, size_t count);
-/// The bytes from an address on that can be read, at most so many.
+/// The bytes from an address on that can be read, at most `most`.
 size_t readable_bytes(const void* from, size_t most);
 inline bool is_readable(const void* from, size_t bytes) { return readable_bytes(from, bytes) == bytes; }
 

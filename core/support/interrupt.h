@@ -18,8 +18,8 @@ class Interrupted : public std::exception {
 
 struct Settings;
 
-/// What a front end adds to working and waiting. Python has signals, which its main thread handles, a lock of its own,
-/// and contexts of execution (threads, tasks) with settings each.
+/// Hooks of a front end around working and waiting. Python has signals, which its main thread handles, a lock of its
+/// own, and contexts of execution (threads, tasks) with settings each.
 struct FrontEnd {
     bool (*wants_stop)();      ///< of this thread; may wait for the front end's lock
     void* (*let_go)();         ///< gives up the front end's lock; null: this thread does not hold it

@@ -20,7 +20,7 @@ class Lru {
         return &found->second->value;
     }
 
-    /// Keeps a value of about so many bytes, in place of another of the same key; it stays even when it alone is over
+    /// Keeps a value of about `bytes` bytes, in place of another of the same key; it stays even when it alone is over
     /// the budget. Gives what had to go: for the caller to drop once its locks are free.
     [[nodiscard]] std::vector<Value> put(Key key, Value value, size_t bytes, size_t budget) {
         std::vector<Value> gone;

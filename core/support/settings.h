@@ -7,8 +7,8 @@ namespace strata {
 
 std::string default_cache_dir();  ///< the user's cache folder + /strata; empty where there is no home
 
-/// What `strata.config(...)` and the STRATA_* variables set: a field for each row of settings.def, which says what it
-/// means. Precedence: config, then environment, then default.
+/// The values that `strata.config(...)` and the STRATA_* variables set: a field for each row of settings.def, which
+/// describes it. Precedence: config, then environment, then default.
 struct Settings {
 #define SETTING(name, type, initial, accepts, keys, meaning) type name = initial;
 #include "strata/core/support/settings.def"
@@ -35,7 +35,7 @@ void visit_settings(S&& settings, Visitor&& visit) {
 const Settings& settings();
 
 const Settings& environment();  ///< what the variables said when this was first asked
-/// What the variables say now; environment() has read them once.
+/// The variables' values now; environment() has read them once.
 Settings settings_of_environment();
 
 /// Sets one by name, as config does: throws a Usage Exception that names what there is, or what is accepted, and an

@@ -38,7 +38,7 @@ bool has_same_remainder(UOp a, UOp b, int64_t n) {
     return same(x, y) && same(y, x);
 }
 
-/// What x / n divides, where that is `u`: x, or what has the same remainder. Empty: it is no such quotient.
+/// The dividend of x / n, where that is `u`: x, or a value of the same remainder. Empty: it is no such quotient.
 UOp dividend(UOp u, UOp x, int64_t n) {
     if (is_quotient(u, x, n)) return x;
     const bool divides = is_division(u, Op::idiv) && const_int(u.src(1)) == n;

@@ -88,7 +88,7 @@ UOp greater_than_constant(const Match& t) {
     return type_holds(type, limit - 1) ? constant_int(type, limit - 1) < build_sum(whole) : UOp();
 }
 
-/// What i - j can be, when both and their difference are exact.
+/// The bounds of i - j, when both and their difference are exact.
 std::optional<Bounds> difference(const Match& t) {
     Linear a = linear(t[i]), b = linear(t[j]);
     if (!is_exact(a) || !is_exact(b)) return {};

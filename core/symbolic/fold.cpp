@@ -1,8 +1,8 @@
 #include "strata/core/symbolic/rules_p.h"
 #include "strata/core/uop/reference.h"
 
-// What holds for every elementwise op: constants fold, a value with one possible outcome is that constant, and
-// commutative operations have one order.
+// Rules of every elementwise op: constants fold, a value with one possible outcome is that constant, and commutative
+// operations have one order.
 
 namespace strata {
 namespace {

@@ -7,7 +7,7 @@
 namespace strata {
 namespace {
 
-/// What a condition says about a sum: low <= sum of the terms <= high.
+/// A fact that a condition gives about a sum: low <= sum of the terms <= high.
 struct Fact {
     std::vector<Term> terms;
     Bounds is;

@@ -69,7 +69,7 @@ enum class Axis : uint8_t {
 #define AXIS(name) name,
 #include "strata/core/uop/axes.def"
 };
-/// What kernels' ranges and memory may be, in table order.
+/// The kinds of kernels' ranges and memory, in table order.
 std::span<const std::string_view> axis_names();
 std::span<const std::string_view> space_names();
 

@@ -8,7 +8,7 @@ namespace strata {
 UOp constant(DType dtype, double value);  ///< rounded or wrapped to the type
 UOp constant_int(DType dtype, int64_t value);
 UOp index_const(int64_t value);
-/// What a reduction by add, mul, max or min starts from: 0, 1, or the type's smallest or largest value or infinity.
+/// The start of a reduction by add, mul, max or min: 0, 1, or the type's smallest or largest value or infinity.
 UOp identity(Op op, DType type);
 UOp alu(Op op, std::initializer_list<UOp> sources);  ///< any elementwise op except cast and bitcast
 UOp alu(Op op, std::span<const UOp> sources);

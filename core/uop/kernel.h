@@ -1,8 +1,8 @@
 #pragma once
 #include "strata/core/uop/uop.h"
 
-/// Builders of kernels as graphs (kernel-level ops of ops.def), with the names of Python's strata.uop. What each op
-/// means and which graphs are valid: ops.def, verify_kernel.
+/// Builders of kernels as graphs (kernel-level ops of ops.def), with the names of Python's strata.uop. The meaning of
+/// each op, and which graphs are valid: ops.def, verify_kernel.
 namespace strata::uop {
 
 /// The kernel's parameter number `slot`, a buffer: the output of a custom kernel is 0, its inputs follow.
@@ -19,7 +19,7 @@ UOp range(int64_t size, int id, Axis axis, UOp steps = {});
 /// A place in memory; nothing is touched there where `predicate` is false.
 UOp at(UOp memory, UOp offset, UOp predicate = {});
 UOp at(UOp memory, int64_t offset);
-/// What is at a place, `otherwise` where its predicate is false: 0 if not given.
+/// The value at a place, or `otherwise` where its predicate is false: 0 if not given.
 UOp load(UOp place, UOp otherwise = {});
 UOp store(UOp place, UOp value);
 UOp store(UOp place, double value);

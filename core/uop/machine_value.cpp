@@ -110,7 +110,7 @@ double division_fixup(DType type, double quotient, double d, double n) {
     return sign * (std::isnan(quotient) ? infinity : std::fabs(quotient));
 }
 
-/// What a row says, as a value of the node's type.
+/// A row's result, as a value of the node's type.
 struct Result {
     DType type;
     ConstArg operator()(double x) const { return {0, round_to(type, x)}; }

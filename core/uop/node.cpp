@@ -88,8 +88,8 @@ std::atomic<void (*)(UOp)> on_free_node{nullptr};
 std::atomic<bool> sweep_due{false};
 
 // Nodes live by counts: of Roots and of the nodes that use them. A count that falls to none frees nothing by itself, as
-// graphs are built of nodes that nothing counts yet; a sweep does, between GraphScopes. What may be free is listed for
-// it: a node when it is made and when it loses its last Root. One that then proves to live leaves the list.
+// graphs are built of nodes that nothing counts yet; a sweep does, between GraphScopes. A node that may be free is
+// listed for it: when it is made and when it loses its last Root. One that then proves to live leaves the list.
 std::atomic<const Node*> listed{nullptr};
 
 /// Of a node whose bit says so, before anybody else can know.
@@ -107,7 +107,7 @@ void sweep_on_pressure() {
     }
 }
 
-/// What stands after a node's sources.
+/// The record after a node's sources.
 struct Notes {
     std::atomic<bool> simple{false};
 };

@@ -42,7 +42,7 @@ std::string check_reduce(UOp u, Level level) {
     return {};
 }
 
-/// What is split off a range is its fast part, so that the steps of a loop hold whole runs of all others.
+/// A part split off a range is its fast part, so that the steps of a loop hold whole runs of all others.
 std::string check_scan(UOp u, Level level) {
     if (std::string fault = check_reduce(u, level); !fault.empty()) return fault;
     if (level == Level::tensor) return u.as<ReduceArg>().axes.size() == 1 ? "" : "runs along one axis";
@@ -207,7 +207,7 @@ std::string check_wmma(UOp u, Level) {
     return u.src(2).dtype() == u.dtype() ? "" : fmt::format("adds to {}", to_string(u.src(2)));
 }
 
-/// What an op asks of its sources and argument, beside its row.
+/// The check of an op's sources and argument, beside its row.
 Check check_of(Op op) {
     switch (op) {
         case Op::reduce: return check_reduce;

@@ -5,7 +5,7 @@
 
 namespace strata {
 
-/// What is wrong with a node by itself and in view of its sources; empty when nothing is.
+/// The fault of a node by itself and in view of its sources; empty when there is none.
 std::string node_fault(UOp u, Level level);
 
 }  // namespace strata

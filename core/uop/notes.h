@@ -3,7 +3,7 @@
 
 namespace strata {
 
-// What was found out about a node, and holds for as long as there is one.
+// Facts found out about a node, which hold for as long as there is one.
 
 /// simplify leaves it, and all that it reaches, as it is.
 bool is_known_simple(UOp u);

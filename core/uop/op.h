@@ -5,7 +5,7 @@
 
 namespace strata {
 
-/// What a node does; ops.def has a row for each, with its semantics.
+/// The operation of a node; ops.def has a row for each, with its semantics.
 enum class Op : uint8_t {
 #define OP(name, ...) name,
 #define ELEMENTWISE(name, ...) name,

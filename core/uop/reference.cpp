@@ -19,7 +19,7 @@ struct Operands {
     double f(size_t k) const { return k < v.size() ? v[k].f : 0; }
 };
 
-// What the rows of ops.def call.
+// Functions that the rows of ops.def call.
 constexpr std::nullopt_t none = std::nullopt;
 
 double float_max(double a, double b) {
@@ -88,14 +88,14 @@ std::optional<uint64_t> in_axis(uint64_t i, uint64_t size, DType type) {
     return at < size ? std::optional(at) : std::nullopt;
 }
 
-/// What a negative power gives in C code that rounds a real power toward zero.
+/// The result of a negative power in C code that rounds a real power toward zero.
 uint64_t power(uint64_t base, uint64_t exponent, bool is_unsigned) {
     if (is_unsigned || static_cast<int64_t>(exponent) >= 0) return int_pow(base, exponent);
     if (base == 1) return 1;
     return is_minus_one(base, false) ? (exponent & 1 ? base : 1) : 0;
 }
 
-/// What a row says, as a value of the node's type.
+/// A row's result, as a value of the node's type.
 struct Rounded {
     DType type;
     Value operator()(double x) const { return ConstArg{0, round_to(type, x)}; }

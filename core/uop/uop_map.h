@@ -42,7 +42,7 @@ class UOpMap {
     }
     ~UOpMap() { clear(); }
 
-    /// Room for so many, all at once.
+    /// Makes room for `count` entries at once.
     void reserve(size_t count) {
         if (2 * (count + 1) > slots_.size()) rebuild(std::bit_ceil(2 * (count + 1)));
     }

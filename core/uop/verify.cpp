@@ -48,7 +48,7 @@ Result<void> verify_ranges(std::span<const UOp> nodes) {
     return {};
 }
 
-/// What runs along a range goes step by step in the loop of the end that closes it, and in no reduction's.
+/// A node that runs along a range goes step by step in the loop of the end that closes it, and in no reduction's.
 Result<void> verify_scans(std::span<const UOp> nodes) {
     if (std::ranges::none_of(nodes, [](UOp u) { return u.is(Op::scan); })) return {};
     UOpMap<std::vector<UOp>> along;  // ranges that scans run along among what a node is made of, while they are open

@@ -6,8 +6,8 @@
 
 namespace strata {
 
-// What each stage's graphs may hold. An Error is Internal: it names the node, says what is wrong with it, and prints
-// the tree below it.
+// The rules for the graphs of each stage. An Error is Internal: it names the node, says what is wrong with it, and
+// prints the tree below it.
 
 /// A tensor-level graph: buffers, iota and constants below elementwise, movement, reduce, take, contiguous, custom and
 /// pick.

@@ -8,8 +8,8 @@ namespace strata {
 
 namespace {
 
-/// What one walk came by: a table that the thread keeps for its next one, where each entry says in which walk it was
-/// made.
+/// The nodes that one walk reached: a table that the thread keeps for its next one, where each entry says in which walk
+/// it was made.
 class Seen {
   public:
     Seen() : slots_(std::move(kept)), walk_(++walks) {

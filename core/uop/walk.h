@@ -39,7 +39,7 @@ bool depends_on(UOp u, UOp source);  ///< u itself, or what it is made of, is `s
 UOpMap<bool> dependents(std::span<const UOp> order, UOp source);
 
 // Tensor graphs.
-/// What movement ops show: padding, whose zeros are nowhere in memory, is a value of its own.
+/// The value under movement ops: padding, whose zeros are nowhere in memory, is a value of its own.
 UOp below_views(UOp u);
 /// The buffer whose contents are the tensor, row by row; empty: it is none, or a part.
 UOp whole_buffer(UOp view);

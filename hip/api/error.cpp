@@ -5,7 +5,7 @@ using namespace strata::hip::library;
 
 namespace {
 
-/// What there is to say of a number, and whether it is a code.
+/// Gives the text of a number, and whether it is a code.
 Code tell_known(int error, const char** out, const char* text) {
     if (const Code code = set(out, text); code != hipSuccess) return code;
     return row_of(error).code == error ? hipSuccess : hipErrorInvalidValue;

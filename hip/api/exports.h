@@ -1,7 +1,7 @@
 #pragma once
 #include "strata/hip/api/structs.h"
 
-/// What the library exports; a definition that differs from its row does not compile, nor a row from the call of the
+/// The exports of the library; a definition that differs from its row does not compile, nor a row from the call of the
 /// table of the provider that calls such a library.
 extern "C" {
 #define EXPORT(since, area, result, name, parameters) [[gnu::visibility("default")]] result name parameters;

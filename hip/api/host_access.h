@@ -3,7 +3,7 @@
 
 namespace strata::hip::library {
 
-/// What this process may do with a range of its addresses, as /proc/self/maps has it now.
+/// This process's access to a range of its addresses, as /proc/self/maps has it now.
 struct HostAccess {
     bool readable = false;  ///< every page of it
     bool writable = false;  ///< any page of it

@@ -10,7 +10,7 @@
 #include "strata/providers/amd/abi.h"
 #include "strata/providers/providers.h"
 
-/// What the functions of the library share: its devices, the one that is current on a thread, and errors.
+/// State that the functions of the library share: its devices, the one that is current on a thread, and errors.
 namespace strata::hip {
 using namespace providers;
 }
@@ -26,7 +26,7 @@ const std::vector<int>& devices();
 /// stay.
 void prefer_devices_by(bool (*has_code)(int device));
 
-/// What current() throws where no device is.
+/// The exception of current() where no device is.
 struct NoDevice : std::exception {};
 
 int current();         ///< of this thread, as the emulator counts
@@ -53,7 +53,7 @@ Code code_of_exception(std::string_view call) noexcept;
 void lose(Code code);
 Code lost();  ///< hipSuccess: nothing is
 
-/// What hipGetLastError returns next on this thread: the last error, before HIP 7 what the last call returned.
+/// Sets hipGetLastError's next result on this thread: the last error, before HIP 7 the last call's code.
 int finish(Code code);
 Code take_last_error();
 Code last_error();

@@ -5,7 +5,7 @@
 /// The structs of HIP's headers, as programs hand them over; test/hip/library/abi_test.cpp holds them against the
 /// headers.
 
-/// What HIP's functions take by value.
+/// Structs that HIP's functions take by value.
 struct Dim3 {
     uint32_t x, y, z;
 };

@@ -106,7 +106,7 @@ Code run(const std::vector<Node>& nodes, Stream& stream) {
     return hipSuccess;
 }
 
-/// What it took at an earlier launch and has not given back.
+/// Frees memory that the node took at an earlier launch and still has.
 void free_again(const Node& node) {
     if (const auto* own = node.details.get_if<Allocation>()) (void)free_graph_memory(own->memory->parameters.memory);
     if (const auto* child = node.details.get_if<Child>())

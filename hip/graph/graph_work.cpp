@@ -1,4 +1,4 @@
-// What nodes of graphs do, from the structs in which programs say it.
+// The work of graphs' nodes, from the structs in which programs describe it.
 #include <algorithm>
 
 #include "strata/hip/graph/graphs_p.h"

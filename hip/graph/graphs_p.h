@@ -12,7 +12,7 @@ Code change_ready(void* executable, const void* node, const std::function<Code(N
 /// A graph that was made ready keeps the directions of its copies, and the memory that it takes and gives back.
 bool may_follow(const Details& a, const Details& b);
 
-/// What is to be done by parameters of a program. Errors: hipErrorInvalidValue, hipErrorInvalidDeviceFunction, ...
+/// The work that the parameters of a program describe. Errors: hipErrorInvalidValue, hipErrorInvalidDeviceFunction, ...
 Code kernel_details(const void* parameters, Details& out);
 Code fill_details(const void* parameters, Details& out);
 Code host_details(const void* parameters, Details& out);

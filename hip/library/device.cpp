@@ -49,7 +49,7 @@ Code reset() {
 
 constexpr unsigned kScheduleMask = 7, kAllFlags = 0x1f;
 
-/// hipLimit_t: the stack of a work-item, malloc in kernels. What is printed has no limit here, nor in AMD's library.
+/// hipLimit_t: the stack of a work-item, malloc in kernels. Printed text has no limit here, nor in AMD's library.
 enum LimitCode { of_stack, of_printing, of_heap };
 /// Of a device, in bytes.
 struct Limits {
@@ -64,8 +64,8 @@ AllLimits& limits() {
     return *all;
 }
 
-/// What is no hipLimit_t is a wrong value since HIP 6, which knows hipLimitRange; HIP 7 has numbers of its own up to
-/// 0x1002, of which none is here.
+/// Another number is a wrong value since HIP 6, which knows hipLimitRange; HIP 7 has numbers of its own up to 0x1002,
+/// of which none is here.
 Code check_limit(int code) {
     const unsigned range = major_version() >= 7 ? 0x1003 : 3;
     if (major_version() >= 6 && static_cast<unsigned>(code) >= range) return hipErrorInvalidValue;

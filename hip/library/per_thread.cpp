@@ -1,4 +1,4 @@
-// What programs call that were compiled with -fgpu-default-stream=per-thread: no stream means the thread's.
+// Calls of programs compiled with -fgpu-default-stream=per-thread: no stream means the thread's.
 #include "strata/hip/api/exports.h"
 #include "strata/hip/stream/stream.h"
 

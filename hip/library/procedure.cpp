@@ -78,7 +78,7 @@ constexpr int kOldest = 402;  // of any symbol
 constexpr int kSingle =
     100'000;  // numbers from here on are hipRuntimeGetVersion's: 10^7 * major + 10^5 * minor + patch
 
-/// What a name means to a program of a version, 100 * major + minor.
+/// The function that a name means to a program of a version, 100 * major + minor.
 const Procedure* meant(const std::string& symbol, int version, uint64_t flags) {
     if (version >= kR0600)
         if (const Procedure* const changed = find(symbol + "R0600")) return changed;

@@ -76,8 +76,8 @@ int write_device(void* out, int device, Layout layout) {
     });
 }
 
-/// What a program may ask of a device: the fields that AMD's library compares, which are not asked for where they are
-/// 0.
+/// The properties that a program may ask for: the fields that AMD's library compares, which are not asked for where
+/// they are 0.
 std::array<uint64_t, 14> asked_of(const Properties& p) {
     const auto wide = [](auto value) { return static_cast<uint64_t>(value); };
     return {wide(p.major),

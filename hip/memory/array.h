@@ -38,7 +38,7 @@ struct OwnArray : Array {
     size_t slices() const { return depth ? depth : 1; }
     bool is_layered() const { return flags & kLayered; }
 };
-/// What a handle means; nullptr: no array, or freed.
+/// The array of a handle; nullptr: no array, or freed.
 const OwnArray* array_at(const void* handle);
 void forget_arrays(int device);  ///< whose memory is given back
 /// Whether a device has images: those of gfx11 and gfx12 do here.

@@ -14,7 +14,7 @@ struct Side {
 };
 
 /// Error: hipErrorInvalidValue for memory of a device that is not, or no longer, in use, or that ends before the copy
-/// does. What is the program's own is found missing when it is copied.
+/// does. Missing memory of the program itself is found when it is copied.
 Code look_at(const void* memory, const std::optional<size_t>& bytes, bool writes, Side& out) {
     if (!bytes) return hipErrorInvalidValue;
     out.block = block_of(memory);

@@ -19,7 +19,7 @@ Code copy_rows(Stream& stream, void* to, const void* from, const Rows& rows);
 inline Code copy(Stream& stream, void* to, const void* from, size_t bytes) {
     return copy_rows(stream, to, from, {.width = bytes});
 }
-/// What AMD's library checks before it copies.
+/// AMD's library checks this before it copies.
 Code check_copy(const void* to, const void* from, size_t bytes, int kind);
 
 /// A copy that has not been done.

@@ -26,7 +26,7 @@ GraphMemories& memories() {
     return *all;
 }
 
-/// hipGraphMemAttributeType. What graphs reserve is what they use: nothing is kept back.
+/// hipGraphMemAttributeType. Graphs reserve just the memory that they use: nothing is kept back.
 enum Attribute { used_now, used_most, reserved_now, reserved_most };
 
 Code access_usage(int number, int attribute, void* value, bool writes) {

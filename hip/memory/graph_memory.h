@@ -31,7 +31,7 @@ Code take_graph_memory(const SharedGraphMemory& memory);
 /// hipErrorInvalidValue where it is not taken.
 std::optional<Code> free_graph_memory(const void* memory);
 
-/// What nodes do that take such memory, and that give it back.
+/// The work of nodes that take such memory, and that give it back.
 struct Allocation {
     SharedGraphMemory memory;
 };

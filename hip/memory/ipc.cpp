@@ -27,7 +27,7 @@ namespace {
 bool may_open_with(unsigned flags) { return flags == 1 || (flags == 0 && major_version() == 5); }
 enum class What : uint32_t { memory = 0x4d495053, event = 0x45495053 };
 
-/// What a handle holds.
+/// The contents of a handle.
 struct Exported {
     What what{};
     int32_t process = 0, file = -1, number = 0;  ///< number: of the device, as the library counts
@@ -66,7 +66,7 @@ Code open_file(const IpcHandle& handle, What what, Exported& exported, int& file
     return gone;
 }
 
-/// What is open of other processes, by its file there: each once, at one address.
+/// The memory of other processes that is open, by its file there: each once, at one address.
 struct Opened {
     DevicePtr start = 0;
     size_t mapped = 0;

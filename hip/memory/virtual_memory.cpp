@@ -180,7 +180,7 @@ Code release_handle(void* handle) {
     return hipSuccess;
 }
 
-/// What a device may do with a mapping; the host may do what any of them may.
+/// Sets a device's access to a mapping; the host may do what any of them may.
 Code permit_device(DevicePtr at, Mapping& mapping, int device, int access) {
     constexpr std::string_view kNone = "mapped memory without permission for this device: hipMemSetAccess gives it";
     mapping.access[device] = access;

@@ -1,4 +1,4 @@
-// What stands between <<< and >>> waits here for the stub of the kernel that clang made, which takes it away again.
+// The configuration between <<< and >>> waits here for the kernel's stub, which clang made and which takes it away.
 #include <vector>
 
 #include "strata/hip/module/launch.h"

@@ -17,7 +17,7 @@
 namespace strata::hip::library {
 namespace {
 
-/// What a kernel printed, in the order of what the program prints.
+/// Shows a kernel's output, in the order of the program's own.
 void show(const std::string& text) {
     if (text.empty()) return;
     fwrite(text.data(), 1, text.size(), stdout);
@@ -66,7 +66,7 @@ Code between(void* start, void* stop, void* stream, F&& launch) {
     return code == hipSuccess ? mark(stop, stream) : code;
 }
 
-/// By a list of kinds, each with what it is, that kEnd ends. What comes after the arguments is not read.
+/// By a list of kinds, each with what it is, that kEnd ends. Words after the arguments are not read.
 Code packed_arguments(void** extra, std::vector<uint8_t>& out) {
     const void* bytes = nullptr;
     const void* size_at = nullptr;

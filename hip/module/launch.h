@@ -16,7 +16,7 @@ struct Launch {
 
 /// The bytes of kernel arguments: as `extra` has them, or gathered from what `parameters` point to.
 Code arguments_of(const Function& function, void** parameters, void** extra, std::vector<uint8_t>& out);
-/// What is refused before anything runs.
+/// Refuses a launch before anything runs.
 Code check_launch(const Launch& launch);
 /// The same of a grid that waits for itself: it must be there as a whole.
 Code check_cooperative(const Function& function, Dim3 grid, Dim3 block, size_t lds);

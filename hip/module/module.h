@@ -24,17 +24,17 @@ struct Module {
     std::map<std::string, Function*, std::less<>> functions = {};
 };
 
-/// What a device says its arch is, with the features that code objects may ask for.
+/// A device's arch, with the features that code objects may ask for.
 std::string arch_with_features(int device);
 
-/// Loads an image, an offload bundle too, to a device. What is wrong with it goes to stderr.
+/// Loads an image, an offload bundle too, to a device. Faults of the image are written to stderr.
 Code load(int device, const void* image, std::optional<size_t> size, std::unique_ptr<Module>& out);
 Code unload(std::unique_ptr<Module> module);
 /// A kernel of a module; nullptr: there is none. Call it from one thread at a time.
 Function* function_of(Module& module, std::string_view name);
-/// What a handle of the program means; nullptr: it is none, or its module is unloaded.
+/// The function of a program's handle; nullptr: it is none, or its module is unloaded.
 const Function* function_at(const void* handle);
-/// What a function's code is kept loaded by; none: its module is unloaded.
+/// The module that keeps a function's code loaded; none: its module is unloaded.
 std::shared_ptr<ModuleHandle> keep(const Function& function);
 /// A variable of a module, which is known as memory from then on.
 Code variable_of(const Module& module, const char* name, DeviceRange& out);

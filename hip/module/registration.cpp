@@ -1,4 +1,4 @@
-// What clang's code in a program registers before main() runs: its code objects, and which of their kernels and
+// Registrations by clang's code in a program before main() runs: its code objects, and which of their kernels and
 // variables the functions and variables of the host stand for. Code is loaded to a device when it is first needed
 // there.
 #include "strata/hip/module/registration.h"
@@ -17,7 +17,7 @@ namespace {
 
 constexpr uint32_t kMagic = 0x48495046;  // "HIPF"
 
-/// What the compiler's object holds: __CudaFatBinaryWrapper with HIP's magic.
+/// The compiler's object: __CudaFatBinaryWrapper with HIP's magic.
 struct Wrapper {
     uint32_t magic, version;
     const void* image;

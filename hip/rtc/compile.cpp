@@ -14,7 +14,7 @@
 namespace strata::hiprtc {
 namespace {
 
-/// What programs say of the device; the compiler gets an option of its own.
+/// Options by which programs name the device; the compiler gets one of its own.
 constexpr std::string_view kArchOptions[] = {"--offload-arch=", "--gpu-architecture=", "-arch="};
 
 struct Options {
@@ -57,7 +57,7 @@ const isa::Symbol* symbol_named(const isa::CodeObject& object, std::string_view 
     return found == object.symbols.end() ? nullptr : &*found;
 }
 
-/// What the pointer of an expression is relocated to.
+/// The symbol that the pointer of an expression is relocated to.
 std::optional<std::string> lowered(const isa::CodeObject& object, const std::string& pointer) {
     const isa::Symbol* const at = symbol_named(object, pointer);
     const auto place =

@@ -1,7 +1,7 @@
 #pragma once
 #include <cstddef>
 
-/// What the library exports.
+/// The exports of the library.
 extern "C" {
 #define RTC(result, name, parameters, arguments) [[gnu::visibility("default")]] result name parameters;
 #include "strata/hip/api/hiprtc.def"

@@ -115,7 +115,7 @@ bool orders_with_capture(const Stream& legacy) {
     });
 }
 
-/// What a program asks about a stream that records.
+/// A program's query about a stream that records.
 struct Query {
     unsigned long long* id = nullptr;
     void** graph = nullptr;

@@ -50,7 +50,7 @@ Code destroy(void* handle) {
     return hipSuccess;
 }
 
-/// What an event holds now; another thread may record it again.
+/// The present value of an event; another thread may record it again.
 std::optional<Event> copy_of(void* handle) {
     std::lock_guard lock(events().mutex);
     auto* const event = static_cast<Event*>(handle);

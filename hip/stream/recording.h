@@ -24,8 +24,8 @@ Code perform(Stream& stream, const HostParameters& what);
 Code perform(Stream& stream, const EventParameters& what);
 Code perform(Stream& stream, const Child& what);
 
-/// What a node does, as a program may ask for it and change it: a value of a type T with a perform(Stream&, const T&),
-/// or nothing.
+/// The work of a node, as a program may ask for it and change it: a value of a type T with a perform(Stream&, const
+/// T&), or nothing.
 class Details {
   public:
     Details() = default;

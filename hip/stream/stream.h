@@ -12,8 +12,8 @@ using Time = uint64_t;
 
 struct Capture;
 
-/// What runs on a stream is done when its call returns; the stream keeps when that would have been, by the model. It
-/// ends with the last call that uses it, where another thread destroys it meanwhile.
+/// Work on a stream is done when its call returns; the stream keeps when that would have been, by the model. It ends
+/// with the last call that uses it, where another thread destroys it meanwhile.
 struct Stream : std::enable_shared_from_this<Stream> {
     explicit Stream(int device_ = 0, unsigned flags_ = 0, int priority_ = 0)
         : device(device_), flags(flags_), priority(priority_) {}
@@ -35,7 +35,7 @@ std::shared_ptr<Stream> stream_of(void* handle);
 inline constexpr uintptr_t kLegacyStream = 1, kPerThreadStream = 2;
 inline void* per_thread_stream() { return reinterpret_cast<void*>(kPerThreadStream); }
 
-/// What takes so long on a stream, after what it has to wait for.
+/// Takes the time `duration` on a stream, after everything that it has to wait for.
 void spend(Stream& stream, Time duration);
 /// The same for a kernel: `work` is without its launch, which takes less after other work than from an empty queue.
 void spend_launch(Stream& stream, Time work);
@@ -43,7 +43,7 @@ void spend_launch(Stream& stream, Time work);
 Time end_of(Stream& stream);
 /// A stream does not go on before a time.
 void wait_until(Stream& stream, Time time);
-/// What the host's clock does in a call that returns when all is done.
+/// The host's clock during a call that returns when all is done.
 enum class HostClock : uint8_t {
     goes_on,  ///< fills and copies within a device return at once
     waits,    ///< until then; a copy over the link has the way back in its own time

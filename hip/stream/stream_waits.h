@@ -3,8 +3,8 @@
 
 #include "strata/hip/stream/stream.h"
 
-/// Streams that wait for what is not there yet. What is called on them, and on streams that they hold up, is kept and
-/// done in its order as soon as it can be, by whichever thread calls the library next.
+/// Streams that wait for what is not there yet. Calls on them, and on streams that they hold up, are kept and done in
+/// their order as soon as they can be, by whichever thread calls the library next.
 namespace strata::hip::library {
 
 /// Whether it is there. It is asked while the streams are locked: it calls nothing of this header.
@@ -25,7 +25,7 @@ bool is_held(const Stream& stream);
 Code wait_until_ready(const Ready& ready, bool of_others = false);
 Code wait_until_free(const Stream& stream);
 Code wait_until_free(int device);
-/// What a stream, all of a device hold back is not done.
+/// Drops the calls that a stream, or all of a device hold back.
 void drop_held(const Stream& stream);
 void drop_held(int device);
 

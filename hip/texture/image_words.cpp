@@ -18,8 +18,8 @@ uint32_t unified(const Texels& t) {
     return t.srgb ? kSrgb : t.format.unified[t.count / 2];
 }
 
-/// What device libraries tell of an image: hsa_ext_image_channel_type_t, hsa_ext_image_channel_order_t, texels of a
-/// row.
+/// The words by which device libraries describe an image: hsa_ext_image_channel_type_t, hsa_ext_image_channel_order_t,
+/// texels of a row.
 void describe(const Texels& t, ObjectWords& out) {
     constexpr uint32_t kRed = 1, kRedGreen = 3, kAll = 8, kAllSrgb = 14;
     out[8] = t.format.channel_type;

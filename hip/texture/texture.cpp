@@ -118,7 +118,7 @@ Code words_of(const ResourceDescription& r, const TextureDescription& s, const V
     }
 }
 
-/// What AMD's library does not do.
+/// Textures that AMD's library refuses.
 bool is_beyond(const ResourceDescription& r, const TextureDescription& s) {
     return r.kind == kOfMipmaps || s.anisotropy != 0 || s.level_bias != 0;
 }

@@ -17,8 +17,8 @@ Tensor log_totals(const Tensor& scores) {
     return where(eq(total, 0), 1, total).log() + shift;
 }
 
-/// What arrives at query, key, value and the mask, of weights that are computed again of the scores: nothing of their
-/// size is kept.
+/// The gradients of query, key, value and the mask, by weights that are computed again from the scores: nothing of
+/// their size is kept.
 std::vector<Tensor> arrived(const Attention& a, const Tensor& out, const Tensor& g) {
     // Matrix instructions multiply what is as narrow as the operands. Sums are wide.
     const bool is_narrow = a.query.dtype() == a.key.dtype() && a.key.dtype() == a.value.dtype();

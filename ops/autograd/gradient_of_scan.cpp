@@ -1,4 +1,4 @@
-// What arrives at what is scanned, running sums, products, maxima and minima, and at the factors of a product.
+// Gradients of scans, running sums, products, maxima and minima, and of the factors of a product.
 #include <algorithm>
 
 #include "strata/ops/autograd/gradients_p.h"
@@ -23,7 +23,7 @@ Tensor moved_by(const Tensor& x, int64_t by, int axis, Number beyond) {
 
 Tensor products_before(const Tensor& x, int axis) { return moved_by(x, -1, axis, 1).cumprod(axis); }
 
-/// What arrives at each as the products before it times r[i] = g[i] + x[i + 1] r[i + 1], by doubling (Kogge and Stone
+/// The gradient of each: the products before it times r[i] = g[i] + x[i + 1] r[i + 1], by doubling (Kogge and Stone
 /// 1973). It has derivatives of every order.
 Tensor to_running_product_by_doubling(const Tensor& g, const Tensor& x, int axis) {
     constexpr int kTogether = 3;  // steps of one kernel
@@ -37,7 +37,7 @@ Tensor to_running_product_by_doubling(const Tensor& g, const Tensor& x, int axis
     return products_before(x, axis) * r;
 }
 
-/// What arrives at g and x of what arrives at a value of theirs, by the operations of another way to make it.
+/// The gradients of g and x by that of a value made of them, by the operations of another way to make it.
 template <typename Make>
 std::vector<Tensor> made_again(const Tensor& arrived, const Tensor& g, const Tensor& x, const Make& make) {
     const auto node_of_its_own = [](const Tensor& t) { return detach(detach(detach(detach(t)))); };
@@ -69,7 +69,7 @@ Tensor to_running_extreme(const Tensor& g, const Tensor& y, const Tensor& x, int
     return like(g, 0).scatter_add(axis, where(chosen, place, 0).cummax(axis), g);
 }
 
-/// What arrives at factors as products of all others, which have derivatives of every order.
+/// The gradients of factors as products of all others, which have derivatives of every order.
 Tensor to_factors_by_products(const Tensor& g, const Tensor& x, const std::vector<int>& axes) {
     std::vector<int> order, back(x.shape().size());
     for (int i = 0; i < x.ndim(); ++i)

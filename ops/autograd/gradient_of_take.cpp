@@ -1,4 +1,4 @@
-// What arrives at the source of take: sums by index, without atomics, so that they have the same bits each time.
+// The gradient of the source of take: sums by index, without atomics, so that they have the same bits each time.
 #include "strata/ops/autograd/gradients_p.h"
 
 #include <numeric>

@@ -1,5 +1,5 @@
-// Gradients of an implicit GEMM. What arrives at what windows slide over: each element gets one sum over the windows
-// that hold it. And the three maps of a convolution, whose gradients are each other.
+// Gradients of an implicit GEMM. The gradient of a tensor that windows slide over: each element gets one sum over the
+// windows that hold it. And the three maps of a convolution, whose gradients are each other.
 #include <algorithm>
 
 #include "strata/ops/build_p.h"
@@ -140,7 +140,7 @@ Tensor spread_back(const Tensor& places, const Tensor& weight, const Steps& step
         apart = spread(apart, i + 2, steps.stride[i]);
         const int64_t reach = steps.dilation[i] * (steps.window[i] - 1), wanted = sizes[i] + reach;
         const int64_t before = reach - steps.padding[i], after = wanted - apart.shape()[i + 2] - before;
-        // What lies wholly in the padding of the convolution arrives nowhere.
+        // A window wholly in the padding of the convolution has no gradient.
         around.emplace_back(std::max<int64_t>(before, 0), std::max<int64_t>(after, 0));
         const int64_t from = std::max<int64_t>(-before, 0);
         kept.emplace_back(from, from + wanted);

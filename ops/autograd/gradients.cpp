@@ -114,7 +114,7 @@ Nodes on_the_way(const std::vector<UOp>& order, const Nodes& wanted) {
     return out;
 }
 
-/// What arrives at the nodes of one graph, from its end to its start.
+/// The gradients of the nodes of one graph, from its end to its start.
 class Reverse {
   public:
     Reverse(const Tensor& y, Nodes wanted)
@@ -264,7 +264,7 @@ Tensor weighted(const Tensor& y, const Tensor& seed) {
     return y.real() * by.real() + y.imag() * by.imag();
 }
 
-/// What arrived at the parts of x, as its gradient; empty where nothing did.
+/// The gradient of x from those of its parts; empty where there is none.
 Tensor joined(const Tensor& x, const Tensor& re, const Tensor& im) {
     if (!re && !im) return {};
     return Tensor::of_parts(re ? re : like(x.real(), 0), im ? im : like(x.imag(), 0));

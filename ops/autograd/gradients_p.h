@@ -5,11 +5,11 @@ namespace strata::ops {
 
 /// Each place of x gets the sum of what arrived where it was taken, always in the same order.
 Tensor to_taken(const Tensor& g, const Tensor& x, const Tensor& indices, int axis);
-/// What arrives at the factors x of a product over axes of what arrives at it, which is given in x's shape.
+/// The gradient of the factors x of a product over axes, by the product's gradient g, which is given in x's shape.
 Tensor to_factors(const Tensor& g, const Tensor& x, const std::vector<int>& axes);
 /// Sums over the axes along which what has this shape was repeated.
 Tensor folded_to(const Tensor& g, const Shape& shape);
-/// What arrives at x of y, its running sums, products or extremes.
+/// The gradient of x by that of y, its running sums, products or extremes.
 Tensor to_scanned(const Tensor& g, const Tensor& y, const Tensor& x, const ReduceArg& arg);
 
 }  // namespace strata::ops

@@ -224,7 +224,7 @@ Tensor complex_prod(const Tensor& x, const std::vector<int>& axes, bool keepdims
     for (int axis : axes) n *= x.size(axis);
     rest.push_back(n);
     Tensor out = x.permute(order).reshape(rest);
-    constexpr int64_t kOneKernel = 16;  // so many factors of a number are multiplied by what computes it
+    constexpr int64_t kOneKernel = 16;  // factors that one kernel multiplies
     while (n > 1) {
         std::vector<Tensor> halves = out.split(n / 2, -1);
         out = halves[0].mul(halves[1]);

@@ -50,8 +50,8 @@ Tensor within(const Tensor& x, double far) { return where(lt(far, x.abs()), far,
 
 constexpr double kFarOfDensity = 64;  // the density is 0 there
 
-// 2^(-log2(e) / 2 x^2) / sqrt(2 pi). What the exponent loses to rounding is an error of the power, which a factor makes
-// up for.
+// 2^(-log2(e) / 2 x^2) / sqrt(2 pi). The exponent's rounding error is an error of the power, which a factor makes up
+// for.
 Tensor density_within(const Tensor& x) {
     constexpr double kAtZero = std::numbers::inv_sqrtpi / std::numbers::sqrt2, kRate = -0.5 * std::numbers::log2e;
     const bool wide = x.dtype() == dtypes::float64;

@@ -21,7 +21,7 @@ struct TwoSteps {
     UOp second = {};  ///< whether the second step is taken; none: it is
 };
 
-/// What a thread does of two steps.
+/// A thread's work in two steps.
 class Four {
   public:
     Four(const TwoSteps& steps, const Items& items, UOp number_of_four, UOp exists, const Words& last)
@@ -37,7 +37,7 @@ class Four {
         exchange(0, 1, {});
         exchange(2, 3, {});
         exchange(0, 2, steps_.second);
-        // What came from the other end has the second bit set where the first has it clear.
+        // Items from the other end have the second bit set where the first has it clear.
         steps_.from_ends ? exchange(3, 1, steps_.second) : exchange(1, 3, steps_.second);
         std::vector<UOp> stores;
         for (size_t i = 0; i < 4; ++i) stores.push_back(items_.put(places_[i], words_[i], exists_));

@@ -45,7 +45,7 @@ struct ItemRows {
     ItemSource source(int slot) const;
 };
 
-/// What a kernel gives of its items: their positions, or the items for a kernel after it.
+/// The results of a kernel: its items' positions, or the items for a kernel after it.
 struct ItemResult {
     Packing packing;
     DType positions;           ///< none: the items
@@ -60,7 +60,7 @@ struct ItemResult {
 /// value and -0 is 0. Without a type int32 where that holds n, else int64.
 Tensor order_of_rows(const Tensor& rows, bool descending, int64_t k, DType wanted = dtypes::none);
 
-/// Threads of a block that works on so many items of local memory.
+/// Threads of a block that works on `items` items of local memory.
 int64_t threads_of(int64_t items);
 /// Runs a kernel of such results, (rows, columns) each: its first parameters are they, then the rows.
 std::vector<Tensor> launched(UOp sink, const std::vector<DType>& results, int64_t rows, int64_t columns,

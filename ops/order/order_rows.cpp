@@ -31,7 +31,7 @@ ItemRows items_of(const ItemRows& from, std::vector<Tensor> memory) {
     return {from.packing, true, from.descending, std::move(memory)};
 }
 
-/// What a sort in local memory is made of: rows in runs, several runs a block where they are short.
+/// The form of a sort in local memory: rows in runs, several runs a block where they are short.
 struct RunShape {
     int64_t rows, n, k;    ///< k: of each run, what is stored
     int64_t run, per_row;  ///< items of a run, runs of a row

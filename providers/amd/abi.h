@@ -7,8 +7,8 @@
 
 #include "strata/core/support/error.h"
 
-/// What the headers of AMD's HIP runtime say, as facts: the provider that calls the library and the library of hip/
-/// share them, and nothing of ROCm is needed to build either.
+/// Facts of the headers of AMD's HIP runtime: the provider that calls the library and the library of hip/ share them,
+/// and nothing of ROCm is needed to build either.
 namespace strata::providers::abi {
 
 /// hipError_t.
@@ -28,8 +28,8 @@ struct CodeRow {
 /// The row of a code; hipErrorUnknown's for one that has none.
 const CodeRow& row_of(int code);
 
-/// What stands in the array `extra` of hipModuleLaunchKernel before the bytes of arguments, before the address of their
-/// number, and at the end.
+/// The markers in the array `extra` of hipModuleLaunchKernel: before the bytes of arguments, before the address of
+/// their number, and at the end.
 inline constexpr uintptr_t kBufferPointer = 1, kBufferSize = 2, kEnd = 3;
 
 /// hipKernelNodeParams.

@@ -1,6 +1,6 @@
-// AMD's HIP runtime as a HipApi table: device i is HIP's. Launches do not wait; the calls that give something to
-// the host do. What is on a device is in the order of its streams: they are made to wait for the default one and it for
-// them, where copies are.
+// AMD's HIP runtime as a HipApi table: device i is HIP's. Launches do not wait; the calls that give something to the
+// host do. Work on a device is in the order of its streams: they are made to wait for the default one and it for them,
+// where copies are.
 #include <unistd.h>
 
 #include <array>
@@ -38,7 +38,7 @@ struct Machine {
     std::vector<std::unique_ptr<Card>> cards;
 };
 
-// What handles of this provider point to.
+// The structs that handles of this provider point to.
 struct AmdFunction {
     Card* card;
     void* function;
@@ -124,7 +124,7 @@ Result<Machine*> machine() {
     return (**opened)->get();
 }
 
-/// What calls on one card share: it is the current one of this thread, and errors say what became of it.
+/// The scope of calls on one card: it is the current one of this thread, and errors say what became of it.
 struct Here {
     const AmdLibrary& hip;
     Card& card;

@@ -9,7 +9,7 @@
 
 namespace strata::providers {
 
-/// What a pool asks a driver for. Its errors are those that no freed memory would mend.
+/// A pool's requests to a driver. Its errors are those that no freed memory would mend.
 struct MemoryDriver {
     struct Info {
         size_t free = 0, total = 0;
@@ -34,7 +34,7 @@ class MemoryPool {
     Result<void> free(DevicePtr memory);
     size_t pooled_bytes();
 
-    /// What a request takes: whole units of 512 bytes, from 1 MiB on of 2 MiB, as drivers have pages of that size.
+    /// The size of a request: whole units of 512 bytes, from 1 MiB on of 2 MiB, as drivers have pages of that size.
     static size_t rounded(size_t bytes);
 
   private:

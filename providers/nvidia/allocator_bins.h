@@ -14,10 +14,10 @@ namespace strata::providers {
 /// the order of that stream. Thread-safe.
 class AllocatorBins {
   public:
-    /// What the driver is asked for: whole units for a small block.
+    /// The size of a request to the driver: whole units for a small block.
     static size_t rounded(size_t bytes);
 
-    /// A kept block for so many bytes; nothing where there is none, or they are many.
+    /// A kept block for `bytes` bytes; nothing where there is none, or they are many.
     std::optional<DevicePtr> take(size_t bytes);
     /// A block of rounded(bytes) that the driver gave.
     void add(DevicePtr memory, size_t bytes);

@@ -57,7 +57,7 @@ CudaGraph* of(GraphHandle* handle) { return reinterpret_cast<CudaGraph*>(handle)
 
 #define CUDA_CALL(at, name, ...) STRATA_TRY_VOID((at).driver->check(#name, (at).driver->name(__VA_ARGS__)))
 
-/// What the kernels left that the host has waited for.
+/// Reports wrong indices of the kernels that the host has waited for.
 Result<void> look_for_wrong_indices(const Place& at, void* stream) {
     return at.gpu->wrong_indices.look(*at.driver, at.gpu->readback, stream);
 }
@@ -188,7 +188,7 @@ Result<void> ask_for_shared(const Place& at, CudaFunction& function, uint32_t dy
     return {};
 }
 
-/// What a launch that failed says of itself, `why` if that is known: after a fault the context is of no more use.
+/// The error of a launch that failed, `why` if that is known: after a fault the context is of no more use.
 Error fault(const CudaFunction& function, Error error, const std::string& why) {
     error.kind = ErrorKind::Launch;
     error.message = fmt::format("kernel '{}': {}", function.name, why.empty() ? error.message : why);

@@ -137,7 +137,7 @@ for _name in _OTHER_FORMS:
 
 
 def _imported(name):
-    """What is public under a name that was not used before; None where nothing is."""
+    """The public object of a name that was not used before; None where there is none."""
     from importlib import import_module
 
     if name in _MODULES:
@@ -159,7 +159,7 @@ def _when_called(module, name):
     return call
 
 
-# What the extension calls of the package, by the names of package.def.
+# Functions that the extension calls, by the names of package.def.
 _strata._register_package(
     _sys.modules[__name__],
     {

@@ -1,4 +1,4 @@
-"""What `-m strata` runs: the command line."""
+"""The command line: `-m strata`."""
 
 from .cli import main
 

@@ -99,7 +99,7 @@ def shown(value):
 
 
 def called(where, function, given, named=types.MappingProxyType({})):
-    """What a function of the user's gives. Where it takes other arguments than those, ArgumentError says which."""
+    """The result of a user's function. Where it takes other arguments than those, ArgumentError says which."""
     try:
         return function(*given, **named)
     except TypeError as e:

@@ -167,7 +167,7 @@ def _floats(arguments):
 
 
 def _of_each(given, arguments, what):
-    """What arrives at each tensor of floats among the arguments, of what a function gives for all of them."""
+    """The gradients of the tensors of floats among the arguments, from a function's gradients of all of them."""
     given = (given,) if given is None or isinstance(given, Tensor) else given
     if not isinstance(given, (tuple, list)) or not all(g is None or isinstance(g, Tensor) for g in given):
         raise UsageError(
@@ -330,8 +330,8 @@ async def _awaited(made):
 
 
 class no_grad:
-    """What is made inside has no past: no gradient goes past it. For with, and as a decorator of functions, generators
-    and coroutines.
+    """Tensors made inside have no history: no gradient goes past them. For with, and as a decorator of functions,
+    generators and coroutines.
 
     with strata.no_grad():
         target = model(x)

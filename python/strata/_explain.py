@@ -1,4 +1,4 @@
-"""What becomes of tensors: strata.explain."""
+"""The kernels of tensors: strata.explain."""
 
 from __future__ import annotations
 

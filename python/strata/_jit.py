@@ -28,7 +28,7 @@ KEPT = 32
 
 
 class _Captured:
-    """What a call did, with what it depended on."""
+    """The operations of a call, and its dependencies."""
 
     def __init__(self, function, args, kwargs, given, name):
         tensors, objects = given.tensors, given.objects

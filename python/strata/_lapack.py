@@ -65,7 +65,7 @@ def on_host(square: bool = False, rule: Any = None) -> Callable[[_F], _F]:
 
 
 def to_shape(g, x):
-    """What arrives at x, which was repeated along axes of g."""
+    """The gradient of x, which was repeated along axes of g."""
     g = g.sum(tuple(range(g.ndim - x.ndim))) if g.ndim > x.ndim else g
     repeated = tuple(i for i, n in enumerate(x.shape) if n == 1 != g.shape[i])
     return (g.sum(repeated, True) if repeated else g).cast(x.dtype)

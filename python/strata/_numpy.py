@@ -11,7 +11,7 @@ import numpy
 import strata
 from strata import Tensor
 
-# What means one of Strata's with NumPy's parameters, given as they are here; a call with more is NumPy's.
+# NumPy's functions that are one of Strata's, with the parameters listed here; a call with others is NumPy's.
 FUNCTIONS = {
     "abs": lambda x: strata.abs(x),
     "all": lambda a, axis=None, keepdims=False: a.all(axis, keepdims),

@@ -210,7 +210,7 @@ class Trace:
 
 
 class Profile:
-    """What strata.profile() collects: `launches`, a dict for each, in their order; print() shows a table."""
+    """The result of strata.profile(): `launches`, a dict for each, in their order; print() shows a table."""
 
     def __init__(self, trace: FileName | None = None) -> None:
         if trace is not None:

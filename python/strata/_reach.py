@@ -1,5 +1,5 @@
-"""What a function can reach from its variables: the tensors it may read and change, and all else that decides what it
-does.
+"""The objects that a function can reach from its variables: tensors it may read and change, and all else that decides
+what it does.
 """
 
 import array
@@ -54,7 +54,7 @@ class Place:
         self.kind, self.holder, self.key, self.value, self.path, self.content = kind, holder, key, value, path, content
 
     def name(self):
-        """What two looks at one place have in common."""
+        """The part that two looks at one place have in common."""
         if self.kind in STRUCTURE:
             return self.kind, id(self.holder)
         return "value", id(self.holder), self.key if type(self.key) in (str, type(None)) else repr(self.key)
@@ -156,7 +156,7 @@ class Reach:
         return id(value) in self._seen
 
     def guards(self, of_call, exempt=()):
-        """What says whether all but the exempt places is as it was, for a call with these tensors."""
+        """Guards that all but the exempt places is as it was, for a call with these tensors."""
         guards = _Guards()
         self.places = [p for p in self.places if not exempt or (id(p.holder), p.key) not in exempt]
         for p in self.places:
@@ -293,7 +293,7 @@ class Reach:
         visit(own, name, value, path)
 
     def _visit_bytes(self, holder, key, value, path):
-        """What is not compared may be for others: that is known when all names are that the function says."""
+        """A place that is not compared may be for others: that is known once all of the function's names are."""
         content = content_of(value)
         if not content:
             self._large.append(path)
@@ -382,7 +382,7 @@ class Reach:
                     self._add("absent", sys.modules, full, None, f"the module {full}")
 
     def _visit_class(self, cls):
-        """What a user's class holds, and what its methods reach."""
+        """The contents of a user's class, and the objects that its methods reach."""
         for base in cls.__mro__:
             if ("class", id(base)) in self._seen or not is_of_user(base.__module__):
                 continue

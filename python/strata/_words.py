@@ -1,4 +1,4 @@
-"""What Strata says of names and arguments that it does not have: those of NumPy, PyTorch and tinygrad, and misspelt
+"""Hints for names and arguments that Strata does not have: those of NumPy, PyTorch and tinygrad, and misspelt
 ones.
 
 Imported at the first mistake, never before.

@@ -141,7 +141,7 @@ def _resized(x, n, axis):
 
 
 def _scale(n, norm, forward):
-    """What a transform over n elements is multiplied by."""
+    """The factor of a transform over n elements."""
     if norm not in ("backward", "ortho", "forward"):
         raise UsageError(f"[fft] norm {norm!r}: use 'backward', 'ortho' or 'forward'")
     if norm == "ortho":

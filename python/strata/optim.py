@@ -159,7 +159,7 @@ class Optimizer:
         raise NotImplementedError
 
     def numbers(self) -> list[float]:
-        """What update takes after the learning rate in this step, which is number self.steps, from 1 on."""
+        """The arguments of update after the learning rate in this step, which is number self.steps, from 1 on."""
         return []
 
     def _count(self):

@@ -58,8 +58,8 @@ void Calls::look_at_memory(size_t call) {
     }
 }
 
-/// What others than these graphs have of a node that runs stays in memory, so that it does not run again for them. All
-/// of it does where nobody says what a kernel writes, or where it writes over what it was given.
+/// A node's results that others than these graphs hold stay in memory, so that it does not run again for them. All of
+/// it does where nobody says what a kernel writes, or where it writes over what it was given.
 void Calls::find_held(std::span<const UOp> roots, const UOpMap<UOp>& in_memory) {
     UOpMap<uint32_t> users;  // in these graphs
     UOpMap<std::vector<UOp>> picks;
@@ -101,7 +101,7 @@ size_t Calls::first_call_of(UOp custom) const {
     return static_cast<size_t>(first - planned_.begin());
 }
 
-/// What nobody says, as of assembly, is its output alone.
+/// A kernel that nobody describes, as of assembly, writes its output alone.
 std::vector<bool> Calls::written(UOp custom) const {
     const KernelCall& kernel = kernels_[calls_[first_call_of(custom)].kernel];
     std::vector<bool> out;

@@ -18,8 +18,8 @@ class Calls final : public codegen::UserKernels {
     /// `nodes`: of a signature of the roots, in its order. `in_memory`: views of what is in memory, by node.
     Calls(Device& device, std::span<const UOp> nodes, std::span<const UOp> roots, const UOpMap<UOp>& in_memory);
 
-    /// What decides a plan beyond the signature: what the kernels write, where they may, and which results others hold.
-    /// Code, numbers and grid of a kernel are not among it: a plan calls what it is given.
+    /// The part of a plan's key beyond the signature: what the kernels write, where they may, and which results others
+    /// hold. Code, numbers and grid of a kernel are not among it: a plan calls what it is given.
     const std::string& form() const { return form_; }
     std::span<const PlannedCall> planned() const { return planned_; }
     std::vector<size_t> sources() const;  ///< how many, by call

@@ -9,7 +9,7 @@
 
 namespace strata::runtime {
 
-/// What a computation reads and gives.
+/// The inputs and results of a computation.
 struct Reached {
     std::span<const UOp> roots, inputs;  ///< inputs: buffers
     const BufferList& memory;            ///< of the inputs, held once more by Buffers

@@ -167,7 +167,7 @@ class Realization {
         return key;
     }
 
-    /// What is in memory for a search: all steps before have run.
+    /// The values in memory for a search: all steps before have run.
     std::vector<Root> run_step_by_step(const std::vector<bool>& changing) {
         const GraphRequest asked = request(changing);
         const codegen::Fusion fusion = calls().empty() ? searched_fusion(asked, graph_) : usual_fusion();

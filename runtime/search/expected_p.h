@@ -10,7 +10,7 @@
 
 namespace strata::runtime {
 
-/// What the output of a kernel holds, whichever schedule computes it. The output is poisoned, so that what a launch did
+/// The contents of a kernel's output, whichever schedule computes it. The output is poisoned, so that what a launch did
 /// not write is known.
 class Expected {
   public:
@@ -20,8 +20,8 @@ class Expected {
     Expected(Buffer& output, Extent written);
     /// Where what is right is computed; poisoned. Of a part that is the output itself.
     Buffer& right();
-    /// What right() holds is right from now on, and the output poisoned. Of a part: where it was poison nothing is
-    /// known.
+    /// Takes the values of right() as right from now on, and poisons the output. Of a part: where it was poison nothing
+    /// is known.
     void take();
     /// Compares what a launch left, and poisons it again where something is known. Empty, or what is wrong: sums of
     /// floats may differ by what another order makes of them; nothing: none of what was written is known. `partly`:

@@ -10,7 +10,7 @@ namespace strata::runtime {
 /// search is thrown once the best until then is kept on disk.
 codegen::Scheduled choose_schedule(Device& device, const codegen::Kernel& kernel, std::span<const uint64_t> slots);
 
-/// What settings().fusion says.
+/// The fusion of settings().fusion.
 codegen::Fusion usual_fusion();
 
 /// The schedule of kernels that are not searched, as settings().schedule says. Of random ones the first that compiles.

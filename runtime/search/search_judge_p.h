@@ -53,7 +53,7 @@ class DeviceJudge : public codegen::Judge {
     void find_expected(const codegen::Kernel& plain, const codegen::Scheduled& start);
     /// Takes what right_ computes as right, and has the outputs for it.
     double expect(Extent extent);
-    /// What is wrong with what a launch left, which is poisoned again; nothing: none of it is known.
+    /// The fault of a launch's output, which is poisoned again; nothing: none of it is known.
     std::optional<std::string> difference(bool partly);
     /// Runs a part, and says what is wrong with it.
     std::string check(const Program& program, uint64_t wave_budget, double& ms, Sample sample = Sample::usual);

@@ -10,7 +10,7 @@
 
 namespace strata::runtime {
 
-/// What a search's result is good for: equal keys have the same schedules to choose from, which take the same time.
+/// The cases that a search's result serves: equal keys have equal schedules to choose from, of equal times.
 struct SearchKey {
     std::string arch;       ///< "gfx1100"
     std::string target;     ///< "hip", "asm"
@@ -21,7 +21,7 @@ struct SearchKey {
     bool operator==(const SearchKey&) const = default;
     std::string text() const;  ///< under which it is on disk
 };
-/// What runs the code that a device is given: its model, and its driver's version where it has one. For keys of caches.
+/// The runner of a device's code: its model, and its driver's version where it has one. For keys of caches.
 std::string model_of(const Device& device);
 SearchKey search_key(const Device& device, const codegen::Kernel& kernel);
 SearchKey search_key(const Device& device, std::string structure);  ///< hash of it

@@ -45,7 +45,7 @@ struct Array {
     }
 };
 
-/// What buffers hold, by BufferArg::id.
+/// The contents of buffers, by BufferArg::id.
 using Memory = std::unordered_map<uint64_t, Array>;
 
 namespace host {

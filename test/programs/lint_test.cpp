@@ -1,4 +1,4 @@
-// What clang makes of every program of this folder is free of findings, and is not when a wait is taken away.
+// clang's code of every program of this folder is free of findings, and is not when a wait is taken away.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ std::vector<std::string> names() {
 
 const isa::Segment& text_of(const isa::CodeObject& object) { return *object.code_at(object.kernels[0].entry_address); }
 
-/// What the linter says of all kernels, as text.
+/// The linter's findings in all kernels, as text.
 std::string findings(const isa::CodeObject& object) {
     std::string all;
     for (const isa::KernelInfo& kernel : object.kernels) {

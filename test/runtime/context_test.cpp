@@ -1,4 +1,4 @@
-// What the runtime remembers stays within its budgets.
+// The runtime's caches stay within their budgets.
 #include "helpers.h"
 #include "strata/codegen/driver/compile_kernel.h"
 #include "strata/core/support/settings.h"

@@ -1,4 +1,4 @@
-// What a schedule's output is compared with: exactly for integers, for sums of floats within what another order makes.
+// Comparison of a schedule's output: exact for integers, for sums of floats within the error of another order.
 #include "strata/runtime/search/expected_p.h"
 
 #include "helpers.h"

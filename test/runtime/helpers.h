@@ -47,7 +47,7 @@ Root on_device(const std::vector<T>& values, DType type = dtypes::float32) {
     return buffer;
 }
 
-/// What is in the memory of a whole-buffer view.
+/// The values in the memory of a whole-buffer view.
 template <class T = float>
 std::vector<T> values(const Root& view) {
     std::shared_ptr<Buffer> memory = find_buffer(buffer_under(view.get()));

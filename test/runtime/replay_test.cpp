@@ -27,7 +27,7 @@ Recorded recorded_over(const std::vector<UOp>& inputs, const std::vector<UOp>& r
     return {Replay(std::move(recorder), inputs, buffers), std::move(results)};
 }
 
-/// What results of float32 are over other inputs.
+/// Results of float32 over other inputs.
 std::vector<Floats> run(Recorded& of, const std::vector<Root>& inputs) {
     GraphScope scope;
     std::vector<Root> nodes;

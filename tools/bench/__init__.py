@@ -57,7 +57,7 @@ def child_ms(code, repeat):
 
 
 def bench_import(quick):
-    """What `import strata` adds to the start of Python, in fresh processes."""
+    """The time that `import strata` adds to the start of Python, in fresh processes."""
     repeat = 5 if quick else 21
     python, strata = child_ms("pass", repeat), child_ms("import strata", repeat)
     return {

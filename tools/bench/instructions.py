@@ -1,5 +1,5 @@
-"""What single instructions cost the emulator: strata bench emu reports the middle and the slowest, so that an operation
-whose lanes no longer run as vectors shows up."""
+"""The emulator's time for single instructions: strata bench emu reports the middle and the slowest, so that an
+operation whose lanes no longer run as vectors shows up."""
 
 import statistics
 import time

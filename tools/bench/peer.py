@@ -1,5 +1,5 @@
-"""What graphs.py and train.py measure, in tinygrad, where that is installed: run as a program, since its settings are
-the process's.
+"""The measurements of graphs.py and train.py, in tinygrad, where that is installed: run as a program, since its
+settings are the process's.
 """
 
 import json

@@ -1,5 +1,5 @@
-"""What a program of program_rows.py takes from its first argument `o`, by library: Strata, and torch on a card. The
-same operations on NumPy arrays are in float64.py."""
+"""The functions that a program of program_rows.py takes from its first argument `o`, by library: Strata, and torch on a
+card. The same operations on NumPy arrays are in float64.py."""
 
 
 class Strata:

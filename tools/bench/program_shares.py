@@ -32,7 +32,7 @@ def reached(strata, arch, name):
 
 
 def moved(strata, arch, name, share):
-    """What to say of a row whose share is not the pinned one, or ''."""
+    """The message about a row whose share is not the pinned one, or ''."""
     now = reached(strata, arch, name)
     if abs(now / share - 1) <= TOLERANCE:
         return ""

@@ -115,7 +115,7 @@ def queued_ms(launches, card):
 
 
 def limited_by(launches, wants_matrix, ms, card):
-    """What holds the program up: launches, or what most of the time of its kernels is bound by. wants_matrix: whether
+    """The program's bound: launches, or what most of the time of its kernels is bound by. wants_matrix: whether
     its products should be by matrix instructions."""
     started = sum(one["bound_cycles"]["launch"] / one["mhz"] * 1e-3 for one in launches) - queued_ms(launches, card)
     if started > ms / 2:

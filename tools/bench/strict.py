@@ -1,4 +1,5 @@
-"""What strict mode costs: kernels of several kinds, as they are and in strict mode, one after the other on one core."""
+"""The cost of strict mode: kernels of several kinds, as they are and in strict mode, one after the other on one
+core."""
 
 import numpy as np
 

@@ -46,7 +46,7 @@ class Outcome:
 
 
 def launched(case, image, cut=-1):
-    """What strict mode finds first in a launch, or the fault that ends it."""
+    """The first finding of strict mode in a launch, or the fault that ends it."""
     kernel = strata.asm_kernel(image, name=case.kernel, grid=case.grid, block=case.block, lds=case.lds)
     try:
         with emulator.check("raise"):

@@ -14,7 +14,7 @@ from strata.cli.run import argument, sizes
 
 HERE = Path(__file__).parent
 BUILT_IN = re.compile(r"//@ ([\d,]+) \| ([\d,]+) \| (.+)\n(?:extern \"C\" __global__ void (\w+)|(\w+):)")
-# What tensor programs compile to: one kernel each, whose parameters are the result and the inputs.
+# Compiled tensor programs: one kernel each, whose parameters are the result and the inputs.
 EXPRESSIONS = {
     "sum of rows": (lambda a: a.sum(1), (16, 96)),
     "softmax of rows": (lambda a: a.softmax(1), (4, 64)),

@@ -13,7 +13,7 @@ from .code import PC_RELATIVE, registers
 
 COUNT = re.compile(r"(\w+cnt)\((\d+)\)")
 NO_COUNTER = ("s_wait_alu", "s_waitcnt_depctr", "s_wait_idle", "s_wait_event")
-# What a launch may define: the first vector registers, the first scalar ones and what traps hold.
+# Registers that a launch may define: the first vector registers, the first scalar ones and what traps hold.
 GIVEN = {("v", n) for n in range(3)} | {("s", n) for n in range(24)} | {("ttmp", n) for n in range(16)}
 MEMORY = ("global_", "buffer_", "ds_", "scratch_", "s_load", "s_buffer_load", "flat_")
 

@@ -34,7 +34,7 @@ def counts(text):
 
 @cache
 def counters(name, arch, returns):
-    """What a memory instruction adds to."""
+    """The counters that a memory instruction adds to."""
     try:
         forms = asm.describe(name, arch)
     except strata.Error:

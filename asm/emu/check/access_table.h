@@ -9,10 +9,10 @@
 
 namespace strata::emu {
 
-/// What of a barrier an instruction is; other: it neither signals nor waits.
+/// How an instruction takes part in a barrier; other: it neither signals nor waits.
 enum class Barrier : uint8_t { no, signals, waits, both, other };
 
-/// What strict mode must know of an instruction.
+/// Facts of an instruction that strict mode needs.
 struct Checked {
     lint::Access access;
     lint::Recent::Known rules;
@@ -29,7 +29,7 @@ struct Checked {
     uint32_t branch = 0;
 };
 
-/// What a table is made for.
+/// The checks that a table serves.
 struct Watched {
     bool accesses_private = false;  ///< its waves have private memory
     bool faults_replay = true;      ///< memory instructions may run twice (XNACK)
@@ -40,7 +40,7 @@ struct Watched {
 class AccessTable final : public Runs {
   public:
     AccessTable(const Program& program, const Watched& watched) : program_(program), watched_(watched) {}
-    /// What rules of distance know at the start of a wave.
+    /// The state of the distance rules at the start of a wave.
     lint::Recent nothing_near() const {
         return lint::recent_for(program_.arch(), program_.wave_size(), watched_.faults_replay);
     }

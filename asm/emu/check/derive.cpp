@@ -4,7 +4,7 @@
 #include "strata/asm/emu/check/registers.h"
 #include "strata/asm/emu/machine/operands.h"
 
-// What is known of an instruction's results where not all is known of what it reads.
+// Known bits of an instruction's results when only some bits of its sources are known.
 namespace strata::emu {
 namespace {
 

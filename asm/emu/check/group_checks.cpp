@@ -227,7 +227,7 @@ uint64_t GroupChecks::stale(Wave& wave, const Chunk& chunk, uint32_t index, cons
     return pointers_->stale({wave, step, &op, found_});
 }
 
-/// What the instruction is to other workgroups, and to other pointers.
+/// Reports the instruction to the checks between workgroups and between pointers.
 void GroupChecks::share(OfWave& state, Wave& wave, const Chunk& chunk, uint32_t index, const Op* op) {
     const isa::Inst& inst = chunk.insts[index];
     if (!inst.row) return;

@@ -15,8 +15,8 @@
 // Strict mode: asm/lint's rules along the way of every wave, and what only running code shows.
 namespace strata::emu {
 
-/// What a wave finds beside v0 when it starts, as its kernel's descriptor asks, by operand code (AMDGPUUsage, "Initial
-/// Kernel Execution State").
+/// Registers besides v0 that have a value when a wave starts, as its kernel's descriptor asks, by operand code
+/// (AMDGPUUsage, "Initial Kernel Execution State").
 using GivenScalars = std::bitset<128>;
 
 /// Instructions that are for lanes: where waves came with some, and what is to be said where none did.

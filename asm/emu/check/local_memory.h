@@ -12,8 +12,8 @@ namespace strata::emu {
 
 class Registers;
 
-/// Where a wave stands between its workgroup's barriers: how many it signalled and how many it passed. What one wave
-/// does before its signal n happens before what another does once it passed n.
+/// Where a wave stands between its workgroup's barriers: how many it signalled and how many it passed. All that one
+/// wave does before its signal n happens before all that another does once it passed n.
 struct Progress {
     uint32_t signalled = 0, passed = 0;
 };
@@ -57,7 +57,7 @@ class LocalMemory {
         int loaded, stored;
         uint32_t shift;  ///< bits of the stored row below the item
     };
-    /// What one lane does to bytes that lie side by side.
+    /// One lane's access to contiguous bytes.
     struct Part {
         Way way;
         int lane;
@@ -67,8 +67,8 @@ class LocalMemory {
     struct Extent {
         int32_t first, end;
     };
-    /// What a wave read, of which no cell tells yet: its places, which are extents if `bytes` is 0, else where items
-    /// begin.
+    /// A wave's read that no cell records yet: its places are extents if `bytes` is 0, else the starts of
+    /// items.
     struct Late {
         Touch now;
         uint32_t count, bytes;

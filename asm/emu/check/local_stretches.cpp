@@ -262,7 +262,7 @@ bool LocalMemory::are_known(std::span<const Extent> extents) const {
 
 namespace {
 
-/// Bits that are not known of items of so many dwords each.
+/// Unknown bits of items of `Dwords` dwords each.
 template <int32_t Dwords>
 uint32_t unknown_in(const uint32_t* known, const Places& places) {
     uint32_t all = ~0u;

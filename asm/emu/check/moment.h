@@ -20,7 +20,7 @@ struct Moment {
     const isa::Inst& inst() const { return *step.inst; }
     const isa::Row& row() const { return *step.inst->row; }
     uint64_t exec() const { return wave.exec(); }
-    /// What is found here; `words` makes the text of the first of its kind.
+    /// Reports a finding at this place; `words` makes the text of the first of its kind.
     template <class Words>
     void report(lint::Kind kind, uint64_t lanes, Words words) const {
         if (found.again(kind, step.pc)) return;

@@ -8,7 +8,7 @@
 
 namespace strata::emu {
 
-/// What waves have under way and have left for the rules of distance, along the ways of all waves of a thread.
+/// State of the distance rules (operations in flight and traces of past instructions) on all paths of a thread's waves.
 /// Waves come to a straight run in the same few states again and again: each is kept once, and a run that was met in a
 /// state before leads on by a look-up.
 class Paths {

@@ -143,7 +143,7 @@ void Pointers::report(const Access& access, int lane, uint64_t address, const Po
     });
 }
 
-/// What is touched is noted before others are asked for: of two threads one sees what the other did.
+/// A thread notes its own access before it looks for those of others: of two threads one sees what the other did.
 void Pointers::touch(const Access& access, int lane, uint64_t first, uint64_t end) const {
     if (access.writes) access.by.written->add(first, end);
     if (in_place_) return;

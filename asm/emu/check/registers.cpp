@@ -208,7 +208,7 @@ void Registers::mark(const Moment& moment) {
     }
 }
 
-/// What is known of a row goes to another one.
+/// A move gives its destination row the known bits of its source row.
 void Registers::move_row(const Moment& moment) {
     const auto from = static_cast<size_t>(moment.inst().src[0].row()),
                to = static_cast<size_t>(moment.inst().dst[0].row());

@@ -62,7 +62,7 @@ class Registers {
     void lose_loaded(uint16_t reg, uint64_t lanes, uint64_t pc);
     /// put() of such a load.
     void put_loaded(uint16_t reg, int lane, uint32_t bits, uint64_t pc);
-    /// A scalar load found so many bytes, and then the end of its memory.
+    /// A scalar load found `inside` bytes, and then the end of its memory.
     void lose_beyond(const Moment& moment, uint32_t inside);
     /// A load took in such lanes what the launch has written over it.
     void lose_stale(const Moment& moment, uint64_t lanes);

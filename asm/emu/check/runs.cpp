@@ -117,7 +117,7 @@ void RunBuilder::find_targets() {
     }
 }
 
-/// What a run must not hold: glue, what cannot run, registers named by M0 or beyond the wave's.
+/// Instructions that a run must not hold: glue, invalid ones, those that name registers by M0 or beyond the wave's.
 bool RunBuilder::alone(size_t at) const {
     const Op& op = chunk_.ops[at];
     const isa::Inst& inst = chunk_.insts[op.index];
@@ -182,7 +182,7 @@ bool RunBuilder::is_scalar(size_t at) const {
     return isa::kFormats[static_cast<size_t>(format)].unit == isa::FormatUnit::scalar;
 }
 
-/// What moves one lane that it names touches nothing of the others.
+/// An instruction that moves one lane, which it names, touches none of the others.
 bool RunBuilder::add_lane(const isa::Inst& inst) {
     const std::string_view name = inst.row->mnemonic;
     const bool reads = name.starts_with("v_readlane"), writes = name.starts_with("v_writelane");

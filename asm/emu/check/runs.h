@@ -26,7 +26,7 @@ class RowSet {
     std::array<uint64_t, kWords> words_{};
 };
 
-/// What instructions one after the other read before they write it, and what they write. Rows count from v0.
+/// Registers that a sequence of instructions reads before it writes them, or writes. Rows count from v0.
 struct RunRegisters {
     std::vector<uint16_t> read;  ///< rows, in the active lanes
     std::vector<uint16_t> read_across,

@@ -10,7 +10,7 @@ namespace strata::emu {
 bool is_plain_scalar(const isa::Inst& inst);
 uint64_t scalar_address(const Wave& wave, const ScalarMemoryFields& fields);
 
-/// What a scalar load or store moves.
+/// Bytes that a scalar load or store moves.
 uint32_t scalar_bytes(const lint::Access& access);
 
 /// Compilers load the aligned 8 or 16 bytes around what they need: such a load may run past the end of its memory.

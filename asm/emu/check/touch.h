@@ -8,7 +8,7 @@ namespace strata::emu {
 using Touch = uint32_t;
 constexpr Touch kWhen = 8, kWaveBits = 0xfc, kSeveral = 2, kAtomic = 1;
 
-/// What touches are compared with, of the wave at hand.
+/// The present state of the wave, with which touches are compared.
 struct Now {
     Touch since, own, now;
 };

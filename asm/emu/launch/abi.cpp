@@ -5,7 +5,7 @@
 
 #include "strata/asm/emu/launch/abi.h"
 
-// What a kernel finds when it starts (AMDGPUUsage, "Initial Kernel Execution State" and "Kernarg Segment").
+// Registers and arguments at a kernel's start (AMDGPUUsage, "Initial Kernel Execution State" and "Kernarg Segment").
 namespace strata::emu {
 namespace {
 

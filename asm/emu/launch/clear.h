@@ -12,8 +12,8 @@ struct Rows {
     bool operator==(const Rows&) const = default;
 };
 
-/// What of a wave's vector registers must be cleared when it starts. Those are not that straight code from the entry on
-/// writes in full, with all lanes on, before anything reads them: of unrolled code, nearly all.
+/// The vector registers of a wave that must be cleared when it starts. Those are not that straight code from the entry
+/// on writes in full, with all lanes on, before anything reads them: of unrolled code, nearly all.
 class RowsToClear {
   public:
     RowsToClear(const Program& program, const Op* entry) : program_(program), entry_(entry) {}

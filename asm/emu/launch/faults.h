@@ -5,9 +5,9 @@
 
 namespace strata::emu {
 
-/// What a wave that ran out of its instruction budget did.
+/// The message for a wave that used up its instruction budget.
 std::string over_budget(uint64_t executed);
-/// What the waves of a launch did that together ran out of theirs.
+/// The message for a launch whose waves together used up its instruction budget.
 std::string over_launch_budget(uint64_t budget);
 
 /// The whole message of a stopped wave: kernel, pc, disassembly, workgroup, wave, what happened.

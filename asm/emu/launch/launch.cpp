@@ -64,7 +64,7 @@ Result<void> check_budget(const Plan& plan) {
                       plan.groups_to_run() * plan.waves, kLeast);
 }
 
-/// What the workgroups of a launch need besides their arguments.
+/// Sets the resources of a launch's workgroups, besides their arguments.
 void set_resources(Plan& plan, const LoadedKernel& kernel, const LaunchConfig& config, const isa::ArchInfo& arch) {
     const isa::KernelDescriptor& descriptor = kernel.info->descriptor;
     plan.entry = kernel.entry;

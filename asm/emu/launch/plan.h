@@ -19,7 +19,7 @@ constexpr uint64_t kMostResidents = 16384;  ///< workgroups on a thread
 
 /// Everything a worker needs to start and run the workgroups of one launch.
 struct Plan {
-    static constexpr uint64_t kWaveCost = 16;  ///< to start and end a wave takes about as long as so many instructions
+    static constexpr uint64_t kWaveCost = 16;  ///< instructions that take as long as the start and end of a wave
 
     Launch launch;
     const Op* entry = nullptr;
@@ -48,8 +48,8 @@ struct Plan {
     uint64_t first_group = 0, group_step = 1;  ///< the order in which workgroups start
     std::vector<uint64_t> sample;              ///< the only ones that run; empty: all do
     bool last_behind = false;                  ///< the one that starts last waits for all others
-    uint64_t end = 0;                          ///< so many start, in order
-    bool over_budget = false;                  ///< what ended it: a wave ran as many instructions as it may
+    uint64_t end = 0;                          ///< workgroups to start, in order
+    bool over_budget = false;                  ///< a wave ran as many instructions as it may
 
     uint64_t groups() const { return uint64_t{grid[0]} * grid[1] * grid[2]; }
     uint64_t groups_to_run() const { return sample.empty() ? groups() : sample.size(); }
@@ -63,7 +63,7 @@ struct Plan {
     size_t wave_bytes() const { return sizeof(Wave) + static_cast<size_t>(vgprs) * static_cast<size_t>(lanes) * 4; }
 };
 
-/// What running a plan did.
+/// The result of running a plan.
 struct Outcome {
     uint64_t instructions = 0;
     uint64_t waves = 0;

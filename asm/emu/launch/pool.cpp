@@ -49,7 +49,7 @@ struct Pool::State {
         work.notify_all();
     }
 
-    /// What no helper has taken up yet has nothing left to do.
+    /// Work that no helper has taken up yet is dropped.
     std::exception_ptr finish(std::atomic<bool>& stop) {
         std::unique_lock lock(mutex);
         waiting.clear();

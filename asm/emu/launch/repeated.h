@@ -18,7 +18,7 @@ class RepeatedPages {
     /// The file that a block's pages are of from now on, with what they hold; -1: the host has none. It may be asked
     /// for again.
     int share(uint64_t address, size_t bytes);
-    /// What is about to be freed gets pages of its own again.
+    /// Gives a range that is about to be freed pages of its own again.
     void release(uint64_t address);
 
   private:

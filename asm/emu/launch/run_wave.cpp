@@ -133,7 +133,7 @@ Result<void> run_to_end(Wave& wave, uint64_t budget) {
     }
 }
 
-/// What the device has for one wave.
+/// Checks that the device has the registers and the memory that one wave asks for.
 Result<void> check_sizes(const isa::ArchInfo& arch, std::span<const uint8_t> code, const WaveRun& run) {
     if (code.size() % 4)
         return make_error(ErrorKind::Usage, "the code is {} bytes long; instructions are whole words of 4 bytes",

@@ -59,7 +59,7 @@ class DeviceMemory {
     void map(uint64_t address, void* host, uint64_t bytes, std::string label);
     /// Whether exactly this range is mapped.
     bool is_mapped(uint64_t address, uint64_t bytes) const;
-    /// What kernels may do with memory from now on, which starts there.
+    /// Sets what kernels may do from now on with the memory that starts at `address`.
     void permit(uint64_t address, bool readable, bool writable);
     /// The launch that runs, or from now on none, may only read an allocation that starts there.
     void read_by_launch(uint64_t address, bool read);

@@ -21,7 +21,7 @@ class FreeRanges {
 
     /// The base of a block, no longer free; none when no range is large enough.
     std::optional<uint64_t> take(const Request& request);
-    /// `used`: of the bytes at most the first so many were ever touched.
+    /// `used`: only bytes before it were ever touched.
     void add(uint64_t base, size_t bytes, size_t used);
     /// Removes the range that ends at `end`; its base, else `end`. Who has a part of it says so by use() or add().
     uint64_t take_last(uint64_t end);

@@ -4,7 +4,7 @@
 
 #include "strata/asm/emu/machine/wave.h"
 
-// What handlers share.
+// Parts that all handlers share.
 namespace strata::emu {
 
 using u32 = uint32_t;

@@ -40,7 +40,7 @@ class Code {
     ~Code() = default;
 };
 
-/// What the waves of one launch share.
+/// State that the waves of one launch share.
 struct Launch {
     const DeviceMemory* memory = nullptr;
     Program* program = nullptr;

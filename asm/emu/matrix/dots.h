@@ -61,7 +61,7 @@ STRATA_EMU_INLINE void place_all(DotTiles& x, Sizes& sizes) {
         store_as(x.b_place + at, places_of<brain, zeros>(size, dots::kRight));
     }
 }
-/// What the steps of plain elements want.
+/// The operands of a step whose elements are plain numbers.
 template <bool brain, Sum kind>
 void place_elements(DotTiles& x) {
     using Plain = dots::Plain<brain, kind>;

@@ -25,8 +25,8 @@ T flushed(T x, bool keep) {
     return keep || std::fpclassify(x) != FP_SUBNORMAL ? x : std::copysign(T{0}, x);
 }
 
-/// What is neither a plain number before nor after. Of two NaNs memory's, quiet; opposite infinities give the positive
-/// NaN.
+/// Results where a value is not a finite number, before or after. Of two NaNs memory's, quiet; opposite infinities give
+/// the positive NaN.
 template <class T>
 [[gnu::noinline]] T odd_sum(T old, T data, Denormals denormals) {
     constexpr bool wide = sizeof(T) == 8;

@@ -45,8 +45,8 @@ T float_max(T old, T data) {
     return data > old || (data == old && !std::signbit(data)) ? data : old;
 }
 
-/// What becomes of denormals: in local memory floats are compared as MODE says (CDNA3 ISA 9.2.2, RDNA3 and RDNA4 ISA
-/// 13.2), elsewhere as they are.
+/// Handling of denormals: in local memory floats are compared as MODE says (CDNA3 ISA 9.2.2, RDNA3 and RDNA4 ISA 13.2),
+/// elsewhere as they are.
 template <class T>
 class DenormalRule {
   public:
@@ -110,7 +110,7 @@ bool exchange_lane(Wave* wave, const Op* op, int lane, uint64_t address, T& old,
 
 /// Memory that lanes of a wave are likely to meet together: an aligned item in it needs no more checks.
 struct Stretch {
-    uint64_t low = 0, items = 0;  ///< of so many aligned items, the first at `low`
+    uint64_t low = 0, items = 0;  ///< `items` aligned items, the first at `low`
     uint8_t* host = nullptr;      ///< of `low`
     bool shared = true;           ///< other host threads may change it
 

@@ -29,7 +29,7 @@ BufferFormat gfx9_format(uint32_t data_and_number);
 uint32_t component_to_register(uint32_t value, uint32_t bits, Numeric numeric);
 /// The same as 16 bits of a D16 instruction.
 uint16_t component_to_half(uint32_t value, uint32_t bits, Numeric numeric);
-/// What a store writes; integers saturate (as Direct3D's conversions, which the hardware follows).
+/// The bits that a store writes; integers saturate (as Direct3D's conversions, which the hardware follows).
 uint32_t component_from_register(uint32_t value, uint32_t bits, Numeric numeric);
 /// From the 16 bits of a D16 instruction.
 uint32_t component_from_half(uint16_t value, uint32_t bits, Numeric numeric);

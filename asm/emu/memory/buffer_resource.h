@@ -20,15 +20,15 @@ struct BufferResource {
     uint8_t format;   ///< GFX11+: unified; GFX9: data format | number format << 4
     uint16_t select;  ///< four times three bits of dst_sel
 
-    /// What of the scalar offset counts in the range. GFX9 compares the instruction's and the lane's offset alone
-    /// (CDNA3 ISA 9.1.5.1, "Raw Buffer"), as LLVM's intrinsics say too; RDNA takes it off the number of records.
+    /// The part of the scalar offset that counts in the range. GFX9 compares the instruction's and the lane's offset
+    /// alone (CDNA3 ISA 9.1.5.1, "Raw Buffer"), as LLVM's intrinsics say too; RDNA takes it off the number of records.
     [[gnu::always_inline]] uint32_t checked(uint32_t soffset) const { return gfx9 ? 0 : soffset; }
     /// Whether num_records counts bytes.
     [[gnu::always_inline]] bool raw(bool indexed) const {
         return gfx9 ? stride == 0 || !indexed : out_of_range == 3 && (element == 0 || stride == 0);
     }
-    /// Whether bytes are in range that end at `end` after their index's first one and at `place_end` after the base
-    /// and the scalar offset. What is in range stays so with smaller numbers.
+    /// Whether bytes are in range that end at `end` after their index's first one and at `place_end` after the base and
+    /// the scalar offset. A place in range stays in range with smaller numbers.
     [[gnu::always_inline]] bool in_range(bool indexed, uint64_t index, uint64_t end, uint64_t place_end,
                                          uint32_t soffset) const {
         if (!bound) return false;

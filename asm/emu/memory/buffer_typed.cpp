@@ -129,7 +129,7 @@ bool load_typed(Wave* wave, const Op* op) {
     return true;
 }
 
-/// What a store makes of the register component i.
+/// The bits that a store writes for the register component i.
 uint32_t stored_component(Wave* wave, const Op* op, int lane, int i, uint32_t bits, Numeric numeric) {
     const uint32_t* rows = row_at(wave, op->memory().data);
     if (hold_of(op) == Hold::dword) return component_from_register(rows[i * wave->lanes + lane], bits, numeric);

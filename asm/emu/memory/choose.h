@@ -5,7 +5,7 @@
 
 namespace strata::emu {
 
-/// What the order of the workgroups means for an atomic that gives nobody the value before, by its handler's name.
+/// How the order of workgroups can change an atomic that returns no value, by its handler's name.
 Order order_of_atomic(std::string_view mnemonic);
 
 /// Scalar loads, stores and atomics (SMEM).

@@ -8,7 +8,7 @@
 
 namespace strata::emu {
 
-/// What all workgroups of a launch share beside global memory: the global data share (GDS) and the barriers and
+/// State that all workgroups of a launch share beside global memory: the global data share (GDS) and the barriers and
 /// semaphores of global wave sync (GWS). Zero when the launch starts, but for barrier 0: one wave of every workgroup
 /// meets there, as after HIP's cooperative launch.
 class GlobalShare {

@@ -24,7 +24,7 @@ using isa::ImageDim;
 using isa::ImageForm;
 using isa::ImageKind;
 
-/// What of an image instruction is in VectorFields: data in dst or dst2, addresses in src.
+/// Where VectorFields holds the parts of an image instruction: data in dst or dst2, addresses in src.
 constexpr int kResource = 0, kSampler = 1, kForm = 2;
 
 using Texel = std::array<uint32_t, 4>;  ///< components as registers see them

@@ -5,10 +5,10 @@
 #include "strata/asm/emu/machine/wave.h"
 #include "strata/asm/emu/machine/workgroup.h"
 
-// What the memory handlers of all host variants share: the items they move, and everything that is done lane by lane.
+// Parts that the memory handlers of all host variants share: items to move, and work that is done lane by lane.
 namespace strata::emu {
 
-/// What one lane moves, and between which bits of which registers.
+/// The item that one lane moves, and between which bits of which registers.
 enum class Item : uint8_t {
     u8,
     i8,
@@ -93,7 +93,7 @@ std::optional<Op> choose_local_oddity(const Decoded& decoded, MemoryFields field
 /// The handler of a plain load or store of DS that goes to the global data share, or nullptr.
 Handler gds_handler(Item item, bool store);
 
-/// What of the fields the instruction's operands tell; none: the form is not supported.
+/// The fields that follow from the instruction's operands; none: the form is not supported.
 std::optional<MemoryFields> prepare_memory(const Decoded& decoded);
 /// The item of a plain load or store by its mnemonic ("global_load_d16_hi_b16"); false for other instructions.
 bool plain_item(std::string_view mnemonic, Item& item, bool& store);

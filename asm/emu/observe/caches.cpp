@@ -24,7 +24,7 @@ void Caches::use(std::span<const Use> uses) {
     ++launches_;
     std::erase_if(uses_,
                   [&](const Past& past) { return std::ranges::find(uses, past.use.low, &Use::low) != uses.end(); });
-    // What no cache holds any more is forgotten.
+    // Forget the allocations that no cache holds any more.
     std::erase_if(uses_, [&](const Past& past) { return held(past.use.low).llc == 0; });
     for (const Use& use : uses) uses_.push_back({use, launches_});
 }

@@ -15,8 +15,8 @@ struct Use {
     bool written = false;
 };
 
-/// What launches left of memory in L2 and in the last-level cache. Of an allocation all is there while the caches hold
-/// as much as launches used from its last use on, and nothing beyond twice as much.
+/// The memory that earlier launches left in L2 and in the last-level cache. Of an allocation all is there while the
+/// caches hold as much as launches used from its last use on, and nothing beyond twice as much.
 class Caches {
   public:
     /// Shares of memory that are there, `llc` in either cache.

@@ -13,7 +13,7 @@ struct RegisterRange {
     uint16_t first = 0, count = 0;
 };
 
-/// What an instruction costs, whatever its operands hold.
+/// The cost of an instruction, whatever its operands hold.
 struct Cost {
     isa::LatencyClass unit = isa::LatencyClass::none;
     uint16_t issue = 0;        ///< cycles the wave cannot issue
@@ -27,7 +27,7 @@ struct Cost {
     bool is_watched = false;        ///< where a loop is left, or begins; barriers; accesses to memory
 };
 Cost cost_of(isa::Family family, const isa::Inst& inst, int wave_size);
-/// How many a wave with so many vector registers has; what a CostTable names is among them.
+/// Registers of a wave with `vgprs` vector registers, among them those that a CostTable names.
 constexpr size_t registers_of_wave(int vgprs) { return 256 + static_cast<size_t>(vgprs) + 32; }
 
 /// The costs of a program's instructions, and its loops.

@@ -18,9 +18,9 @@ struct Occupancy {
 /// Workgroups that a compute unit holds at once: at least one.
 int groups_on_unit(const Model& model, const isa::ArchInfo& arch, const Occupancy& shape);
 Residency residency(const Model& model, const isa::ArchInfo& arch, const Occupancy& shape);
-/// What the launch used of memory, from its measured workgroups, of `count`.
+/// The memory that a launch of `count` workgroups used, from the measured ones.
 std::vector<Use> uses(const Model& model, std::span<const GroupTiming> groups, uint64_t count);
-/// By what the sum over measured workgroups is multiplied for a workgroup of so many instructions.
+/// The factor from the sum over measured workgroups to one workgroup of `of_group` instructions.
 double share_of(std::span<const GroupTiming> groups, double of_group);
 /// Cycles of the whole launch, from the demands of its measured workgroups. of_group: instructions of a workgroup, on
 /// average of all that ran; what those that were measured did more or less is taken for what they demanded more or

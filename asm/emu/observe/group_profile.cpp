@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-// What happened to which instruction of a measured workgroup.
+// Which events happened to which instruction of a measured workgroup.
 namespace strata::emu {
 namespace {
 
@@ -11,8 +11,8 @@ constexpr size_t kMostStalls = 256;  // of a span
 
 }  // namespace
 
-/// What the wave waited for: the writer of the register that was ready last, else what it issued before (a barrier, the
-/// unit).
+/// The instruction that the wave waited for: the writer of the register that was ready last, else the one issued before
+/// (a barrier, the unit).
 const Op* GroupProfile::culprit(const Step& step, const Cost& cost, std::span<const double> ready) const {
     for (uint8_t i = 0; i < cost.sources; ++i)
         for (size_t at = cost.source[i].first;

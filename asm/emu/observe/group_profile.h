@@ -10,7 +10,7 @@
 
 namespace strata::emu {
 
-/// What the profile of a launch wants of one measured workgroup beyond its demands.
+/// Records of one measured workgroup that the profile of a launch needs beyond its demands.
 class GroupProfile {
   public:
     struct OfOp {

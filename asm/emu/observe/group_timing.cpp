@@ -66,8 +66,8 @@ double GroupTiming::fresh_line(uint64_t line, bool writes) {
     const uint64_t address = touched.low + (line & ((uint64_t{1} << GroupProfile::kAllocationBit) - 1)) * kLine;
     const Caches::Held held =
         address < touched.held.end && address + kLine > touched.held.begin ? touched.held : Caches::Held{};
-    // What is written leaves the L2 at the end of the launch, where other dies are to see it (LLVM AMDGPU usage,
-    // gfx942, release).
+    // Bytes written leave the L2 at the end of the launch if other dies are to see them (LLVM AMDGPU usage, gfx942,
+    // release).
     if (!writes || model_->dies == 1) sum_.in_l2_bytes += held.l2 * kLine;
     sum_.in_llc_bytes += held.llc * kLine;
     const auto mixed = [&](double l2, double llc) {
@@ -235,8 +235,8 @@ double GroupTiming::scalar_access(Wave* wave, const Op* op) {
     return read_line(line) == model_->l0_clocks ? model_->scalar_clocks : model_->cycles(model_->l2_ns);
 }
 
-/// When the waves go on after a barrier. What they all do between two barriers takes the units at least as long as
-/// these are busy with it: nothing else of the workgroup is under way then.
+/// When the waves go on after a barrier. The work between two barriers takes at least as long as its units are busy:
+/// nothing else of the workgroup is in flight then.
 double GroupTiming::after(size_t barrier) const {
     const Barrier& here = barriers_[barrier];
     const double start = barrier > 0 ? barriers_[barrier - 1].time : 0;
@@ -312,7 +312,7 @@ double GroupTiming::occupy(Wave& wave, const Op& op, WaveState& state, const Cos
     return cost.latency;
 }
 
-/// What counts of an instruction in a turn that is left out.
+/// Counts an instruction of a loop turn that is skipped.
 void GroupTiming::leave_out(Wave& wave, const Op& op, WaveState& state, const Cost& cost) {
     if (cost.unit == LatencyClass::barrier) come_to_barrier(state);
     if (cost.unit == LatencyClass::vector_memory) memory_access(&wave, &op);

@@ -18,7 +18,7 @@
 
 namespace strata::emu {
 
-/// What one measured workgroup asked of the GPU.
+/// Work that one measured workgroup asked of the GPU.
 struct Demand {
     double vector = 0, matrix = 0, scalar = 0, local = 0, memory = 0;  ///< busy cycles of the units
     double conflicts = 0;                                              ///< of `local`, what banks that lanes share add

@@ -42,7 +42,7 @@ class Watch {
     ~Watch() = default;
 };
 
-/// What an observer wants to be told of next.
+/// The next event that an observer wants.
 enum class Wants : uint8_t {
     nothing,  ///< it has seen enough of the wave
     watched,  ///< the ops that are watched; it may be told of others, which it passes over
@@ -53,7 +53,7 @@ enum class Wants : uint8_t {
 class Observer {
   public:
     virtual ~Observer() = default;
-    /// The op is about to run on the wave. What the observer wants of the wave from the next op on.
+    /// The op is about to run on the wave. Returns the observer's wish for the wave from the next op on.
     virtual Wants before(Wave& wave, const Site& site) = 0;
     /// Called before the first op of a straight run, where this is the only observer. True: the observer needs no call
     /// for the ops of the run; false: before() is called for each.

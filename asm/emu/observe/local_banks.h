@@ -5,8 +5,8 @@
 
 namespace strata::emu {
 
-/// What the banks of local memory make of accesses: 32 of them serve a dword a clock each, so that an access takes as
-/// many cycles as the busiest bank has different dwords.
+/// Bank conflicts of local memory: 32 banks serve a dword a clock each, so that an access takes as many cycles as the
+/// busiest bank has different dwords.
 class LocalBanks {
   public:
     struct Cycles {
@@ -16,7 +16,7 @@ class LocalBanks {
     static int bank(uint64_t dword) { return static_cast<int>(dword % kBanks); }
     /// Lanes that are served together.
     static int lanes_of_pass(uint32_t dwords);
-    /// Of the lanes in `active`, which access so many dwords each.
+    /// Cycles for the lanes in `active`, which access `dwords` dwords each.
     static Cycles count(const uint64_t* addresses, uint64_t active, int lanes, uint32_t dwords);
     /// The same. `what`: the same for accesses that are likely alike, as those of an instruction are.
     Cycles access(uintptr_t what, const uint64_t* addresses, uint64_t active, int lanes, uint32_t dwords);

@@ -109,7 +109,7 @@ void WaveLoops::measure_again(const Cost& cost, double cycles) {
 bool WaveLoops::go_on(const Site& site, const Cost& cost, uint64_t clock, double& cycles) {
     if (!cost.is_watched) return false;
     const bool other = site.chunk != chunk_ || cost.loop != loop_;
-    // What stays in the loop and waits for nobody is counted with what comes next.
+    // An op that stays in the loop and waits for nobody is counted with the next one.
     if (!other && !cost.enters && cost.unit != isa::LatencyClass::barrier && here_->measured() > 0) return false;
     settle(clock, cycles);
     const bool outside = site.chunk != chunk_ || !loops_->holds(around_, cost.loop);
@@ -123,7 +123,7 @@ bool WaveLoops::go_on(const Site& site, const Cost& cost, uint64_t clock, double
         return true;
     }
     if (!cost.enters) return false;
-    // What follows may be a deeper loop: until the next watched op it is taken to be.
+    // A deeper loop may begin here: until the next watched op the wave counts as in one.
     stand_in(site, cost.enters);
     if (here_->measured() == 0) {
         stand_in(site, cost.loop);

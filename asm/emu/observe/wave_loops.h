@@ -7,7 +7,7 @@
 
 namespace strata::emu {
 
-/// What one loop asked of the units in the workgroup: of its own instructions, without those of loops in it.
+/// The work that one loop asked of the units in the workgroup: of its own instructions, without those of loops in it.
 struct LoopWork {
     double vector = 0, matrix = 0, scalar = 0, local = 0, conflicts = 0;  ///< busy cycles, of measured instructions
     double measured = 0, ran = 0;                                         ///< instructions
@@ -23,8 +23,8 @@ class WaveLoops {
     /// budget: instructions of a loop that are measured at least.
     WaveLoops(CostTable& costs, WorkOfLoops& work, uint32_t budget) : costs_(&costs), work_(&work), budget_(budget) {}
 
-    /// The wave, which has run so many instructions in so many cycles, comes to a site; left-out instructions are added
-    /// to its cycles.
+    /// The wave comes to a site after `clock` instructions and `cycles`, to which left-out instructions are
+    /// added.
     /// False: the site's instruction is left out.
     bool arrive(const Site& site, const Cost& cost, uint64_t clock, double& cycles) {
         if (!left_out_ && site.chunk == chunk_ && cost.loop == loop_ && !cost.is_header) return true;

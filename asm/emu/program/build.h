@@ -14,12 +14,12 @@ Flow flow_of(const isa::Inst& inst);
 /// Target of a branch whose instruction is at byte offset `offset`.
 uint64_t branch_target(uint64_t offset, const isa::Inst& inst);
 
-/// What the order of the workgroups means for an instruction.
+/// How the order of workgroups can change an instruction's result.
 Order order_of(isa::Family family, const isa::Inst& inst);
 /// Whether control may go on where following the code's own flow does not lead.
 bool leaves_known_code(const isa::Inst& inst);
 
-/// What is reachable from one entry and not decoded yet.
+/// The code that is reachable from one entry and not decoded yet.
 struct Explored {
     struct Found {
         uint64_t offset = 0;  ///< byte offset in the text

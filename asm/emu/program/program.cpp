@@ -104,7 +104,7 @@ Result<const Op*> Program::at_address(uint64_t address) {
     return at(offset);
 }
 
-/// What is reachable from `offset`, as far as it is not decoded yet. What only soft roots lead to comes last.
+/// The code that is reachable from `offset` and not decoded yet. Code that only soft roots lead to comes last.
 Result<Explored> Program::explore(uint64_t offset) {
     Explored explored;
     std::vector<Root> roots;

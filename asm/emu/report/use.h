@@ -11,7 +11,7 @@ namespace strata::emu {
 /// How often each instruction of a chunk ran, by Op::index.
 using CountsOf = std::function<std::vector<uint64_t>(const Chunk&)>;
 
-/// What the decoded code of a kernel has, by mnemonic; without `counts` nobody counted.
+/// The decoded instructions of a kernel, by mnemonic; without `counts` nobody counted.
 std::vector<InstructionUse> instructions_of(const Program& program, const CountsOf& counts = {});
 
 }  // namespace strata::emu

@@ -22,7 +22,7 @@ const Op* s_denorm_mode(Wave* wave, const Op* op) {
     STRATA_EMU_NEXT;
 }
 
-/// What a register number of s_getreg stands for.
+/// Reads the hardware register that a number of s_getreg names.
 using Register = u32 (*)(const Wave*, const Op*);
 struct NamedRegister {
     u32 id;

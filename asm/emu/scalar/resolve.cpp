@@ -12,7 +12,7 @@ using isa::Type;
 void resolve_source(const Decoded& decoded, const Operand& operand, int i, int& used, ScalarFields& fields) {
     const bool wide = is_64bit(operand.type) || (operand.type == Type::lanes && decoded.wave_size == 64);
     const bool null = operand.code == isa::code::null;
-    // NULL spans two dwords of a 64-bit operand, the second of which is M0: take a constant instead. What is not there
+    // NULL spans two dwords of a 64-bit operand, the second of which is M0: take a constant instead. An absent operand
     // reads as 0, for handlers that add it without asking.
     if (!operand.present()) {
         fields.src[i] = Wave::scalar_place(isa::code::null);

@@ -2,7 +2,7 @@
 #include "strata/asm/emu/machine/handler.h"
 #include "strata/asm/emu/scalar/choose.h"
 
-// What the scalar handlers share.
+// Parts that the scalar handlers share.
 namespace strata::emu {
 
 /// Jumps through a register: the address is looked up, and decoded if it was not reached before. nullptr: leave the

@@ -7,7 +7,7 @@
 
 namespace strata::emu {
 
-/// What the workgroups of a launch print, each its own text, up to a number of bytes.
+/// The text that the workgroups of a launch print, each its own, up to a number of bytes.
 class Output {
   public:
     explicit Output(uint64_t limit) : limit_(limit) {}

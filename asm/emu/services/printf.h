@@ -19,14 +19,14 @@ class PrintfArguments {
     std::span<const uint64_t> words_;
 };
 
-/// What a printf writes: its first bytes, and how many there are in all.
+/// The output of a printf: its first bytes, and how many there are in all.
 struct Printed {
     std::string text;
     uint64_t bytes = 0;
 };
 
-/// What C's printf makes of the format and its arguments, of which the first `limit` bytes are kept. A conversion that
-/// C does not know, or that finds no argument, stands as it was written; %n writes nothing.
+/// C's printf of the format and its arguments; the first `limit` bytes are kept. A conversion that C does not know, or
+/// that finds no argument, stands as it was written; %n writes nothing.
 Printed format_printf(std::string_view format, PrintfArguments arguments, uint64_t limit);
 
 }  // namespace strata::emu

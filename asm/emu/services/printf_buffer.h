@@ -17,7 +17,7 @@ using PrintfFormats = std::map<uint64_t, std::string>;
 /// form.
 Result<PrintfFormats> read_printf_formats(std::span<const std::string> rows);
 
-/// What kernels print into that were compiled with -mprintf-kind=buffered (device libraries, ockl/cprintf; LLVM,
+/// The buffer that kernels compiled with -mprintf-kind=buffered print into (device libraries, ockl/cprintf; LLVM,
 /// AMDGPUEmitPrintf): two words, bytes taken and bytes there are; then messages. When it is full, printf gives -1.
 class PrintfBuffer {
   public:
@@ -28,7 +28,7 @@ class PrintfBuffer {
     /// Ready for a launch of a kernel with these formats, which stay where they are.
     Result<void> reset(const PrintfFormats& formats);
     uint64_t address() const { return base_; }
-    /// What was taken since the last call is of this workgroup.
+    /// Notes that the bytes taken since the last call are this workgroup's.
     void note(uint64_t group);
     /// The messages so far. One that was taken and not written, and what its wave took after it in that turn, is
     /// missing.

@@ -16,7 +16,7 @@ enum Service : uint32_t { function_call = 1, fprintf = 2, device_memory = 3 };
 
 constexpr uint64_t kStderr = 1;
 
-/// What hidden_multigrid_sync_arg points to (ockl/cg), and the barrier of all grids.
+/// The struct that hidden_multigrid_sync_arg points to (ockl/cg), and the barrier of all grids.
 struct GridInfo {
     uint64_t all = 0;
     uint32_t number = 0, grids = 1;

@@ -49,7 +49,7 @@ class Services {
     }
     /// Answers what a wave asked in its turn. Error: what it did wrong.
     Result<void> serve(const Wave& wave);
-    /// What the wave last said on stderr: why it is about to trap. Empty: nothing.
+    /// The last text of the wave on stderr: why it is about to trap. Empty: nothing.
     std::string last_words(const Wave& wave) const;
     std::string output() const;
 

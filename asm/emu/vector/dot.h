@@ -58,7 +58,7 @@ STRATA_EMU_INLINE double rounded_down(double x) {
 
 constexpr int32_t kNoPlace = -4096;
 
-/// What the terms come to: a number, or the bits of a single that is none.
+/// The sum of the terms: a number, or the bits of a single that is none.
 struct DotSum {
     double value;
     bool special;

@@ -112,7 +112,7 @@ STRATA_EMU_INLINE Signed down(const Floats& x) {
 #endif
 }
 
-/// What sums are between the steps; as a value always a single's bits.
+/// The precision of a sum between the steps; as a value always a single's bits.
 enum class Sum { single, brain, half };
 
 // Places are 2 to the exponent of the encoding, as the bits of singles: of factors 2^62 (kLeft) and 2^63 (kRight) times

@@ -2,7 +2,7 @@
 #include "strata/asm/emu/vector/run.h"
 #include "strata/asm/isa/dpp.h"
 
-// What execute() does for CDNA only: sub-dword addressing and DPP across the rows of a wave64.
+// The parts of execute() for CDNA alone: sub-dword addressing and DPP across the rows of a wave64.
 namespace strata::emu::STRATA_EMU_VARIANT {
 
 struct SubDword {

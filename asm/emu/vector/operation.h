@@ -5,8 +5,8 @@
 
 #include "strata/asm/emu/machine/wave.h"
 
-// What the vector-ALU handlers of all host variants share: how an instruction's operands are read (Signature), its
-// table entry, and the part of the work that needs no vectors.
+// Parts that the vector-ALU handlers of all host variants share: how an instruction's operands are read (Signature),
+// its table entry, and the part of the work that needs no vectors.
 namespace strata::emu {
 
 /// How the bits of one operand are read. Packed kinds are two 16-bit values in a dword.
@@ -45,7 +45,7 @@ constexpr uint32_t kFloat = 0xff | kFp16Ovfl, kPlain = 0xf0;  ///< round to near
 constexpr uint32_t kNumber = 1u << 31;
 }  // namespace mode
 
-/// What an operation beyond its operands may depend on.
+/// State besides its operands that an operation may depend on.
 struct Context {
     uint32_t mode = 0;
     bool clamp = false;

@@ -35,7 +35,7 @@ STRATA_EMU_INLINE uint32_t mask_source(Wave* wave, const Op* op, int i, int half
     return op->vector().constant >> i & 1 ? op->vector().value[i] : place(wave, op->vector().src[i])[half];
 }
 
-/// What a 16-bit result leaves of the register's upper half.
+/// The upper half of the register that a 16-bit result keeps.
 STRATA_EMU_INLINE uint32_t kept_high(const Op* op) {
     return op->vector().flags & vector_flag::kZeroHigh ? 0 : 0xffff0000u;
 }

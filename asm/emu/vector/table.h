@@ -37,7 +37,7 @@ constexpr bool can_run_direct(const Signature& signature) {
     return signature.dst != Kind::u128;
 }
 
-/// What `general` does, with the signature known to the compiler and no modifiers but signs.
+/// The same as `general`, with the signature known to the compiler and no modifiers but signs.
 template <const Signature& signature>
 const Op* direct(Wave* wave, const Op* op) {
     if constexpr (computes_floats(signature)) {

@@ -25,7 +25,7 @@ NO_EXEC = re.compile(
 
 
 class Known:
-    """What LLVM says of one encoding."""
+    """LLVM's facts of one encoding."""
 
     def __init__(self, line):
         self.opcode, reads, writes, tied, flags, access, latency, resources = line.split(";")
@@ -52,7 +52,7 @@ def encodings(target, row):
 
 
 def ask(target, table):
-    """What LLVM knows of each row, or None."""
+    """LLVM's facts of each row, or None."""
     owners, lines = [], []
     for index, row in enumerate(table):
         for encoding in encodings(target, row):

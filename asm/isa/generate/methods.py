@@ -4,7 +4,7 @@ import re
 
 import tables
 
-# What the letters of the rows accept: V vector register, S scalar register, C inline constant, L literal, G
+# Operands that the letters of the rows accept: V vector register, S scalar register, C inline constant, L literal, G
 # accumulation register, A all but the last.
 KINDS = {
     "V": "V",

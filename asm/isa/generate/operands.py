@@ -1,6 +1,6 @@
-"""What rows.py cannot read from operand fields: how each operand's bits are interpreted (from the mnemonic) and the
-flags later stages need. Sources: RDNA3 ISA document, chapters 4 to 12 and 16; CDNA3 ISA document, chapters 4 to 12. A
-family's module adds its own mnemonics in SPECIAL and NOT_ON_SILICON."""
+"""Facts that rows.py cannot read from operand fields: how each operand's bits are interpreted (from the mnemonic) and
+the flags later stages need. Sources: RDNA3 ISA document, chapters 4 to 12 and 16; CDNA3 ISA document, chapters 4 to 12.
+A family's module adds its own mnemonics in SPECIAL and NOT_ON_SILICON."""
 
 import re
 

@@ -43,7 +43,7 @@ Type Printer::matrix_constant_type() const {
     return real ? Type::f16 : brain ? Type::bf16 : Type::b32;
 }
 
-/// What LLVM 19 takes a source for when it prints a constant, where that is not the source's type.
+/// The type that LLVM 19 takes a source for when it prints a constant, where that is not the source's type.
 Type Printer::constant_type(size_t index) const {
     Type type = inst_.src[index].type;
     bool integer = type == Type::i16 || type == Type::b16;

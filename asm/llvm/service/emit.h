@@ -6,7 +6,7 @@
 
 namespace strata::isa {
 
-/// What LLVM's assembler made of a text: a relocatable object, or its diagnostics.
+/// The result of LLVM's assembler: a relocatable object, or its diagnostics.
 struct Emitted {
     std::string object;
     std::vector<std::string> errors;

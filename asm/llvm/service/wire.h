@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-// What a process and its LLVM service say to each other: lists of byte strings over a stream socket.
+// The protocol between a process and its LLVM service: lists of byte strings over a stream socket.
 namespace strata::isa {
 
 using Message = std::vector<std::string>;

@@ -1,4 +1,4 @@
-// What `strata bench emu` measures: launches of one code object on a Gpu of its own, and the host's own limits beside
+// Measurements of `strata bench emu`: launches of one code object on a Gpu of its own, and the host's own limits beside
 // them.
 #include <pybind11/numpy.h>
 

@@ -1,5 +1,5 @@
-// What strata/_jit.py captures functions with: what they do to tensors, and how a call is known for one that does it
-// again.
+// The part of strata/_jit.py that captures functions: their operations on tensors, and how a call is known for one that
+// does the same again.
 #include "strata/ops/capture.h"
 
 #include <optional>
@@ -48,7 +48,7 @@ Tensor fed_numbers(const As<"Callable[[], Sequence[float]]">& numbers, DType typ
     return t;
 }
 
-/// What a captured call was given, the guards of all else, and what it leaves.
+/// A captured call: its arguments, the guards of all else, and its results.
 struct CapturedCall {
     struct Place {
         py::object holder, key;
@@ -209,7 +209,7 @@ class Captured {
     }
 
   private:
-    /// What a call needs; kept for the next one.
+    /// The working memory of a call; kept for the next one.
     struct Room {
         Objects inputs, results, made;
         std::vector<Tensor*> tensors;
@@ -288,7 +288,7 @@ class Captured {
     mutable std::shared_ptr<const Settings> fitting_;  ///< of the context that met it last, which nobody changes
 };
 
-/// What strata.jit is called by: what was captured last, where it is this call again, else its method _otherwise.
+/// The callable of strata.jit: the last captured call, where it is this call again, else its method _otherwise.
 class Calls {
   public:
     void set_last(py::object captured) {

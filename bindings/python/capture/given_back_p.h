@@ -13,7 +13,7 @@ struct ReplayedCall {
     PyObject* names;  ///< a tuple; null: none has one
 };
 
-/// What a captured function gives back, of its tensors: as _described of strata/_jit.py says it.
+/// The tensors that a captured function returns, as _described of strata/_jit.py lists them.
 class GivenBack {
   public:
     /// `results`: how many tensors there are.

@@ -1,4 +1,4 @@
-// What a captured function was seen to depend on, besides the tensors that it was given.
+// The dependencies that a captured function was seen to have, besides its tensors.
 #include "guards_p.h"
 
 #include <algorithm>

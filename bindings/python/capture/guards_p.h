@@ -41,7 +41,7 @@ class Guards {
         Kind kind;
         py::object holder, key, value;
         Py_ssize_t length = 0;
-        size_t items = 0;  ///< of keys: so many rows after it are the items of the dict, in their order
+        size_t items = 0;  ///< of keys: the next `items` rows are the items of the dict, in their order
         std::shared_ptr<const Content> content = {};
 
         int traverse(visitproc visit, void* arg) const {

@@ -45,7 +45,7 @@ bool is_parameter(const ops::KernelArgument& argument) {
     return argument.tensor || (number && number->exact);
 }
 
-/// What the kernel has of an argument: a buffer or a number.
+/// The kernel's parameter for an argument: a buffer or a number.
 UOp parameter(const ops::KernelArgument& argument, int slot) {
     if (argument.tensor)
         return uop::buffer(slot, argument.tensor->dtype(), std::max<int64_t>(argument.tensor->numel(), 1));
@@ -135,7 +135,7 @@ py::bytes bytes_of(const isa::Bytes& object) {
     return py::bytes(reinterpret_cast<const char*>(object.data()), object.size());
 }
 
-/// What `part` says of every kernel, in order.
+/// `part` of every kernel, in order.
 template <class Part>
 std::string joined(const runtime::Artifact& a, std::string_view between, Part part) {
     std::string all;

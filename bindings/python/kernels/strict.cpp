@@ -221,7 +221,7 @@ std::string device_of(const py::args& arguments) {
     return "";
 }
 
-/// What is run in several orders.
+/// A program that is run in several orders.
 class Experiment {
   public:
     Experiment(py::object function, py::args arguments, py::kwargs named)

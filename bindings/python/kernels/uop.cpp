@@ -111,7 +111,7 @@ void bind_memory(Class& c) {
         "end(self, *ranges: UOp) -> UOp\n\nCloses ranges after this effect.");
 }
 
-/// What the tensor function of the same op says of itself.
+/// The docstring of the tensor function of the same op.
 std::string meaning_of(std::string_view op) {
     struct {
         std::string_view name, meaning;
@@ -196,7 +196,7 @@ void bind_operators(Class& c) {
     });
 }
 
-/// What Python asks of a value: a node has none before the kernel runs.
+/// Refuses Python's conversions of a node to a value: it has none before the kernel runs.
 void bind_refusals(Class& c) {
     c.def(
         "__bool__", [](const Handle& h) -> As<"Never"> {

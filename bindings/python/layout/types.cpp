@@ -7,7 +7,7 @@ namespace {
 
 using namespace py::literals;
 
-/// What a class is given; a LayoutError about that names the class.
+/// Converts an argument of a class; a LayoutError about it names the class.
 template <class F>
 auto given_to(const char* name, F f) {
     try {

@@ -7,7 +7,7 @@
 // Passes that add instructions by what is known at each place of placed code, whichever way control came there.
 namespace strata::codegen {
 
-/// What each instruction of each block touches.
+/// The accesses of each instruction of each block.
 inline std::vector<std::vector<lint::Access>> accesses_of(const MachineFunction& function) {
     std::vector<std::vector<lint::Access>> all(function.blocks.size());
     for (size_t i = 0; i < all.size(); ++i) {
@@ -18,7 +18,7 @@ inline std::vector<std::vector<lint::Access>> accesses_of(const MachineFunction&
     return all;
 }
 
-/// What is added to each block.
+/// The instructions to add to each block.
 using Insertions = std::vector<std::vector<Insertion>>;
 
 inline void insert(MachineFunction& function, const Insertions& added) {
@@ -26,7 +26,7 @@ inline void insert(MachineFunction& function, const Insertions& added) {
 }
 
 /// walk(block, state, added) goes through a block from what is known at its start and returns what is known at its end,
-/// which join() takes along to the blocks after it until none learns anything new. What it then added is put in.
+/// which join() takes along to the blocks after it until none learns anything new. Then its insertions are made.
 template <class State, class Walk>
 void insert_by_flow(MachineFunction& function, const State& fresh, Walk walk) {
     const size_t blocks = function.blocks.size();

@@ -3,11 +3,11 @@
 
 #include "strata/asm/lint/access.h"
 
-// What insert_delays knows of results that are not there yet.
+// The results that are not there yet, as insert_delays knows them.
 namespace strata::codegen {
 
-/// What s_delay_alu tells apart: results of vector and transcendental instructions by how many of the kind came since,
-/// those of scalar ones by clocks.
+/// The kinds that s_delay_alu tells apart: results of vector and transcendental instructions by how many of the kind
+/// came since, those of scalar ones by clocks.
 enum class DelayKind : uint8_t { vector, transcendental, scalar, other };
 
 /// How far a result is. Of several paths the worst of each kind.
@@ -28,7 +28,7 @@ struct Delay {
 /// The results at a place of the code.
 class Delays {
   public:
-    /// What an instruction has to wait for, which then is there.
+    /// The delay that an instruction needs, after which the results are there.
     Delay take(const lint::Registers& registers);
     void leave(const lint::Registers& registers, DelayKind kind, int clocks);
     void pass(DelayKind kind, int clocks);

@@ -5,8 +5,9 @@
 //                                            after: s_mov_b32 exec_lo, -1
 //                                                   v_add_f32 v2, v2, v2
 // Neighbours of one predicate are one stretch, and EXEC stays as it is until an instruction looks at it. Memory
-// instructions want a lane, so a branch leads around them; others without one are cheaper than the branch. What has a
-// predicate because of its readers and stands by itself runs for all lanes, unless it reads what some have not.
+// instructions want a lane, so a branch leads around them; others without one are cheaper than the branch. A single
+// predicated instruction runs for all lanes if only its readers gave it the predicate, unless it reads what some lanes
+// have not.
 #include "strata/asm/lint/access.h"
 #include "strata/codegen/machine/operands.h"
 #include "strata/codegen/machine/passes.h"

@@ -29,7 +29,7 @@ Waits InFlight::before(const isa::Inst& inst, const lint::Access& access) const 
     Waits waits = kNoWaits;
     if (fills_.empty()) return waits;
     const Begins begins = begun_by(inst, access.counters);
-    // What fills a register after another operation of its queue needs no wait for that.
+    // Operations of one queue fill a register in order: a later one needs no wait for an earlier one.
     const auto follows = [&](const Begun& earlier) {
         return in_order(earlier.queue) && std::find(begins.begin(), begins.end(), earlier) != begins.end();
     };

@@ -5,7 +5,7 @@
 #include "strata/asm/lint/access.h"
 #include "strata/asm/lint/queues.h"
 
-// What insert_waits knows of memory operations at a place of the code.
+// The memory operations in flight at a place of the code, as insert_waits knows them.
 namespace strata::codegen {
 
 /// Counters by the number of their bit in isa::counter.
@@ -36,9 +36,9 @@ class InFlight {
   public:
     explicit InFlight(isa::Arch arch) : arch_(arch) {}
 
-    /// What an instruction must wait for before it reads and writes its registers.
+    /// The waits that an instruction needs before it reads and writes its registers.
     Waits before(const isa::Inst& inst, const lint::Access& access) const;
-    /// What must be waited for until no operation of these queues is under way.
+    /// The waits after which no operation of these queues is in flight.
     Waits until_ended(std::initializer_list<Queue> queues) const;
     bool any(Queue queue, uint16_t counters) const;
 

@@ -11,7 +11,7 @@ namespace strata::codegen {
 namespace {
 
 constexpr int64_t kBranchReach = 32768;
-/// What the passes after this one may add to each instruction, in words: a wait or a delay.
+/// Words that the passes after this one may add to each instruction: a wait or a delay.
 constexpr uint32_t kAdded = 1;
 constexpr uint32_t kLongestJump = 3 + kAdded;
 

@@ -81,7 +81,7 @@ class Pairs {
         return table[static_cast<size_t>(one.inst.row - first)];
     }
 
-    /// What each instruction waits for: the latest load of the block whose result it or one before it reads, from 1 on.
+    /// The load that each instruction waits for: the latest in the block that it or one before it reads, from 1 on.
     void find_loads() {
         std::array<uint16_t, 768> from{};
         uint16_t waited = 0;

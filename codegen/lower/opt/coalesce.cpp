@@ -18,7 +18,7 @@ struct Definition {
     Place from{};
 };
 
-/// What is known of one dword of a register; it grows with what joins it.
+/// Facts of one dword of a register; they grow with each copy that joins it.
 struct Unit {
     std::span<const Segment> live;
     std::span<const Definition> definitions;

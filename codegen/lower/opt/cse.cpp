@@ -1,4 +1,4 @@
-// cse: common subexpression elimination. What was computed already is not computed again.
+// cse: common subexpression elimination. A value that was computed already is not computed again.
 // Before:  v_lshlrev_b32 %v4, 2, %v1        After:  v_lshlrev_b32 %v4, 2, %v1
 //          ...                                      ...
 //          v_lshlrev_b32 %v9, 2, %v1                global_load_b32 %v10, %v4, %s2
@@ -93,7 +93,7 @@ class Reuse {
         if (sets_scc) scc_ = made.scc_left;
     }
 
-    /// What computed the same, or the place for this one.
+    /// The equal computation that was made before, or the place for this one.
     Made& find(const Instruction& instruction, uint64_t hash, uint32_t scc_read) {
         const size_t last = made_.size() - 1;
         for (size_t at = hash & last;; at = (at + 1) & last) {

@@ -39,7 +39,7 @@ constexpr Bits identity() {
     return bits;
 }
 
-/// What one instruction does to a value: a mask, a distance, or where a field begins and how wide it is.
+/// The effect of one instruction on a value: a mask, a distance, or where a field begins and how wide it is.
 struct Step {
     Kind kind = Kind::copy;
     uint32_t number = 0, width = 0;

@@ -1,4 +1,4 @@
-// licm: loop-invariant code motion. What a loop does not change is computed in front of it.
+// licm: loop-invariant code motion. Values that a loop does not change are computed before it.
 // Before:  r0:                                      After:      v_lshlrev_b32 %v3, 2, %v2
 //              v_lshlrev_b32 %v3, 2, %v2                    r0:
 //              global_load_b128 %v4, %v3, %s6                   global_load_b128 %v4, %v3, %s6

@@ -56,7 +56,7 @@ class PairLocal {
         const Access *first, *second;
         int32_t base;  ///< that is added to the address
     };
-    /// What becomes of a place in a block's code.
+    /// The fate of a place in a block's code.
     struct Change {
         std::vector<Instruction> before;
         std::optional<Instruction> instead;
@@ -121,7 +121,7 @@ class PairLocal {
         stretch_.clear();
     }
 
-    /// What must be added to the address so that offsets reach two accesses, if they can be one.
+    /// The number to add to the address so that offsets reach two accesses, if they can be one.
     std::optional<int32_t> base_of(uint32_t block, size_t i, size_t k, std::span<const Pair> pairs) const {
         const Access &a = stretch_[i], &b = stretch_[k];
         const int32_t low = std::min(a.offset, b.offset), high = std::max(a.offset, b.offset), bytes = a.kind->bytes;

@@ -73,7 +73,7 @@ class KeepPacked {
                !one.src[2] && one.inst.src[2].is_literal() && one.inst.literal == kLowHalves;
     }
 
-    /// What the round that ends leaves in a register that only the join at `at` reads.
+    /// The half that the ending round leaves in a register that only the join at `at` reads.
     std::optional<Half> carried(const std::vector<Instruction>& code, uint32_t at, Place place, bool upper) const {
         const Uses& uses = uses_[place.reg];
         const bool whole = function_.registers[place.reg].dwords == 1 && function_.bank(place) == Bank::vector;

@@ -1,4 +1,4 @@
-// schedule: instruction scheduling. What takes long stands early in its block, as far as registers last.
+// schedule: instruction scheduling. Instructions of long latency come early in their block, as far as registers last.
 // Before and after: instructions over virtual registers, each block with the same ones. A block whose new order would
 // need more registers than its old one and than its share keeps the old.
 #include <algorithm>
@@ -14,13 +14,13 @@ namespace strata::codegen {
 namespace {
 
 constexpr uint32_t kNoLink = UINT32_MAX;
-/// So many of the loads and of the others that most depends on, and of those that wait least, are compared.
+/// Candidates of each kind: loads and others with the longest chain of readers, and those that wait least.
 constexpr size_t kWindow = 16;
-/// And so many of those that least depends on: where registers are short they may give some back.
+/// Candidates with the shortest chain of readers: where registers are short they may give some back.
 constexpr size_t kEnds = 8;
 /// Dwords that one instruction may write.
 constexpr int kRoom = 34;
-/// What it costs to set EXEC for a predicate.
+/// Clocks to set EXEC for a predicate.
 constexpr uint32_t kPredicateClocks = 8;
 
 struct Node {
@@ -117,7 +117,7 @@ class Scheduler {
         return implicit_reads(function_, instruction) & isa::implicit::exec;
     }
 
-    /// `end`: of what is ordered. What is loaded for those after it, as for a loop's next round, is to be there then.
+    /// `end`: of what is ordered. Loads for code after the block, such as a loop's next round, are complete there.
     void build(const Block& block, uint32_t count, uint32_t end) {
         const std::vector<Dependency>& found = dependencies_.of(block, count);
         nodes_.assign(count, {});

@@ -1,5 +1,5 @@
-// sink_predicates: predicate sinking. What only predicated instructions read is computed for their lanes alone, in one
-// stretch with them.
+// sink_predicates: predicate sinking. A value that only predicated instructions read is computed for their lanes alone,
+// beside them.
 //
 // Before  copy v1, 0; ds_load v1 keeps predicate m; v_add v2, v1, v0; ds_store v2 predicate m
 // After   ds_load v1 predicate m; v_add v2, v1, v0 predicate m; ds_store v2 predicate m

@@ -2,7 +2,7 @@
 // Before  r0: ...; s_add_u32 s4, s4, 1; s_cmp_lg_u32 s4, 16; s_cbranch_scc1 r0      s4 = 0 in front of r0
 // After   r0: ...; s_add_u32 s4, s4, 1; ...; s_add_u32 s4, s4, 1; s_cmp_lg_u32 s4, 16; s_cbranch_scc1 r0
 //         or no loop at all, but one block with what stood around it, where all rounds are short enough.
-// What lives in one round has registers of its own in each.
+// A value that lives in one round has a register of its own in each.
 // Memory instructions whose address moves by the same in each round have it as an offset from that of the first, or,
 // where that is out of reach, a base that is moved from round to round.
 #include <map>
@@ -107,7 +107,7 @@ class Unroller {
         return false;
     }
 
-    /// What the block in front leaves in a register, if that is a constant.
+    /// The value that the block before leaves in a register, if it is a constant.
     std::optional<int64_t> value_before(uint32_t b, Place what) const {
         const std::vector<Instruction>& code = function_.blocks[b - 1].code;
         for (size_t i = code.size(); i-- > 0;) {
@@ -322,7 +322,7 @@ class Unroller {
         return at->second = to;
     }
 
-    /// What was a loop is one block with what stood around it, where no other branch leads in between.
+    /// A former loop and the code around it become one block, unless another branch leads in between.
     void join_blocks() {
         std::vector<Block>& blocks = function_.blocks;
         for (auto b = static_cast<uint32_t>(blocks.size()); b-- > 1;) {

@@ -315,7 +315,7 @@ class Assigner {
         return found;
     }
 
-    /// What it costs to free a place: the sum over those there, or as much as `enough`.
+    /// The cost to free a place: the sum over those there, or as much as `enough`.
     float cost_of(uint32_t reg, int at, float enough) {
         float cost = 0;
         seen_.clear();

@@ -5,7 +5,7 @@
 
 namespace strata::codegen {
 
-/// What makes a register's value anew wherever it is read, nullptr where nothing does: one cheap instruction, from
+/// The instruction that computes a register's value again wherever it is read, or nullptr: one cheap instruction, from
 /// registers that hold one value each while the kernel runs and are live there in any case. It leaves SCC alone where
 /// that is in use.
 std::vector<const Instruction*> rematerialisations(const MachineFunction& function, const Liveness& live);

@@ -115,7 +115,7 @@ void Spiller::begin_scratch() {
     }
 }
 
-/// What the machine puts into a register leaves it at once.
+/// A value that the machine puts into a register leaves it at once.
 void Spiller::save_fixed(uint32_t reg) {
     VirtualRegister& row = function_.registers[reg];
     const int16_t fixed = row.fixed;

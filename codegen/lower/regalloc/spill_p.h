@@ -6,7 +6,7 @@
 
 namespace strata::codegen {
 
-/// What a register holds that nothing but copies of one constant write: such a copy, nullptr for others.
+/// The copy of a constant, for a register that nothing but copies of one constant write; nullptr for others.
 std::vector<const Instruction*> constants_of(const MachineFunction& function);
 
 /// Takes registers out of the way: each instruction that uses one gets a short-lived register of its own, filled before

@@ -29,7 +29,7 @@ class AttentionBlock : public AttentionLoop {
         int64_t row;
         UOp offset;
     };
-    /// What a thread reads of a tile, and where it stores it.
+    /// The places of a tile that a thread reads, and where it stores them.
     struct Copies {
         UOp memory;
         Values reads;
@@ -71,7 +71,7 @@ class AttentionBlock : public AttentionLoop {
     UOp row_in_bounds(UOp row_of_block) const;
     UOp key_in_bounds(UOp key) const;
     Copies copies_of_rows(UOp source, UOp range);
-    /// What is made of products by a matrix of rows, 16 keys and an element; `beyond`: what it is after the last key.
+    /// The value made of products by a matrix of rows, 16 keys and an element; `beyond`: its value after the last key.
     UOp made_of(const UOpMap<UOp>& products, int64_t m, int64_t n, int64_t e, double beyond) const;
     /// Loads of float32, in what is made of products, that keys alone decide.
     static Values loads_of_keys(const AttentionParts& p, UOp made);

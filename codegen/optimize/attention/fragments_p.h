@@ -15,7 +15,7 @@ class AttentionByFragments : public AttentionBlock {
 
     /// Registers of a lane: operands of its rows, sums, and scores with the weights that are made of them.
     static int64_t registers(const AttentionParts& p, const AttentionTile& tile);
-    /// Local memory of a tile: of its keys, and of so many elements of values.
+    /// Local memory of a tile: its keys, and `of_values` elements of values.
     static int64_t bytes(const AttentionParts& p, const AttentionTile& tile, int64_t of_values);
 
   protected:

@@ -43,7 +43,7 @@ AttentionLoop::AttentionLoop(UOp sink, const AttentionParts& parts, const Attent
     first_tile_ = of_block(counted.first), last_tile_ = of_block(counted.end - 1);
     const UOp count = simplify(last_tile_ + 1 - first_tile_);
     const UOp left = simplify(count - before);
-    // What has one step at most is no loop, and is done also where it has none.
+    // A single step is no loop, and runs also where there are no keys.
     const int64_t most = left.is_const()            ? const_int(left)
                          : tiles == before          ? 0
                          : proves_at_least(left, 1) ? tiles - before
@@ -136,7 +136,7 @@ UOp AttentionLoop::exp2_of(UOp x, UOp less) const {
     if (!are_near()) return make(Op::exp2_approx, dtypes::float32, {(x - less) * number(p_.to_exp2)});
     return make(Op::exp2_approx, dtypes::float32, {alu(Op::fma, {x, number(p_.to_exp2), less})});
 }
-/// What exponents are less, as exp2 takes it.
+/// The number subtracted from exponents, as exp2 takes it.
 UOp AttentionLoop::shift(UOp top) const {
     const bool finite = p_.shift != p_.top;
     const UOp none = number(-std::numeric_limits<double>::infinity());

@@ -6,7 +6,7 @@
 //             s = q * k by matrix instructions;  n = max(m, f(s));  w = exp(f(s) - n);
 //             total = total * exp(m - n) + sum of w
 //             sums = sums * exp(m - n) + w * v by matrix instructions;  m = n
-// What a lane has of s is what it must have of w as an operand (codegen/target/matrix_shapes.def, NVIDIA's), so that
+// A lane's part of s as a result is its part of w as an operand (codegen/target/matrix_shapes.def, NVIDIA's), so that
 // the weights stay in registers, rounded to the type of v. The loop ends where a mask leaves no keys.
 #include <algorithm>
 #include <optional>

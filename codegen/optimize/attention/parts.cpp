@@ -21,7 +21,7 @@ UOp below_widening(UOp value) {
     return value;
 }
 
-/// What a value is before it is multiplied by a positive number, where it is not masked; the number, or 1.
+/// The value before a multiplication by a positive number, where it is not masked; the number, or 1.
 std::pair<UOp, double> without_factor(UOp value) {
     const UOp none = identity(Op::max, dtypes::float32);
     if (value.is(Op::mul) && value.src(1).is_const()) {

@@ -6,7 +6,7 @@
 //             total = total * exp(m - n) + sum of w
 //             sums = sums * exp(m - n) + w * v by matrix instructions;  m = n
 //         and of chains  s = q * k';  t = r * l';  sums = sums + f(s, t) * v
-// A lane has two rows of a matrix. What it has of s is what it must have of w as an operand
+// A lane has two rows of a matrix. Its part of s as a result is its part of w as an operand
 // (codegen/target/matrix_shapes.def): weights stay in registers.
 #include <algorithm>
 

@@ -38,7 +38,7 @@ class AttentionLoop {
     UOp run();
 
   protected:
-    /// What a thread holds from step to step, from an element on, and the effect that it starts with.
+    /// A register that a thread keeps from step to step, from an element on, and the effect that it starts with.
     struct Register {
         UOp memory, started;
         int64_t first = 0;
@@ -57,7 +57,7 @@ class AttentionLoop {
     int64_t matrices_of_columns() const { return columns_ / kSide; }
     UOp thread() const;
     UOp tile() const;
-    /// What exponents are less, as exp2 takes it.
+    /// The number subtracted from exponents, as exp2 takes it.
     UOp shift(UOp top) const;
     UOp exp2_of(UOp x, UOp less) const;
     bool are_near() const;
@@ -90,8 +90,8 @@ class AttentionLoop {
 UOp combined(Op op, std::vector<UOp> values);
 
 // NVIDIA's instructions: the lanes of a wave, a value over the four lanes that share a row of results, where eight
-// elements of a row are in a tile of so many rows as groups of four waves read it (SwizzledTile), and the product of
-// such groups with so many columns, or nothing.
+// elements of a row are in a tile of `rows` rows as warpgroups read it (SwizzledTile), and the warpgroup product of
+// `columns` columns, or nothing.
 inline constexpr LaneGrid kLanes{8, 4};
 inline constexpr int64_t kElementsOfLine = kSwizzledRow / kSwizzledChunk * kTogether;
 UOp over_lanes_of_row(Op op, UOp value);

@@ -43,7 +43,7 @@ class ByWarpgroups : public AttentionTiles {
     /// The tile whose scores a step makes.
     UOp next_tile() const { return last_tile_ - 1 - tile_; }
 
-    /// What is read once: queries, the keys of the tile that comes first, the values of the one that comes last.
+    /// Tiles that are read once: queries, the keys of the first tile, the values of the last.
     void fill_edges() {
         std::vector<UOp> stores;
         const auto bring = [&](int64_t rows, std::span<const Copy> copies) {

@@ -90,7 +90,7 @@ bool Arithmetic::elementwise(UOp u) {
     return by_row(u, s);
 }
 
-/// What floats do in another way than by a row.
+/// Operations on floats that are not a row's.
 bool Arithmetic::real(UOp u, std::span<Value> s) {
     if (u.is(Op::neg) || u.is(Op::abs)) {
         Value out = s[0];

@@ -110,7 +110,7 @@ std::optional<Mnemonic> short_product(UOp product, Mnemonic without_sign, Mnemon
     return low >= -(1 << 23) && high < 1 << 23 ? std::optional(with_sign) : std::nullopt;
 }
 
-/// What a sum adds up, through sums that nothing else uses.
+/// The terms of a sum, through sums that nothing else uses.
 void Sums::add_terms(UOp u, std::vector<UOp>& terms) const {
     for (UOp source : u.src()) {
         const UOp s = skip_after(source);

@@ -5,9 +5,9 @@
 #include "strata/core/uop/numbers.h"
 #include "strata/core/uop/uop.h"
 
-// Selection: one operation of a linear program after the other becomes instructions. What is the same for all lanes
-// stays in scalar registers as long as scalar units can compute it: an operation is scalar where all of its sources
-// are.
+// Selection: one operation of a linear program after the other becomes instructions. A value that is the same for all
+// lanes stays in scalar registers as long as scalar units can compute it: an operation is scalar where all of its
+// sources are.
 namespace strata::codegen {
 
 /// How a type is computed with. Integers below 32 bits are kept extended to 32 as their type says.
@@ -29,7 +29,7 @@ NumberClass class_of(DType type);
 inline bool is_real(NumberClass type) { return type & (number_class::f16 | number_class::f32 | number_class::f64); }
 int dwords_of(DType type);  ///< registers of one value, of any lanes
 
-/// What an operation came to: registers or a number; a truth is a lane mask, or 0 or 1 in a scalar register.
+/// The value of an operation: registers or a number; a truth is a lane mask, or 0 or 1 in a scalar register.
 struct Value : Source {
     bool mask = false;         ///< a truth as a bit a lane
     std::vector<Value> lanes;  ///< of a vector
@@ -42,7 +42,7 @@ struct Value : Source {
 Source dword(const Source& wide, int i);
 uint64_t encoded(UOp constant);  ///< its bits
 
-/// What all classes of selection share: the program, the code, and what each operation came to.
+/// State that all classes of selection share: the program, the code, and each operation's value.
 class SelectionContext {
   public:
     SelectionContext(const LinearProgram& program, MachineFunction& function);

@@ -39,7 +39,7 @@ Value Packing::unpacked(Place data, DType type) {
     return all;
 }
 
-/// Where an element of so many bytes was loaded from, or the element itself.
+/// Where an element of `bytes` bytes was loaded from, or the element itself.
 Packing::Part Packing::part_of(const Source& element, int bytes) const {
     const auto found = element.place ? parts_.find(element.place.reg) : parts_.end();
     return found != parts_.end() && found->second.bytes == bytes ? found->second : Part{element, bytes, 0};

@@ -236,7 +236,7 @@ Address Addresses::global(UOp index, isa::Format format) {
     if (offset.dtype() != dtypes::int32) return wide(index, size);
     const Offset& parts = split(offset);
     const OffsetRange range = offset_range(function_.family, format);
-    // What the instruction does not hold goes into a base that those share whose offsets are near each other.
+    // The part that the instruction cannot hold goes into a base that accesses of near offsets share.
     const int64_t constant = parts.constant * size, reach = range.high - range.low + 1;
     const int64_t near = ((constant - range.low) % reach + reach) % reach + range.low;
     const bool fits = !parts.vector.source || (parts.vector.low >= 0 && parts.vector.high <= (kTwo32 - 1) / size);

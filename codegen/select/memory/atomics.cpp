@@ -4,7 +4,7 @@
 //   if any
 //
 // Lanes that are done take no part in the next swap. The first guess is zero: to load it would take as long as to swap,
-// and would race with the others. What is narrower than a dword is a field of the dword around it.
+// and would race with the others. An element narrower than a dword is a field of the dword around it.
 #include "strata/codegen/select/memory/atomics.h"
 
 namespace strata::codegen {

@@ -11,13 +11,13 @@
 namespace strata::codegen {
 namespace {
 
-/// What an offset and all that is added to it may come to, and the offset of lanes that are left out: -0.5 as bits, an
+/// The bound of an offset and all that is added to it, and the offset of lanes that are left out: -0.5 as bits, an
 /// inline constant. It lies beyond what is in bounds, and nothing that is added to it wraps.
 constexpr int64_t kMostBytes = int64_t{1} << 30, kMostImmediate = int64_t{1} << 23;
 constexpr uint32_t kBeyond = 0xbf000000;
 static_assert(kBeyond > kMostBytes && kBeyond + kMostBytes + kMostImmediate < int64_t{1} << 32);
 
-/// What a descriptor must save, which takes three instructions or four, by accesses; in a loop one alone does.
+/// Instructions that a descriptor must save, as making it takes three or four, by accesses; in a loop one alone does.
 constexpr int kWorth = 5, kOfLoop = 5;
 
 /// Dword 3 of a descriptor of bytes, without stride, swizzle and thread ids. CDNA3 ISA, "Buffer Resource Descriptor":
@@ -26,7 +26,7 @@ constexpr int kWorth = 5, kOfLoop = 5;
 /// (SIInstrInfo::getDefaultRsrcDataFormat).
 uint32_t descriptor_kind(isa::Family family) { return isa::is_cdna(family) ? 0x00027000 : 0x31016000; }
 
-/// What moves an offset whatever the lane: the number that Addresses::split finds.
+/// The constant part of an offset: the number that Addresses::split finds.
 int64_t constant_of(UOp offset) {
     offset = skip_after(offset);
     if (offset.dtype() != dtypes::int32) return 0;
@@ -68,8 +68,8 @@ bool Buffers::may_be_bounded(UOp load, UOp around) {
                predicated_stores_.end();
 }
 
-/// What descriptors save: a load its predicate and the zeros before it, a store its predicate where that is not the one
-/// before.
+/// Counts what descriptors save: for a load its predicate and the zeros before it, for a store its predicate where that
+/// is not the one before.
 void Buffers::find() {
     std::vector<UOp> around{UOp{}};
     auto each = [&](Op op, auto visit) {

@@ -6,7 +6,7 @@
 
 namespace strata::codegen {
 
-/// What is known of the predicates of a kernel before it runs.
+/// Facts of the predicates of a kernel before it runs.
 class KnownPredicates {
   public:
     /// Whether a predicate often holds for some lane of a wave, if all values of what lanes share are as frequent.

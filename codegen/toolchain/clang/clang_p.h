@@ -8,7 +8,7 @@
 
 namespace strata::codegen {
 
-/// What one run of clang's compiler proper (-cc1) gave.
+/// The result of one run of clang's compiler proper (-cc1).
 struct ClangOutput {
     bool ok = false;
     std::string output;   ///< object, bitcode, header or text, as the arguments asked

@@ -95,7 +95,7 @@ Arguments unjoin(std::string_view text) {
     return args;
 }
 
-/// What a program said, for people.
+/// The output of a program, for people.
 std::string words_of(const ProcessOutput& run) {
     std::string_view text = run.err.empty() ? run.out : run.err;
     text = text.substr(0, std::min(text.find('\n'), size_t{200}));

@@ -9,7 +9,7 @@
 
 namespace strata::codegen {
 
-/// What clang's driver makes of our and the user's options: the arguments of `clang -cc1`, without input, output and
+/// The arguments of `clang -cc1` that clang's driver makes of our and the user's options, without input, output and
 /// anything that differs from run to run. Asking the driver keeps every user option working; its answer (18 ms) is kept
 /// on disk.
 Result<std::vector<std::string>> compiler_arguments(const Toolchain& tools, const HipSource& source, isa::Arch arch,

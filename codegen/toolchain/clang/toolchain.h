@@ -18,7 +18,7 @@ struct SearchPaths {
     bool operator==(const SearchPaths&) const = default;
 };
 
-/// What was found; an empty path is a part that is missing.
+/// The programs and folders that were found; an empty path is a part that is missing.
 struct Toolchain {
     std::string clang;
     std::string bitcode;      ///< folder of the device libraries

@@ -21,7 +21,7 @@ struct Nvrtc {
 /// The same at every call. Error (Device): there is none; says where it was looked for.
 Result<const Nvrtc*> nvrtc();
 
-/// What NVRTC makes of a source.
+/// NVRTC's result for a source.
 struct NvrtcBuilt {
     std::string output;  ///< a cubin, or PTX
     std::string symbol;  ///< of the template instance that source.kernel names; "" where it names none
@@ -31,7 +31,7 @@ Result<NvrtcBuilt> build_by_nvrtc(const Nvrtc& compiler, const HipSource& source
 /// NVRTC's options for a source: ours, then the user's of those that both compilers have. Error (Usage) names another.
 Result<std::vector<std::string>> nvrtc_options(const HipSource& source, Chip chip);
 
-/// What the text that NVRTC reads begins with.
+/// The beginning of the text that NVRTC reads.
 std::string nvidia_prelude(const HipSource& source);
 
 }  // namespace strata::codegen

@@ -1,4 +1,4 @@
-"""What the array API asks of types, and of the namespace."""
+"""Queries of the array API about types, and about the namespace."""
 
 from __future__ import annotations
 
@@ -130,10 +130,10 @@ def can_cast(from_: Tensor | DTypeLike, to: DTypeLike, /) -> bool:
 
 
 class _Info:
-    """What __array_namespace_info__() gives."""
+    """The result of __array_namespace_info__()."""
 
     def capabilities(self) -> dict[str, Any]:
-        """What of the standard is there."""
+        """The parts of the standard that are there."""
         return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": None}
 
     def default_device(self) -> str:
@@ -155,5 +155,5 @@ class _Info:
 
 
 def __array_namespace_info__() -> _Info:
-    """What the array API's inspection asks: capabilities, default_device, default_dtypes, devices and dtypes."""
+    """Answers to the array API's inspection: capabilities, default_device, default_dtypes, devices and dtypes."""
     return _Info()

@@ -121,8 +121,8 @@ def _between(below: Tensor, above: Tensor, t: float) -> Tensor:
 
 @rounded_once
 def quantile(x: Tensor, q: float | Sequence[float], axis: Axes = None, keepdims: bool = False) -> Tensor:
-    """What a part q of the elements is not above, between two of them linearly; NaN where there is one. Several q: a
-    new first axis.
+    """The value that a part q of the elements is not above, between two of them linearly; NaN where there is one.
+    Several q: a new first axis.
     """
     if not isinstance(q, (int, float)):
         parts = q.tolist() if isinstance(q, Tensor) else [*q]
@@ -257,8 +257,8 @@ def histogram(
     density: bool = False,
     weights: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """How many elements lie in each bin, and the ends of the bins, the last of which counts: so many from the smallest
-    to the largest, or between given ends. Computes.
+    """How many elements lie in each bin, and the ends of the bins, the last of which counts: `bins` of them from the
+    smallest element to the largest, or between given ends. Computes.
     """
     flat = x.reshape(-1) if x.dtype.is_float else x.reshape(-1).cast("float32")
     if isinstance(bins, Tensor):

@@ -62,7 +62,7 @@ def disassemble_instructions(code, arch="gfx1100", wave_size=0):
 
 
 def lint(code_object, kernel="") -> list:
-    """What is wrong with the kernels of a code object, without running them: a dict for each finding.
+    """Findings in the kernels of a code object, without running them: a dict for each.
 
     kind ("missing-wait", "hazard", "register-range", ...), kernel, pc (bytes from the kernel's start), instruction;
     file, line and column where the object has line tables; what is wrong and the fix; earlier: the place of the
@@ -76,7 +76,7 @@ def lint(code_object, kernel="") -> list:
 
 
 def describe(mnemonic, arch="gfx1100") -> list:
-    """What the instruction tables know of a mnemonic: a dict for each format it is encoded in, the smallest
+    """Facts of a mnemonic in the instruction tables: a dict for each format it is encoded in, the smallest
     first; RDNA's matrix products have one more for wave64.
 
     format, opcode; destinations and sources (type, dwords, takes: "vgpr", "sgpr", "inline", "literal", "agpr"); flags

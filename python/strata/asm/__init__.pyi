@@ -21,7 +21,7 @@ def disassemble_instructions(code: bytes, arch: str = "gfx1100", wave_size: int 
     """Bare machine code -> list of (byte offset, bytes, text). wave_size: 32, 64, or 0 for the arch's own."""
 
 def lint(code_object: bytes, kernel: str = "") -> list[dict[str, Any]]:
-    """What is wrong with the kernels of a code object, without running them: a dict for each finding.
+    """Findings in the kernels of a code object, without running them: a dict for each.
 
     kind ("missing-wait", "hazard", "register-range", ...), kernel, pc (bytes from the kernel's start), instruction;
     file, line and column where the object has line tables; what is wrong and the fix; earlier: the place of the
@@ -30,7 +30,7 @@ def lint(code_object: bytes, kernel: str = "") -> list[dict[str, Any]]:
     """
 
 def describe(mnemonic: str, arch: str = "gfx1100") -> list[dict[str, Any]]:
-    """What the instruction tables know of a mnemonic: a dict for each format it is encoded in, the smallest
+    """Facts of a mnemonic in the instruction tables: a dict for each format it is encoded in, the smallest
     first; RDNA's matrix products have one more for wave64.
 
     format, opcode; destinations and sources (type, dwords, takes: "vgpr", "sgpr", "inline", "literal", "agpr"); flags

@@ -1,4 +1,4 @@
-"""What the modules of RDNA3 and RDNA4 have in common."""
+"""Parts that the modules of RDNA3 and RDNA4 share."""
 
 from ._instruction import Register, RegisterFile, dual as dual
 

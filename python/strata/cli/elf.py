@@ -29,7 +29,7 @@ LOAD, DYNAMIC, INTERPRETER = 1, 2, 3  # of p_type
 NEEDED, STRINGS, STRING_BYTES, RPATH, FLAGS_1 = 1, 5, 10, 15, 0x6FFFFFFB  # of d_tag
 PIE = 0x08000000
 OURS = re.compile(r"lib(amdhip64|hiprtc)\.so")
-# What a program calls that gets at HIP in another way than by linking it.
+# Functions by which a program gets at HIP without linking it.
 OTHER_WAYS = (
     b"dlopen",
     b"dlmopen",
@@ -48,7 +48,7 @@ OTHER_WAYS = (
 
 
 class Elf:
-    """What the headers of a program say. Errors: a file that is none, or that this machine does not run."""
+    """The facts in the headers of a program. Errors: a file that is none, or that this machine does not run."""
 
     def __init__(self, path, library):
         self.path, self.file = path, open_regular(path)
@@ -157,7 +157,8 @@ def find(name):
 
 
 def loaded(elf, environment):
-    """What its loader finds for each library, by name; "" for the first that it does not find, where it ends."""
+    """The file that its loader finds for each library, by name; "" for the first that it does not find, where it
+    ends."""
     done = subprocess.run(
         [elf.interpreter, "--list", elf.path],
         env=environment,

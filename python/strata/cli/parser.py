@@ -272,7 +272,7 @@ def launches(add):
 
 
 def looking(c):
-    """What `strata run` may look at while the kernel runs."""
+    """Options of `strata run` for looking at the kernel while it runs."""
     c.add_argument("--device", default="", help="emu:gfx1100, ...")
     c.add_argument(
         "--fidelity", action="store_true", help="also say which of the instructions that ran give silicon's exact bits"

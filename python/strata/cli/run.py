@@ -79,7 +79,7 @@ def array(spec, kind, shape, fill):
 
 
 def argument(spec):
-    """What a --arg describes: a tensor, a number, the bytes of a struct or no memory."""
+    """The argument that --arg describes: a tensor, a number, the bytes of a struct or no memory."""
     if spec.endswith(".npy"):
         return load(spec)
     if spec == "none":
@@ -191,7 +191,7 @@ def print_launch(args, values):
 
 
 def reports(args, k, values):
-    """What --seeds and --check find; the launch of --check is the one whose results are shown."""
+    """The findings of --seeds and --check; the launch of --check is the one whose results are shown."""
     unstable = emulator.stable(k, *values, seeds=args.seeds) if args.seeds else None
     if unstable and not args.json:
         print(f"strict mode: {unstable}", file=sys.stderr)

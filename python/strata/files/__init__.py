@@ -84,7 +84,7 @@ class Tensors(Mapping):
 
 
 def stamp_of(path: str | PathLike[str]) -> tuple[int, ...]:
-    """What tells a file from one that takes its place or is written over it."""
+    """The identity of a file, which differs from that of one that takes its place or is written over it."""
     found = os.stat(path)
     check_kind(path, found.st_mode)
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_mode
@@ -95,7 +95,7 @@ def malformed(path: str | PathLike[str], what: str) -> UsageError:
 
 
 def refusal(path: str | PathLike[str], name: str, kind: object, known: Iterable[str]) -> Callable[[], Tensor]:
-    """What reads a tensor of a type that is not known here."""
+    """The reader of a tensor of a type that is not known here."""
 
     def read():
         raise Unsupported(f"[load] {path}: '{name}' is of type {kind}, which is not known here; {', '.join(known)} are")

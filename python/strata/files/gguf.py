@@ -33,7 +33,7 @@ MOST_VALUES = 1 << 24  # of all arrays: tens of times the largest vocabulary
 
 
 class Header:
-    """What a file says before the bytes of its tensors, read in its order and never beyond its end."""
+    """The head of a file, before the bytes of its tensors, read in its order and never beyond its end."""
 
     def __init__(self, path, file):
         self.path, self.file, self.left, self.values = path, file, os.fstat(file.fileno()).st_size, MOST_VALUES

@@ -19,7 +19,7 @@ class BankConflicts:
 
 
 def bank_conflicts(layout: Layout | ComposedLayout, *, bits: int = 32, arch: str = "gfx1100") -> BankConflicts:
-    """What banks make of an access where lane l takes the element of `bits` bits at layout(l).
+    """The bank conflicts of an access where lane l takes the element of `bits` bits at layout(l).
 
     A second mode is the values of each lane's access, which lie side by side, 128 bits at most. LayoutError where there
     are more lanes than a wave of `arch` has, or no such access.

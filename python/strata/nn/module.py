@@ -197,7 +197,7 @@ class Module:
             parameter.grad = None  # type: ignore[misc]  # None is the one value that it takes
 
     def _describes(self):
-        """What its line in repr says between the parentheses."""
+        """The text between the parentheses of its line in repr."""
         return ""
 
     @reprlib.recursive_repr()

@@ -77,7 +77,7 @@ def _normalised(x, axes, eps):
 
 
 class _OfChannels(Module):
-    """What has a weight and a bias for each channel, the second axis."""
+    """The base of layers with a weight and a bias for each channel, the second axis."""
 
     def __init__(self, channels, eps, affine, dtype):
         self.channels, self.eps = (

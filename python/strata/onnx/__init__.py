@@ -62,7 +62,7 @@ def _nodes(graph):
 
 
 class Model:
-    """What load gives: a function of tensors.
+    """The result of load: a function of tensors.
 
     inputs: name -> shape, with None or a text for sizes that the model leaves open. outputs: their names. weights:
     tensors, or NumPy's arrays of integers, by name; who changes one changes the model.

@@ -34,7 +34,7 @@ def _called(body, given, scope, name):
 
 
 def _empty(kind, name):
-    """What no turn gives of a result that is collected: by its declared type."""
+    """The collected result of no turns: empty, by its declared type."""
     if kind.is_sequence or None in kind.sizes:
         raise Unsupported(f"[onnx] {name}: of no turns, with results whose sizes the model does not say")
     return numpy.zeros((0, *kind.sizes), array_type(kind.element))

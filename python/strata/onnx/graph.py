@@ -214,7 +214,7 @@ class Graph:
         )
 
     def _remember(self, step, inputs, scope):
-        """What is computed of small weights is known to the host as well, where a shape is made of it."""
+        """The host knows values computed of small weights as well, where a shape is made of them."""
         if len(step.outputs) != 1 or not isinstance(scope.get(step.outputs[0]), Tensor):
             return
         if step.kind == "CastLike" and scope.is_known(step.inputs[0]):  # the other is known by its type

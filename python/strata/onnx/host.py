@@ -1,5 +1,5 @@
-"""What the host computes of arrays that it knows: of shapes above all. Operators in BOUNDED alone, whose results are no
-larger than the product of their inputs' sizes, whatever their attributes say."""
+"""Operators that the host computes, of arrays that it knows: of shapes above all. Operators in BOUNDED alone, whose
+results are no larger than the product of their inputs' sizes, whatever their attributes say."""
 
 import functools
 import math

@@ -1,4 +1,4 @@
-"""What the values of a model are: tensors, arrays that the host knows, and lists of tensors, which ONNX calls
+"""The values of a model: tensors, arrays that the host knows, and lists of tensors, which ONNX calls
 sequences.
 """
 
@@ -100,7 +100,7 @@ def to_tensor(value, device):
 
 
 def as_array(value):
-    """What the host knows of it; of a tensor its values, which are computed for it."""
+    """The host's array of it; of a tensor its values, which are computed for it."""
     if not isinstance(value, Tensor):
         return value
     if value.dtype.name not in OF_ML_DTYPES:

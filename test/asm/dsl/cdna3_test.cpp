@@ -143,7 +143,7 @@ TEST(cdna3, WritesSdwaDppAndPackedFloats) {
     )");
 }
 
-// What must not compile, asked of the compiler.
+// Asks the compiler which operands do not compile.
 template <class A, class... T>
 concept MultipliesMatrices = requires(A a, T... t) { a.v_mfma_f32_32x32x8_f16(t...); };
 template <class A, class... T>

@@ -57,7 +57,7 @@ std::vector<uint32_t> assemble_with_llvm(std::vector<std::string>& lines) {
     return {};
 }
 
-/// What the text reader leaves to LLVM.
+/// Lines that the text reader leaves to LLVM.
 bool is_left_out(const std::string& line) {
     for (const char* part : {"image_", "exp ", "lds_", "ds_bvh", "gs_reg", "sext(", "src_lds_direct", "src_pops", ".l",
                              ".h", "v_illegal", "fmaak_f16", "fmamk_f16", "s_movrels"})

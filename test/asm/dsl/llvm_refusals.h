@@ -6,8 +6,8 @@
 
 #include "strata/asm/isa/table_p.h"
 
-// What LLVM 19's disassembler prints and its own assembler does not take. Each is a property of the instruction and
-// the assembler's complaint: a test that meets another complaint, or none where one is due, fails.
+// Text that LLVM 19's disassembler prints and its own assembler does not take. Each is a property of the instruction
+// and the assembler's complaint: a test that meets another complaint, or none where one is due, fails.
 namespace strata::isa {
 
 struct Refusal {

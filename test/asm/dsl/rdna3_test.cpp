@@ -190,7 +190,7 @@ TEST(rdna3, WritesMatrixInstructions) {
     )");
 }
 
-// What must not compile, asked of the compiler.
+// Asks the compiler which operands do not compile.
 template <class A, class... T>
 concept AddsFloats = requires(A a, T... t) { a.v_add_f32(t...); };
 template <class A, class... T>

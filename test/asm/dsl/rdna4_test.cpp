@@ -135,7 +135,7 @@ TEST(rdna4, RefusesMatrixOperandsOfTheOtherWaveSize) {
         << words.error().message;
 }
 
-// What must not compile, asked of the compiler.
+// Asks the compiler which operands do not compile.
 template <class A, class... T>
 concept LoadsScalars = requires(A a, T... t) { a.s_load_b96(t...); };
 template <class A, class... T>

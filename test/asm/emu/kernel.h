@@ -43,8 +43,8 @@ inline std::vector<uint8_t> read_file(const std::string& path) {
     return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
 }
 
-/// Compiles HIP C with the prelude above; fails the test with clang's message. What one test program has compiled
-/// before is not compiled again.
+/// Compiles HIP C with the prelude above; fails the test with clang's message. A source that the test program has
+/// compiled before is not compiled again.
 inline std::vector<uint8_t> compile_hip(const std::string& source, const std::string& options = "-O3",
                                         std::string_view arch = "gfx1100") {
     static std::map<std::string, std::vector<uint8_t>> compiled;

@@ -7,7 +7,7 @@
 #include "traps.h"
 #include "vector/harness.h"
 
-// What emulators get wrong about halves, lanes and constants: one fact of the ISA documents a test.
+// Halves, lanes and constants as emulators get them wrong: one fact of the ISA documents a test.
 namespace strata::emu {
 namespace {
 

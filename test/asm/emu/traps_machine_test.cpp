@@ -2,7 +2,7 @@
 #include "one_wave.h"
 #include "strata/asm/isa/inst.h"
 
-// What emulators get wrong about waves, launches and memory: one fact of the documents a test.
+// Waves, launches and memory as emulators get them wrong: one fact of the documents a test.
 namespace strata::emu::harness {
 namespace {
 

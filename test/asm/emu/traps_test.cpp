@@ -6,7 +6,7 @@
 
 #include "traps.h"
 
-// What emulators get wrong about the vector ALU: one fact of the ISA documents a test.
+// The vector ALU as emulators get it wrong: one fact of the ISA documents a test.
 namespace strata::emu {
 namespace {
 

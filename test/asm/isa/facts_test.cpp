@@ -60,7 +60,7 @@ TEST(Facts, MemoryCountsAndNothingElseButMessagesAndExportsDoes) {
         }
 }
 
-// What LLVM's own waits are for, by kernels compiled for each arch.
+// The reasons of LLVM's own waits, by kernels compiled for each arch.
 TEST(Facts, EachKindOfAccessHasTheCounterThatIsWaitedFor) {
     const Arch r3 = Arch::gfx1100, r4 = Arch::gfx1201, c3 = Arch::gfx942;
     EXPECT_EQ(counted(r3, "global_load_b32 v0, v[2:3], off"), "vmcnt");

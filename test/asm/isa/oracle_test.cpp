@@ -40,8 +40,8 @@ class Oracle : public testing::TestWithParam<Arch> {
         return (rdna ? 0xbfa00000 : 0xbf820000) | (index & 0xffff);
     }
 
-    /// What llvm-mc prints for each candidate: its block is followed by a marker, so that leftovers are not attributed
-    /// to it.
+    /// llvm-mc's text for each candidate: its block is followed by a marker, so that leftovers are not attributed to
+    /// it.
     std::vector<std::string> ask_llvm_mc(const std::vector<Words>& words) const {
         std::string path = testing::TempDir() + fmt::format("strata_isa_oracle_{}", getpid());
         {

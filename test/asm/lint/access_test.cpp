@@ -13,7 +13,8 @@
 #include "strata/asm/isa/print.h"
 #include "strata/asm/llvm/assemble.h"
 
-// What an instruction is said to touch against what it touches when it runs with registers full of random numbers.
+// The access that the tables give an instruction, against its accesses when it runs with registers full of random
+// numbers.
 namespace strata::lint {
 namespace {
 
@@ -61,7 +62,7 @@ class Trial {
         return "";
     }
 
-    /// What differs when everything does that is not read, else "".
+    /// The difference when everything differs that is not read, else "".
     std::string unsaid_read(uint64_t seed) {
         harness::Numbers numbers(seed);
         WaveState other = before_;

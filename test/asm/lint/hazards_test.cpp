@@ -36,7 +36,7 @@ Path path_of(std::string_view arch, int wave_size, std::string_view text) {
     return Path::of(isa::parse_arch(arch).value(), text, wave_size);
 }
 
-/// What breaks a rule until `needs` wait states stand between the two.
+/// A pair that breaks a rule until `needs` wait states are between the two.
 struct Example {
     std::string_view rule, arch;
     int needs;
@@ -175,7 +175,7 @@ TEST(Hazards, EveryRuleIsBrokenByAnExample) {
     for (const Rule& row : kRules) EXPECT_TRUE(shown.contains(row.name)) << row.name;
 }
 
-/// What is found in the lines, by words of a rule or "".
+/// Expects these findings in the lines, by words of a rule or "".
 void expect_found(std::string_view arch, int wave_size, std::string_view text, std::string_view rule,
                   std::string_view fix = {}) {
     const Path path = path_of(arch, wave_size, text);
@@ -288,7 +288,7 @@ TEST(Hazards, AMaskIsOverwrittenAndReadAfterAWaitInWave64) {
     expect_found("gfx1100", 64, "v_mov_b32_e32 v0, s1\n" + writes + uses, "");
 }
 
-/// What paths leave pending after their last instructions.
+/// Hazards that paths leave pending after their last instructions.
 class Joined : public ::testing::Test {
   protected:
     static constexpr uint64_t kEnd = 1000;

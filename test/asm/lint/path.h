@@ -28,7 +28,7 @@ struct Path {
         return path;
     }
 
-    /// What rules find on it from `pc` on; they are an Outstanding or a Recent.
+    /// Findings of the rules on it from `pc` on; they are an Outstanding or a Recent.
     template <class Rules>
     std::vector<Finding> run(Rules& rules, uint64_t pc = 0) const {
         Findings found;

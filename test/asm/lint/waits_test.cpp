@@ -169,7 +169,7 @@ std::string case_name(const ::testing::TestParamInfo<Case>& which) { return std:
 INSTANTIATE_TEST_SUITE_P(Rdna3, Waits, ::testing::ValuesIn(kRdna3), case_name);
 INSTANTIATE_TEST_SUITE_P(Others, Waits, ::testing::ValuesIn(kOthers), case_name);
 
-/// What one path and another leave, in the order in which they join.
+/// The operations that one path and another leave, in the order in which they join.
 Outstanding joined(std::string_view one, std::string_view other, bool* changed = nullptr) {
     Outstanding a(Arch::gfx1100), b(Arch::gfx1100);
     EXPECT_TRUE(Path::of(Arch::gfx1100, one).run(a).empty());

@@ -54,7 +54,7 @@ TEST(LineTable, NamesTheFileOfEachAddress) {
     EXPECT_EQ(table.find(~0ull).file, "");
 }
 
-// What strict mode, faults and profiles say of code names its files.
+// Texts of strict mode, faults and profiles name a code's files.
 TEST(LineTable, NamesFilesInUtf8) {
     std::string source(kSource);
     const std::string name = "elsewhere/other.hip";

@@ -21,7 +21,7 @@ KernelSpec kernel(std::string name, Arch arch = Arch::gfx1100) {
     return spec;
 }
 
-/// What readelf says of an object: its ABI and flags, its target, and the names of all metadata fields.
+/// readelf's facts of an object: its ABI and flags, its target, and the names of all metadata fields.
 struct Notes {
     std::string abi, flags, target, version;
     std::set<std::string> fields;

@@ -63,7 +63,7 @@ TEST_P(Functions, AreAsExactAsTheirRowSays) {
     }
     for (Column& c : in) c.i.resize(c.f.size());
     for (bool nudge : {false, true}) {
-        // What is correctly rounded is so from the reciprocal that the machine gives (as clang's divisions are).
+        // A correctly rounded result is so from the reciprocal that the machine gives (as clang's divisions are).
         if (nudge && ulps <= 0.5) break;
         Measured m = measure(op, t, in, nudge);
         if (!nudge && ulps == 0.5) EXPECT_EQ(differing(op, t, in), 0) << "results are not correctly rounded";

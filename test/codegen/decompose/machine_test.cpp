@@ -1,4 +1,4 @@
-// What the reference says of machine ops is what instructions do: decomposed programs as HIP, on emulated GPUs.
+// The reference of machine ops agrees with instructions: decomposed programs as HIP, on emulated GPUs.
 #include <gtest/gtest.h>
 
 #include <cstring>

@@ -36,7 +36,7 @@ std::vector<uint8_t> values_of(UOp param) {
     return out;
 }
 
-/// What the program leaves in its first parameter, which it writes.
+/// The contents of the program's first parameter, which it writes.
 std::vector<uint8_t> run(emu::Gpu& gpu, const isa::Bytes& object, const LinearProgram& program, emu::Check check) {
     std::vector<emu::DeviceAddress> addresses;
     std::vector<uint8_t> out;

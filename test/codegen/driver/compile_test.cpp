@@ -160,7 +160,7 @@ TEST_F(CompileTest, AKernelIsFoundByItsPlainName) {
     EXPECT_NE(entry("product").find("sum(float*, int)"), std::string::npos) << entry("product");
 }
 
-/// What a child process found: its code object goes into a file.
+/// The result of a child process: its code object goes into a file.
 struct Found {
     std::string code_object;
     bool cached;

@@ -1,5 +1,5 @@
-// HIP source for NVIDIA's chips. What compiles needs NVRTC (pip install nvidia-cuda-nvrtc, its folder in
-// LD_LIBRARY_PATH) and no card.
+// HIP source for NVIDIA's chips. Compilation needs NVRTC (pip install nvidia-cuda-nvrtc, its folder in LD_LIBRARY_PATH)
+// and no card.
 #include "strata/codegen/toolchain/nvrtc/nvrtc.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What people read when the compiler is not what it should be.
+// Messages to people when the compiler is not what it should be.
 #include "strata/codegen/toolchain/clang/toolchain.h"
 
 #include <sys/resource.h>

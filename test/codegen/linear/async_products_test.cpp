@@ -9,7 +9,7 @@
 namespace strata::codegen {
 namespace {
 
-/// What of a group of waves is added to a register, one element of it.
+/// The terms that a warpgroup adds to a register, one element of it.
 struct Added {
     UOp sums, product, part, store;
 };

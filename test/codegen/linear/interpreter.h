@@ -284,7 +284,7 @@ class Interpreter {
     std::map<const Node*, Scalars> local_;
 };
 
-/// The meaning of a kernel without registers and local memory, straight from its graph. What a reduction came to is
+/// The meaning of a kernel without registers and local memory, straight from its graph. The result of a reduction is
 /// kept for each index that it depends on.
 class Evaluator {
   public:

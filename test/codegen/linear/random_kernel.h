@@ -118,7 +118,7 @@ class RandomKernel {
         }
     }
 
-    /// What only mixed kernels have. Divisors are not zero, shifts stay within the type.
+    /// Operations of mixed kernels alone. Divisors are not zero, shifts stay within the type.
     UOp mixed(int depth, DType type, const std::vector<UOp>& coordinates, const std::vector<int64_t>& sizes) {
         const auto next = [&](DType of) { return expression(depth - 1, of, coordinates, sizes); };
         const bool whole = type.is_integer();

@@ -47,7 +47,7 @@ struct Chain {
         return to;
     }
 
-    /// What is stored where the item is `number`, and so is each byte that is loaded.
+    /// The stored words where the item is `number`, and so is each byte that is loaded.
     std::vector<uint32_t> run(uint32_t number) const {
         std::map<uint32_t, uint32_t> values{{item.reg, number}};
         std::vector<uint32_t> stored;

@@ -110,7 +110,7 @@ struct Function {
                                 target.wave_size);
         return inst ? isa::print(*inst, target.arch) : inst.error().message;
     }
-    /// What the linter says of the object, a line a finding.
+    /// The linter's findings in the object, a line each.
     std::string findings() const {
         auto lowered = emit(code);
         if (!lowered) return lowered.error().message;

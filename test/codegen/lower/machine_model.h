@@ -10,8 +10,8 @@
 #include "strata/codegen/machine/machine.h"
 
 // An interpreter of machine functions that knows nothing of arithmetic: results are hashes of what an instruction is
-// and reads. What moves values, counts and branches is exact. It runs the same function before allocation, on virtual
-// registers, and after it, on those that the operands name; both must store the same.
+// and reads. Moves, counts and branches are exact. It runs the same function before allocation, on virtual registers,
+// and after it, on those that the operands name; both must store the same.
 namespace strata::codegen::test {
 
 class MachineModel {
@@ -27,7 +27,7 @@ class MachineModel {
                 for (size_t lane = 0; lane < lanes; ++lane) begin(reg, i, lane);
     }
 
-    /// What is stored, in order; empty where the function does not end.
+    /// The stored values, in order; empty where the function does not end.
     std::vector<uint64_t> run() {
         uint32_t block = 0;
         for (size_t budget = 2'000'000; block < function_.blocks.size();) {
@@ -209,7 +209,7 @@ class MachineModel {
         for (size_t i = 0; i < 2; ++i) write(instruction, i, hashes, all);
     }
 
-    /// What stood before a barrier stays there.
+    /// Accesses before a barrier stay there.
     void barrier() {
         for (uint64_t& count : stores_) count = mix(count, log_.size());
     }

@@ -1,4 +1,4 @@
-// What selection computed in a loop that may run no iteration is not used after it.
+// Values that selection computed in a loop that may run no iteration are not used after it.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -32,7 +32,7 @@ class Tape {
     UOpMap<bool> added_;
 };
 
-/// What a value or a place is made of: lanes differ in `lane`, and in `x`, and share `s` and `t`.
+/// The sources of a value or a place: lanes differ in `lane`, and in `x`, and share `s` and `t`.
 struct Sources {
     UOp lane, s, t, x, memory, floats;
 };

@@ -54,7 +54,7 @@ struct Walk : AddressedCode {
         store(sum, address);
         end();
     }
-    /// What the loop has of scalar instructions, by their last sources.
+    /// The loop's scalar instructions, by their last sources.
     std::vector<std::string> scalars(size_t block) const {
         std::vector<std::string> found;
         for (const Instruction& one : function.blocks[block].code)

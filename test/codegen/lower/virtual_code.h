@@ -3,7 +3,7 @@
 #include "machine_model.h"
 #include "strata/codegen/lower/emit_p.h"
 
-// What tests of passes over virtual registers share.
+// Helpers of tests of passes over virtual registers.
 namespace strata::codegen::test {
 
 class EachArch : public testing::TestWithParam<isa::ArchInfo> {

@@ -46,7 +46,7 @@ struct Order {
     const char *cheaper, *dearer;
 };
 
-/// What cards are known to show; test/asm/emu/observe has the same of the timing model.
+/// Facts known of cards; test/asm/emu/observe has the same of the timing model.
 TEST(StaticCost, OrdersSchedulesAsCardsDo) {
     GraphScope scope;
     const Order orders[] = {

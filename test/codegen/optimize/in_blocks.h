@@ -5,7 +5,7 @@
 
 namespace strata::codegen {
 
-/// What the kernel writes, run as blocks of threads, and the steps that the loops of each block's first thread take.
+/// The kernel's output, run as blocks of threads, and the steps that the loops of each block's first thread take.
 struct Ran {
     test::Array out;
     int64_t steps;

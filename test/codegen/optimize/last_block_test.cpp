@@ -9,7 +9,7 @@
 #include "strata/codegen/optimize/action.h"
 #include "strata/codegen/schedule/named_storage.h"
 
-// What the last block of a kernel computes by itself: actions leave it alone, the threads of the block share it.
+// Code that the last block of a kernel runs by itself: actions leave it alone, the threads of the block share it.
 namespace strata::codegen {
 namespace {
 

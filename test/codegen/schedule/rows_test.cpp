@@ -1,7 +1,7 @@
 #include "run_schedule.h"
 #include "strata/codegen/schedule/schedule.h"
 
-// What is reduced along its last axes and walked again with the results is one kernel.
+// A reduction along last axes, and values that walk them again with its results, are one kernel.
 namespace strata::codegen {
 namespace {
 

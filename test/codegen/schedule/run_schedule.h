@@ -10,7 +10,7 @@
 
 namespace strata::codegen {
 
-/// What kernels cost on the chip that HostStorage is of.
+/// Costs of kernels on HostStorage's chip.
 inline const CostModel& costs() {
     static const CostModel model{Chip(isa::Arch::gfx1100)};
     return model;
@@ -44,7 +44,7 @@ inline Schedule scheduled(std::vector<UOp> roots) {
 
 inline uint64_t buffer_id(UOp buffer) { return buffer.as<BufferArg>().id; }
 
-/// What kernels compute one after the other: an item, and what its last block finishes.
+/// Computations one after the other: an item, and the one that its last block finishes.
 inline std::vector<ScheduleItem> stages(const Schedule& schedule) {
     std::vector<ScheduleItem> out;
     for (const ScheduleItem& item : schedule.items) {

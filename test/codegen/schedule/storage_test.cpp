@@ -1,4 +1,4 @@
-// What the schedule does with memory: roots that need none, values that are there already, user kernels.
+// The schedule's use of memory: roots that need none, values that are there already, user kernels.
 #include "run_schedule.h"
 
 namespace strata::codegen {
@@ -139,7 +139,7 @@ std::vector<bool> first_only(UOp launch) {
     return writes;
 }
 
-/// What the only launch of a schedule gets.
+/// The arguments of the only launch of a schedule.
 std::span<const UOp> arguments(const Schedule& schedule) {
     for (const ScheduleItem& item : schedule.items)
         if (item.body.is(Op::custom)) return item.body.src();

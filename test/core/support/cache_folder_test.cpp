@@ -50,7 +50,7 @@ void expect_unused(const std::string& folder) {
     cache.trim();
 }
 
-/// What can be wrong with a folder, and the words that tell of it.
+/// A fault of a folder, and the words that name it.
 struct Wrong {
     const char* name;
     const char* words;

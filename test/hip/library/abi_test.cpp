@@ -114,7 +114,7 @@ static_assert(sizeof(KernelAttribute) == sizeof(hipKernelNodeAttrValue) &&
 static_assert(sizeof(PoolProperties) == sizeof(hipMemPoolProps) &&
               offsetof(PoolProperties, device) == offsetof(hipMemPoolProps, location.id));
 
-// ABSENT_name, LATER_version: not in this header. What compilers call and what hip_ext.h has is elsewhere.
+// ABSENT_name, LATER_version: not in this header. Names that compilers call and those of hip_ext.h are elsewhere.
 #define PROBE ~, 1
 #define SECOND(a, b, ...) b
 #define IS(...) SECOND(__VA_ARGS__, 0, 0)

@@ -1,4 +1,4 @@
-// What a program of HIP gets from the functions of the library: codes, both ways to give arguments, the last error of a
+// Results of the library's functions for a program of HIP: codes, both ways to give arguments, the last error of a
 // thread.
 #include "strata/hip/api/exports.h"
 
@@ -42,7 +42,7 @@ TEST_F(Exports, TheLibraryHasEachFunctionOfTheTable) {
     EXPECT_FALSE(dlsym(library, "hipNothing"));
 }
 
-/// What the library answers where a program asks for a function by its name.
+/// Answers of the library to a program that asks for a function by its name.
 class Procedures : public Exports {
   protected:
     struct Answer {

@@ -1,4 +1,4 @@
-// What is reported of graphs: text for Graphviz, attributes of kernels, why a graph was not made ready.
+// Queries about graphs: text for Graphviz, attributes of kernels, why a graph was not made ready.
 #include <fmt/format.h>
 #include <unistd.h>
 

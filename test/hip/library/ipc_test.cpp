@@ -20,7 +20,7 @@ constexpr unsigned kLazyPeers = 1, kForProcesses = 4 | 2;  // hipEventInterproce
 
 class Ipc : public Library {};
 
-/// What a handle holds, as anybody can write it.
+/// The contents of a handle, as anybody can write them.
 struct Told {
     uint32_t what;
     int32_t process, file, number;

@@ -1,5 +1,5 @@
-// What programs do wrong, or nearly so, with memory, grids, events, streams and modules: the code that HIP documents,
-// and no harm.
+// Misuse by programs, or nearly so, of memory, grids, events, streams and modules: the code that HIP documents, and no
+// harm.
 #include <sys/mman.h>
 #include <unistd.h>
 

@@ -10,8 +10,8 @@ namespace {
 
 void nothing(void*) {}
 
-/// What rows name: a thing of each kind, places for what a call tells, and `none`, which is no handle and no memory of
-/// a device.
+/// The names in rows: a thing of each kind, places for a call's results, and `none`, which is no handle and no memory
+/// of a device.
 class Refusals : public Library {
   protected:
     struct Wrapper {

@@ -20,7 +20,7 @@ class Gone : public Library {
     }
 };
 
-/// What a thread calls, and the codes of the calls that come after the end of what it uses.
+/// The calls of a thread, and the codes of the calls that come after the end of what it uses.
 struct Race {
     std::function<int()> call;
     std::set<int> behind;

@@ -54,7 +54,7 @@ class VirtualMemory : public Library {
         EXPECT_EQ(hipMemGetAccess(&access, &device, memory), hipSuccess);
         return access;
     }
-    /// What the library said while one block of add_one ran from `from` to `to`, and what came of it.
+    /// The library's text while one block of add_one ran from `from` to `to`, and the result.
     static std::pair<int, std::string> add_one(void* to, void* from) {
         AddOne kernel;
         void* arguments[] = {&to, &from};

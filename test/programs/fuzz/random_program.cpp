@@ -214,7 +214,7 @@ void print(const std::vector<Statement>& body, int depth, std::string& text) {
     }
 }
 
-/// What host and device share: the state of a work-item, the functions, the segments.
+/// The text that host and device share: the state of a work-item, the functions, the segments.
 std::string common_text(const RandomProgram& program) {
     std::string text = "struct State {\n    uint32_t array[8];\n";
     std::string

@@ -1,5 +1,5 @@
-// What program.h is on the device: put before a program in place of its #include. The words of HIP itself come from the
-// prelude of freestanding sources (codegen/toolchain/prelude.hip).
+// program.h on the device: put before a program in place of its #include. The words of HIP itself come from the prelude
+// of freestanding sources (codegen/toolchain/prelude.hip).
 #define DYNAMIC_SHARED(T, name) extern __shared__ T name[]
 #define NOINLINE __attribute__((noinline))
 #define WAVE ((int)__builtin_amdgcn_wavefrontsize())

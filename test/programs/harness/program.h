@@ -1,7 +1,7 @@
 #pragma once
-// What a program of this folder includes: one source for two machines. A kernel is HIP; the part under `#if HOST` is a
-// function `void program(Run& run)` that makes buffers and launches kernels. The tests call it once on the host, where
-// this header gives HIP's words their meaning and every work-item is a fiber, and once for every emulated GPU and
+// The header of every program of this folder: one source for two machines. A kernel is HIP; the part under `#if HOST`
+// is a function `void program(Run& run)` that makes buffers and launches kernels. The tests call it once on the host,
+// where this header gives HIP's words their meaning and every work-item is a fiber, and once for every emulated GPU and
 // optimisation level, where device.h does. Every buffer must end with the same bytes.
 #include <algorithm>
 #include <bit>

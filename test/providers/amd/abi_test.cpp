@@ -1,5 +1,5 @@
-// What Strata knows of HIP's headers, against those headers (HIP 5.2) and against the fields of HIP 6's hipDeviceProp_t
-// in order.
+// Strata's facts of HIP's headers, against those headers (HIP 5.2) and against the fields of HIP 6's hipDeviceProp_t in
+// order.
 #include "strata/providers/amd/abi.h"
 
 #include <dlfcn.h>

@@ -1,7 +1,7 @@
 // A library with the calls of providers/nvidia/driver.def, for tests on machines without a card: memory is the host's,
-// a kernel that is launched does nothing but that which reads (providers/nvidia/readback.cpp). What it is given through
-// strata_fake_cuda() decides what fails. It shows what the provider asks and how it answers errors, and nothing of what
-// a card does.
+// a kernel that is launched does nothing but that which reads (providers/nvidia/readback.cpp). The test decides by
+// strata_fake_cuda() which calls fail. It shows what the provider asks and how it answers errors, and nothing of what a
+// card does.
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -32,7 +32,7 @@ T* handle(uintptr_t value) {
 
 constexpr uintptr_t kFunction = 0x4000, kReadingFunction = 0x4001;
 
-/// What the kernel does that writes to a page of the host.
+/// A kernel that writes to a page of the host.
 struct Reading {
     void *to, *from, *numbers;
     uint32_t bytes, now;

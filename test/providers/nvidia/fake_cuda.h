@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-/// What the library of fake_cuda.cpp was asked, and what it is to answer.
+/// The calls to the library of fake_cuda.cpp, and its answers.
 struct FakeCuda {
     struct Failure {
         int code = 0, times = 0;  ///< a CUresult; how many calls in a row

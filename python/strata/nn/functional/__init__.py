@@ -1,4 +1,4 @@
-"""What torch.nn.functional calls it, with its arguments in its order: for those who port a model.
+"""The functions of torch.nn.functional, by its names and with its arguments in its order: for porting a model.
 
     import strata.nn.functional as F
     y = F.max_pool2d(F.relu(F.conv2d(x, weight, bias, padding=1)), 2)

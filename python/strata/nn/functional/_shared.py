@@ -1,4 +1,4 @@
-"""What the functions of torch's names have in common: how losses are reduced, arguments a number or one an axis."""
+"""Parts that the functions of torch's names share: how losses are reduced, arguments a number or one an axis."""
 
 from __future__ import annotations
 

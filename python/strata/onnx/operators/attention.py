@@ -34,7 +34,7 @@ def _allowed(q, k, is_causal, offset, left, right):
 
 
 def _bias(like, q, k, mask, past, lengths, is_causal, left, right):
-    """What is added to the scores of q queries and k keys: 0, a mask's numbers, or -inf for keys that are not seen;
+    """The term added to the scores of q queries and k keys: 0, a mask's numbers, or -inf for keys that are not seen;
     None for nothing.
     """
     out = None

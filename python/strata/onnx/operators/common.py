@@ -1,4 +1,4 @@
-"""What the rows of several families are made of."""
+"""Parts that the rows of several families share."""
 
 import functools
 import math

@@ -2,7 +2,7 @@
 
 #include "strict.h"
 
-// What strict mode says of lanes: instructions without any, barriers that some go around.
+// Findings of strict mode about lanes: instructions without any, barriers that some go around.
 namespace strata::emu::harness {
 namespace {
 

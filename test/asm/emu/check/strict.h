@@ -79,7 +79,7 @@ inline std::string lines(const Ran& ran) {
     return all;
 }
 
-/// What strict mode says of straight runs at once, which must be what it says of each instruction.
+/// The findings of strict mode in straight runs at once, which must be those of each instruction.
 inline Ran run_object(Arch arch, const std::vector<uint8_t>& code, std::string_view text, const Sizes& sizes,
                       Check check = Check::report) {
     Ran ran = run_once(arch, code, sizes, check, false);

@@ -7,7 +7,7 @@
 namespace strata::emu::harness {
 namespace {
 
-// What clang's kernels find at their start, on every arch.
+// Registers and arguments of clang's kernels at their start, on every arch.
 const char* kKernels = R"(
 KERNEL void ids(uint* out) {
     uint gx = __builtin_amdgcn_grid_size_x() / NX, gy = __builtin_amdgcn_grid_size_y() / NY;

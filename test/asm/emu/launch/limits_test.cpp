@@ -6,7 +6,7 @@
 #include "../one_wave.h"
 #include "strata/asm/llvm/assemble.h"
 
-// What a code object or a caller may ask for, and what a wave finds in its scratch.
+// Limits of code objects and callers, and the scratch of a wave.
 namespace strata::emu::harness {
 namespace {
 
@@ -81,7 +81,7 @@ TEST(Sizes, OfVariablesThatNobodyUsesTakeNoMemoryOfTheHost) {
 INSTANTIATE_TEST_SUITE_P(Bytes, ScratchOf, ::testing::Values(64u, 2044u, 2048u, 2052u, 16380u, 16384u, 20000u));
 
 TEST_P(ScratchOf, AWaveIsZeroWhoeverHadThePlaceBefore) {
-    // What the host frees is often what it hands out next.
+    // The host often hands out next the memory that it freed last.
     for (int i = 0; i < 8; ++i) {
         void* block = std::malloc(size_t{GetParam()} * 32);
         std::memset(block, 0xa5, size_t{GetParam()} * 32);

@@ -129,7 +129,7 @@ TEST_P(WrittenObject, RunsWithItsVariablesAndFunctionPointers) {
         ASSERT_TRUE(stats) << stats.error().message;
         EXPECT_EQ(out.values()[0], i ? 121u : 42u);
     }
-    // What is constant cannot be written.
+    // A constant cannot be written.
     EXPECT_FALSE((*module)->symbol("twice"));
     EXPECT_TRUE((*module)->symbol("scale"));
 }

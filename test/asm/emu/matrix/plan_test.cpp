@@ -275,7 +275,7 @@ class MatrixRun {
         const int least = type == "f16" ? -14 : type == "fp8" ? -7 : type == "bf8" ? -15 : -126;
         return std::max(std::ilogb(x), least);
     }
-    /// What MI300X adds to `c` at once: whole numbers of ever finer places.
+    /// MI300X's sum of products and `c` at once: whole numbers of ever finer places.
     float fused(std::span<const std::pair<double, double>> products, float c) const {
         double plain = c, infinite = 0;
         for (auto [x, y] : products) {

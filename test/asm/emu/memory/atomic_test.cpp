@@ -221,7 +221,7 @@ template <class T>
 T as_kept(T x, uint32_t kept, uint32_t bit) {
     return std::fpclassify(x) == FP_SUBNORMAL && !(kept & bit) ? std::copysign(T{0}, x) : x;
 }
-/// What local memory holds after an operation of one lane on `memory` with the sources v[2:3] and v[4:5].
+/// Local memory after an operation of one lane on `memory` with the sources v[2:3] and v[4:5].
 template <class T>
 T local_result(Arch arch, const std::string& text, uint32_t kept, T memory, T first, T second) {
     MemoryWave m(arch);

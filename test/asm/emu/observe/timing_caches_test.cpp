@@ -1,4 +1,4 @@
-// What caches hold: of earlier launches, of one launch beside what its other workgroups use.
+// Contents of caches: of earlier launches, of one launch beside its other workgroups.
 #include "../kernel.h"
 
 namespace strata::emu::harness {

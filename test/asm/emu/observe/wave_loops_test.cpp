@@ -36,7 +36,7 @@ class LoopTiming : public ::testing::Test {
         launch.sampled = true;
         return cycles(kernel, n, m, launch);
     }
-    /// What `m` adds after loops of `n` turns.
+    /// The cycles that `m` adds after loops of `n` turns.
     double added(const char* kernel, int n) { return cycles(kernel, n, 1) - cycles(kernel, n, 0); }
 };
 

@@ -5,7 +5,7 @@
 #include "strata/asm/emu/program/handlers.h"
 #include "strata/asm/llvm/assemble.h"
 
-// What the op of an instruction says that it carries.
+// The fields of an instruction's op.
 namespace strata::emu {
 namespace {
 

@@ -107,7 +107,7 @@ TEST_P(ProgramOrder, FloatSumsAreReproducibleInOrderedMode) {
 
 INSTANTIATE_TEST_SUITE_P(Archs, ProgramOrder, ::testing::Values(isa::Arch::gfx1100, isa::Arch::gfx942));
 
-/// What the order means for a program that starts with `text`.
+/// The order's effect on a program that starts with `text`.
 Order order_of_text(const std::string& text, isa::Arch arch = isa::Arch::gfx1100) {
     const int lanes = isa::info(arch).wave_size;
     auto words = isa::assemble_instructions(text, arch, lanes);

@@ -93,7 +93,7 @@ TEST_P(AccumulationRegisters, AreVectorRegistersFromAccumOffsetOn) {
     for (uint32_t i = 0; i < 64; ++i) ASSERT_EQ(out[i], 1000 + i) << i;
 }
 
-// What clang puts after an abort, or after a call that does not return, is checked against no registers.
+// Code after an abort, or after a call that does not return, is checked against no registers.
 TEST_P(AccumulationRegisters, AreCountedOnlyWhereTheCodeIsSureToGo) {
     const std::string store =
         "s_load_dwordx2 s[2:3], s[0:1], 0x0\nv_and_b32 v0, 0x3ff, v0\nv_lshlrev_b32 v2, 2, v0\n"

@@ -6,7 +6,7 @@
 #include "../kernel.h"
 #include "strata/asm/llvm/assemble.h"
 
-// What a kernel's code has and what a launch ran of it.
+// Instructions of a kernel's code, and those that a launch ran.
 namespace strata::emu::harness {
 namespace {
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-// What the mnemonic of a memory instruction says of it; families differ in spelling.
+// The access of a memory instruction, by its mnemonic; families differ in spelling.
 namespace strata::emu::harness {
 
 struct Access {

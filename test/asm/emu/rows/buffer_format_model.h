@@ -69,7 +69,7 @@ inline std::vector<DataFormat> cdna_formats() {
     return all;
 }
 
-/// What a component may be.
+/// The values that a component may have.
 struct Allowed {
     enum Kind : uint8_t { equal, either, nan, anything } kind = anything;
     uint32_t bits = 0, other = 0;
@@ -104,7 +104,7 @@ inline double number_in(uint32_t raw, int width, Number n) {
     }
 }
 
-/// What a load makes of a component. Into halves singles are truncated, everything else is rounded to nearest even
+/// The result of loading a component. Into halves singles are truncated, everything else is rounded to nearest even
 /// (RDNA3.5 and RDNA4 ISA, 9.3.1); CDNA's document has no rounding. None says what becomes of wider integers.
 inline Allowed loaded(uint32_t raw, int width, Number n, bool to_half, bool rdna) {
     const uint32_t mask = to_half ? 0xffff : ~0u;
@@ -131,7 +131,7 @@ inline Allowed narrowed(double value, int width) {
     return {Allowed::either, rounded(value, f, Rounding::zero), rounded(value, f, Rounding::nearest)};
 }
 
-/// What a store makes of a register's float or integer. No document says what becomes of an integer that does not fit.
+/// The bits of a stored float or integer of a register. No document says what becomes of an integer that does not fit.
 inline Allowed stored(uint32_t bits, int width, Number n, bool from_half) {
     const int own = from_half ? 16 : 32;
     if (n == Number::real && width == own) return exactly(bits);

@@ -5,7 +5,7 @@
 // One typed buffer instruction of one wave: where its lanes' elements lie, and the comparison with the model.
 namespace strata::emu::harness {
 
-/// What the mnemonic of a typed buffer instruction says.
+/// The access of a typed buffer instruction, by its mnemonic.
 struct TypedAccess {
     bool store, typed, half, high, to_local;
     int count;

@@ -13,8 +13,8 @@
 #include "access.h"
 #include "rounded.h"
 
-// What memory instructions do to one lane's registers and bytes, written from the operation descriptions of the RDNA3,
-// RDNA4 and CDNA3 documents. The mnemonic says all; families differ in spelling.
+// A model of memory instructions on one lane's registers and bytes, written from the operation descriptions of the
+// RDNA3, RDNA4 and CDNA3 documents. The mnemonic says all; families differ in spelling.
 namespace strata::emu::harness {
 
 struct AtomicInput {

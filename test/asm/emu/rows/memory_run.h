@@ -117,7 +117,7 @@ class MemoryRun {
     }
 };
 
-/// What the model makes of the state before.
+/// The model's state after the instruction.
 struct Expected {
     std::vector<uint32_t> registers;
     std::vector<uint8_t> memory, local;

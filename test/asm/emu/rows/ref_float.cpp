@@ -60,7 +60,7 @@ void fma_dx9(Lane& x, float addend) {
 int biased_exponent(float x) { return static_cast<int>(std::bit_cast<uint32_t>(x) >> 23 & 255); }
 int biased_exponent(double x) { return static_cast<int>(std::bit_cast<uint64_t>(x) >> 52 & 2047); }
 
-/// What the pseudocode of a division names by number, for either precision.
+/// The numbers in the pseudocode of a division, for either precision.
 struct DivisionLimits {
     int far;     ///< exponents this far apart: "N/D near MAX_FLOAT"
     int tiny;    ///< biased exponent of a numerator whose remainder may be denormal

@@ -39,7 +39,7 @@ uint32_t laid_out(Format f, Wide x) {
         if (decoded(f, code) == size) return code | (negative ? 0x80 : 0);
     return nan_of(f);
 }
-/// What does not fit is infinite where the format has infinities, else NaN.
+/// Too large a value is infinite where the format has infinities, else NaN.
 uint32_t too_large(Format f, bool negative) {
     return f.infinities ? (negative ? 0xfcu : 0x7cu) : (negative || f.finite_only ? nan_of(f) : 0x7f);
 }

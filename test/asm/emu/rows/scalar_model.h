@@ -9,7 +9,7 @@
 
 #include "rounded.h"
 
-// What the scalar instructions do, written from the operation descriptions of the RDNA3, RDNA4 and CDNA3 documents
+// A model of the scalar instructions, written from the operation descriptions of the RDNA3, RDNA4 and CDNA3 documents
 // ("SOP2 Instructions" and the following sections).
 namespace strata::emu::harness {
 

@@ -4,7 +4,7 @@
 #include "strata/asm/isa/inst.h"
 #include "valu_model.h"
 
-// What the check does with the bits of sources and results.
+// Bits of sources and results, as the check reads them.
 namespace strata::emu::rows {
 
 /// Bits of the destination that a result fills.

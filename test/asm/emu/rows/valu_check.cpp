@@ -180,8 +180,8 @@ bool Check::gather(const Half& half, int lane, Lane& x) const {
 
 /// The output modifier, where denormal results are off; RDNA4's always (RDNA4 ISA 7.2.3.1). No document tells the order
 /// of scaling and flushing; gfx1201 (AMD has published what its emulator was compared with) makes a denormal +0 before,
-/// and zero too, as LLVM knows, which leaves the modifier where signs of zeros count. What the scale makes a denormal
-/// becomes a zero of its sign, not rounded. False where rounding made the result the least normal number.
+/// and zero too, as LLVM knows, which leaves the modifier where signs of zeros count. A number that the scale makes a
+/// denormal becomes a zero of its sign, not rounded. False where rounding made the result the least normal number.
 bool Check::scale(const Operand& dst, Lane& x) const {
     if (!inst_.omod || (!flushes(dst.type) && x.family != isa::Family::rdna4)) return true;
     const Wide factor = inst_.omod == 1 ? 2 : inst_.omod == 2 ? 4 : 0.5L;
@@ -234,7 +234,7 @@ bool Check::finish(const Half& half, Lane& x) const {
     return true;
 }
 
-/// What the first destination register holds after a result of at most 32 bits.
+/// The first destination register after a result of at most 32 bits.
 uint32_t Check::in_register(const Half& half, const Lane& x, uint32_t old) const {
     const uint32_t result = static_cast<uint32_t>(x.d);
     if (inst_.sdwa.present) return placed(result, old, inst_.sdwa);

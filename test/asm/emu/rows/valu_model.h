@@ -83,8 +83,8 @@ inline Wide cosine(Wide turns) {
     return r == 0.25L ? 0 : std::cos(2 * kPi * r);
 }
 
-/// Rounds to a format of `digits` significant binary digits whose least denormal is 2^least: 0 to nearest even, 1 up,
-/// 2 down, 3 to zero. What exceeds `largest` becomes infinite, or the largest where the direction says so.
+/// Rounds to a format of `digits` significant binary digits whose least denormal is 2^least: 0 to nearest even, 1 up, 2
+/// down, 3 to zero. A number above `largest` becomes infinite, or the largest where the direction says so.
 Wide round_to(Wide x, int digits, int least, Wide largest, int direction);
 /// The bits of a half of this value, rounded.
 uint32_t half_bits(Wide x, int direction);

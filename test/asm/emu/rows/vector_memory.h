@@ -53,7 +53,7 @@ inline void load_to_local(const Access& a, Bytes memory, uint64_t at, Bytes loca
 
 inline uint32_t alignment(const Access& a) { return static_cast<uint32_t>(std::min(a.bytes, 16)); }
 
-/// What check_global chooses for a row.
+/// The form that check_global chooses for a row.
 struct GlobalForm {
     bool flat = false, with_base = false;
     std::vector<uint32_t> at;

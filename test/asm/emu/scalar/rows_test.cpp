@@ -24,7 +24,7 @@ constexpr int kTries = 40;
 bool wide(Type type) { return type == Type::b64 || type == Type::u64 || type == Type::i64; }
 bool half(Type type) { return type == Type::f16; }
 
-/// A source of the row: a register most times, else a constant. What it reads is value().
+/// A source of the row: a register most times, else a constant. value() is the number that it reads.
 class Sources {
   public:
     explicit Sources(ScalarValues& values) : values_(values) {}

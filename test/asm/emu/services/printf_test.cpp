@@ -13,7 +13,7 @@
 namespace strata::emu {
 namespace {
 
-/// What a kernel sends: words and strings in place.
+/// A kernel's message: words and strings in place.
 class Sent {
   public:
     Sent& operator<<(double value) { return *this << std::bit_cast<uint64_t>(value); }

@@ -54,10 +54,10 @@ inline bool near(uint64_t a, uint64_t b, int bits, int64_t steps = 1) {
 /// RDNA's sines and cosines of singles stray this far (trans_rdna.inc), but nowhere by 2^-22.
 constexpr int64_t kSineSteps = 12;
 
-/// What becomes of the half of a register that a 16-bit result does not fill.
+/// The fate of the half of a register that a 16-bit result does not fill.
 enum class High { kept, zero };
 
-/// What the destination registers must hold, NaN payloads and the last place of approximations aside.
+/// Compares the destination registers, NaN payloads and the last place of approximations aside.
 inline bool agrees(Check check, const Out& want, const uint32_t* got, const uint32_t* old, High rest) {
     const uint32_t w = want.w[0], low = got[0] & 0xffff, high = got[0] >> 16;
     const bool high_right = got[0] >> 16 == (rest == High::kept ? old[0] >> 16 : 0),

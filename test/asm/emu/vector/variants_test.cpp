@@ -104,7 +104,7 @@ bool same(Float kind, const Result& a, const Result& b, size_t at, size_t lanes)
 
 class ValuVariants : public testing::TestWithParam<std::tuple<Arch, int>> {};
 
-/// What the first difference is between two runs of one instruction; empty: there is none.
+/// The first difference between two runs of one instruction; empty: there is none.
 std::string difference(const isa::Row& row, const Result& want, const Result& got, int lanes) {
     if (got.ran != want.ran) return "one of them does not run it";
     if (got.scalars != want.scalars) return "scalars differ";

@@ -1,4 +1,4 @@
-// What programs get wrong, and many threads at once: prints how many of the checks fail.
+// Mistakes of programs, and many threads at once: prints how many of the checks fail.
 #include <hip/hip_runtime.h>
 
 #include <cstdint>

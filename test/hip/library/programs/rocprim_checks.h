@@ -1,5 +1,5 @@
 #pragma once
-// What programs of rocPRIM's algorithms share.
+// Helpers of programs of rocPRIM's algorithms.
 #include <rocprim/rocprim.hpp>
 
 #include <algorithm>

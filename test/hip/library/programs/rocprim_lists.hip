@@ -1,5 +1,5 @@
-// What rocPRIM does with lists: merges, searches, selections, runs of equal keys, segments and histograms, against the standard
-// library's.
+// rocPRIM's operations on lists: merges, searches, selections, runs of equal keys, segments and histograms, against the
+// standard library's.
 #include "rocprim_checks.h"
 
 namespace {

@@ -35,7 +35,7 @@ __global__ void fetch_line(T* out, hipTextureObject_t texture, int count) {
 /// Element `channel` of texel number `i`, small enough for every type.
 __host__ int value_of(size_t i, int channel) { return int((i * 37 + channel * 11 + 5) % 101); }
 
-/// What a channel holds, by what is read of it: integers as they are, or of their largest one.
+/// The value of a channel, by the number read of it: integers as they are, or of their largest one.
 template <class E>
 double seen_as(E value, bool as_float, bool srgb) {
     if (!as_float || std::is_same_v<E, float>) return double(value);
