@@ -8,6 +8,7 @@
 #include "strata/codegen/kernel/kernel.h"
 #include "strata/codegen/target/target.h"
 #include "strata/core/support/result.h"
+#include "strata/core/uop/scopes.h"
 #include "strata/executable/parameter.h"
 
 namespace strata::codegen {
@@ -36,5 +37,8 @@ std::vector<executable::ParameterPlace> parameter_places(const LinearProgram& pr
 /// Lowers a kernel; a kernel that breaks the rules of kernel.h is an Error: Internal for Strata's own, Usage for a
 /// user's (the message names the node).
 Result<LinearProgram> linearize(const Kernel& kernel, const Target& target);
+
+/// A kernel's nodes in order of execution, with its loops nested; no pass is applied.
+Result<std::vector<UOp>> order(const Scopes& scopes);
 
 }  // namespace strata::codegen

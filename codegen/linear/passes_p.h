@@ -2,7 +2,6 @@
 #include <optional>
 
 #include "strata/codegen/linear/linear.h"
-#include "strata/core/uop/scopes.h"
 
 namespace strata::codegen {
 
@@ -31,7 +30,6 @@ struct Context {
 
 // Before and after the passes.
 Result<void> verify_input(const Kernel& kernel);
-Result<std::vector<UOp>> order(const Scopes& scopes);
 /// Checks operations of whole waves: the target has them, and its waves are whole where it needs them so.
 Result<void> verify_waves(const LinearProgram& program, const Target& target);
 

@@ -1,0 +1,241 @@
+// interpret: the reference of kernels as lists. One node runs for all threads of a block that are in its loops; then
+// the next one.
+#include "strata/codegen/interpret/interpret.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "strata/codegen/interpret/memory_p.h"
+#include "strata/core/uop/reference.h"
+#include "strata/core/uop/uop_map.h"
+#include "strata/core/uop/walk.h"
+
+namespace strata::codegen {
+namespace {
+
+struct Loop {
+    size_t begin;               ///< place of the range
+    std::vector<bool> outside;  ///< threads that were active before the loop
+};
+
+class Run {
+  public:
+    Run(std::span<const UOp> ops, const InterpretedLaunch& launch, std::span<const InterpretedArgument> arguments)
+        : ops_(ops),
+          launch_(launch),
+          threads_(size_t{launch.block[0]} * launch.block[1] * launch.block[2]),
+          memory_(arguments, threads_),
+          first_(ops.size()),
+          end_(ops.size()) {
+        size_t values = 0;
+        std::vector<size_t> open;
+        for (size_t i = 0; i < ops.size(); ++i) {
+            place_[ops[i]] = i;
+            first_[i] = values;
+            values += ops[i].dtype().scalar == Scalar::none ? 0 : threads_ * ops[i].dtype().lanes;
+            if (ops[i].is(Op::range)) open.push_back(i);
+            if (ops[i].is(Op::end)) end_[open.back()] = i, open.pop_back();
+        }
+        values_.resize(values);
+    }
+
+    std::optional<Finding> run() {
+        const auto [x, y, z] = launch_.grid;
+        for (block_[2] = 0; block_[2] < z; ++block_[2])
+            for (block_[1] = 0; block_[1] < y; ++block_[1])
+                for (block_[0] = 0; block_[0] < x; ++block_[0]) {
+                    run_block();
+                    if (finding_) return finding_;
+                }
+        return {};
+    }
+
+  private:
+    void run_block() {
+        memory_.begin_block();
+        active_.assign(threads_, true);
+        loops_.clear();
+        epoch_ = 0;
+        for (size_t at = 0; at < ops_.size() && !finding_;) at = step(at);
+    }
+
+    /// Runs one node; the place of the next one.
+    size_t step(size_t at) {
+        const UOp u = ops_[at];
+        switch (u.op()) {
+            case Op::param:
+            case Op::index: break;
+            case Op::range: return begin_loop(at);
+            case Op::end: return end_loop(at);
+            case Op::store: for_each_thread([&](size_t t) { store(u, t); }); break;
+            case Op::atomic_add: for_each_thread([&](size_t t) { add(u, t); }); break;
+            case Op::barrier: meet(u); break;
+            case Op::shuffle_xor: exchange(at); break;
+            default: for_each_thread([&](size_t t) { compute(at, t); });
+        }
+        if (launch_.observe) observe(at);
+        return at + 1;
+    }
+
+    template <class F>
+    void for_each_thread(F f) {
+        for (size_t t = 0; t < threads_ && !finding_; ++t)
+            if (active_[t]) f(t);
+    }
+
+    std::span<ConstArg> value_at(size_t at, size_t t) {
+        const size_t lanes = ops_[at].dtype().lanes;
+        return {values_.data() + first_[at] + t * lanes, lanes};
+    }
+    std::span<ConstArg> value(UOp u, size_t t) { return value_at(place_.at(skip_after(u)), t); }
+
+    // Loops.
+    int64_t steps_of(UOp range, size_t t) {
+        return range.src().empty() ? range_arg(range).size : value(range.src(0), t)[0].i;
+    }
+    size_t begin_loop(size_t at) {
+        loops_.push_back({at, active_});
+        for_each_thread([&](size_t t) { value_at(at, t)[0] = {0, 0}; });
+        return go_on(at);
+    }
+    size_t end_loop(size_t at) {
+        const size_t begin = loops_.back().begin;
+        for_each_thread([&](size_t t) { ++value_at(begin, t)[0].i; });
+        (void)at;
+        return go_on(begin);
+    }
+    /// Threads with steps left run the body; with none left, all that came go on after the loop.
+    size_t go_on(size_t begin) {
+        for_each_thread([&](size_t t) {
+            if (value_at(begin, t)[0].i >= steps_of(ops_[begin], t)) active_[t] = false;
+        });
+        if (std::ranges::any_of(active_, [](bool b) { return b; })) return begin + 1;
+        active_ = std::move(loops_.back().outside);
+        loops_.pop_back();
+        return end_[begin] + 1;
+    }
+
+    // Memory.
+    Accessor accessor(size_t t) const {
+        return {(block_[2] * launch_.grid[1] + block_[1]) * launch_.grid[0] + block_[0],
+                static_cast<uint32_t>(t / static_cast<size_t>(launch_.wave_size)), epoch_};
+    }
+    bool is_open(UOp index, size_t t) { return index.src().size() < 3 || value(index.src(2), t)[0].i != 0; }
+    InterpretedMemory::Run run_of(UOp index, size_t t, int lanes) {
+        return {memory_of(index), t, value(index.src(1), t)[0].i, lanes};
+    }
+    void load(UOp u, size_t t, std::span<ConstArg> out) {
+        if (is_open(u.src(0), t))
+            return check(u, t, memory_.load(run_of(u.src(0), t, u.dtype().lanes), accessor(t), out));
+        const std::span<ConstArg> otherwise = value(u.src(1), t);
+        std::ranges::copy(otherwise, out.begin());
+    }
+    void store(UOp u, size_t t) {
+        if (!is_open(u.src(0), t)) return;
+        check(u, t, memory_.store(run_of(u.src(0), t, u.src(1).dtype().lanes), accessor(t), value(u.src(1), t)));
+    }
+    void add(UOp u, size_t t) {
+        if (!is_open(u.src(0), t)) return;
+        ConstArg old;
+        const DType type = u.src(1).dtype();
+        check(u, t, memory_.update(run_of(u.src(0), t, 1), accessor(t), old, [&](const ConstArg& before) {
+            const ConstArg both[] = {before, value(u.src(1), t)[0]};
+            return reference(Op::add, type, type, both).value();
+        }));
+    }
+
+    // What the threads of a block or wave do together.
+    void meet(UOp u) {
+        ++epoch_;
+        const auto missing = std::ranges::find(active_, false);
+        if (missing == active_.end()) return;
+        check(u, static_cast<size_t>(missing - active_.begin()),
+              "does not reach a barrier at which other threads of its block wait");
+    }
+    void exchange(size_t at) {
+        const UOp u = ops_[at];
+        const auto mask = static_cast<size_t>(u.as<IndexArg>().index);
+        for_each_thread([&](size_t t) {
+            if ((t ^ mask) >= threads_ || !active_[t ^ mask])
+                return check(u, t, fmt::format("reads lane {} of its wave, which does not run", t ^ mask));
+            std::ranges::copy(value(u.src(0), t ^ mask), value_at(at, t).begin());
+        });
+    }
+
+    // Values.
+    void compute(size_t at, size_t t) {
+        const UOp u = ops_[at];
+        const std::span<ConstArg> out = value_at(at, t);
+        switch (u.op()) {
+            case Op::constant: std::ranges::fill(out, u.as<ConstArg>()); break;
+            case Op::define_var: out[0] = memory_.number(u.as<VariableArg>().slot); break;
+            case Op::special: out[0] = {special(u.as<SpecialArg>(), t), 0}; break;
+            case Op::lane: out[0] = value(u.src(0), t)[static_cast<size_t>(u.as<IndexArg>().index)]; break;
+            case Op::vec:
+                for (size_t i = 0; i < out.size(); ++i) out[i] = value(u.src(i), t)[0];
+                break;
+            case Op::load: load(u, t, out); break;
+            default: compute_elements(u, t, out);
+        }
+    }
+    void compute_elements(UOp u, size_t t, std::span<ConstArg> out) {
+        if (!info(u.op()).elementwise()) return check(u, t, "is an operation that the interpreter does not know");
+        sources_.resize(u.src().size());
+        for (size_t i = 0; i < out.size(); ++i) {
+            for (size_t s = 0; s < sources_.size(); ++s) {
+                const std::span<ConstArg> from = value(u.src(s), t);
+                sources_[s] = from[from.size() == 1 ? 0 : i];
+            }
+            const auto result = reference(u.op(), u.dtype().element(), u.src().back().dtype().element(), sources_);
+            out[i] = result.value_or(ConstArg{});  // undefined: a shift by the type's width
+        }
+    }
+    std::array<uint32_t, 3> thread(size_t t) const {
+        const auto [x, y, z] = launch_.block;
+        return {static_cast<uint32_t>(t % x), static_cast<uint32_t>(t / x % y), static_cast<uint32_t>(t / x / y)};
+    }
+    int64_t special(const SpecialArg& arg, size_t t) const {
+        return (arg.thread ? thread(t) : block_)[static_cast<size_t>(arg.dim)];
+    }
+
+    void check(UOp u, size_t t, const std::optional<std::string>& wrong) {
+        if (!wrong || finding_) return;
+        const auto [x, y, z] = thread(t);
+        finding_ =
+            Finding{wrong->starts_with("reads element") || wrong->starts_with("writes element") ? ErrorKind::MemoryFault
+                                                                                                : ErrorKind::Check,
+                    fmt::format("thread ({}, {}, {}) of block ({}, {}, {}) {}", x, y, z, block_[0], block_[1],
+                                block_[2], *wrong),
+                    u, block_, thread(t)};
+    }
+    void observe(size_t at) {
+        if (block_ != launch_.observed_block || ops_[at].dtype().scalar == Scalar::none) return;
+        for_each_thread([&](size_t t) {
+            if (thread(t) == launch_.observed_thread) launch_.observe(ops_[at], value_at(at, t));
+        });
+    }
+
+    std::span<const UOp> ops_;
+    const InterpretedLaunch& launch_;
+    size_t threads_;
+    InterpretedMemory memory_;
+    UOpMap<size_t> place_;
+    std::vector<size_t> first_, end_;  ///< by place: the first of its values; of a range the place of its end
+    std::vector<ConstArg> values_, sources_;
+    std::vector<bool> active_;
+    std::vector<Loop> loops_;
+    std::array<uint32_t, 3> block_{};
+    uint32_t epoch_ = 0;
+    std::optional<Finding> finding_;
+};
+
+}  // namespace
+
+std::optional<Finding> interpret(std::span<const UOp> ops, const InterpretedLaunch& launch,
+                                 std::span<const InterpretedArgument> arguments) {
+    return Run(ops, launch, arguments).run();
+}
+
+}  // namespace strata::codegen

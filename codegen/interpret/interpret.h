@@ -1,0 +1,48 @@
+#pragma once
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "strata/core/support/error.h"
+#include "strata/core/uop/uop.h"
+
+namespace strata::codegen {
+
+/// A kernel's parameter: bytes of memory that a pointer leads to, or a number.
+struct InterpretedArgument {
+    DType type;
+    std::span<uint8_t> bytes = {};
+    ConstArg number = {};
+};
+
+struct InterpretedLaunch {
+    std::array<uint32_t, 3> grid{1, 1, 1};   ///< workgroups
+    std::array<uint32_t, 3> block{1, 1, 1};  ///< threads of a workgroup
+    int wave_size = 32;
+    /// Called with what each node of one thread computes, in order of execution.
+    std::function<void(UOp, std::span<const ConstArg>)> observe = {};
+    std::array<uint32_t, 3> observed_block{}, observed_thread{};
+};
+
+/// What a kernel does wrong: an access out of bounds, a read of memory that nothing wrote, a race of two waves that no
+/// barrier orders, a barrier that some threads of a block do not reach.
+struct Finding {
+    ErrorKind kind;
+    std::string what;  ///< with the numbers of the thread and the block
+    UOp node;          ///< where: an access, a barrier
+    std::array<uint32_t, 3> block{}, thread{};
+};
+
+/// Runs a list of nodes in order of execution (LinearProgram::ops, or what order() gives of a kernel) as its ops.def
+/// says, one node for all threads of a block after the other; block after block. Ends at the first finding. `arguments`
+/// are by slot. The result does not depend on a target: it is what code for every target is held against.
+///
+/// Threads of one wave see each other's accesses in program order, as on hardware; those of different waves need a
+/// barrier between them, and those of different blocks may not share what one of them writes.
+std::optional<Finding> interpret(std::span<const UOp> ops, const InterpretedLaunch& launch,
+                                 std::span<const InterpretedArgument> arguments);
+
+}  // namespace strata::codegen

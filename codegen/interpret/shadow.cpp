@@ -1,0 +1,55 @@
+// Which accesses of a kernel meet without an order between them.
+#include "strata/codegen/interpret/shadow_p.h"
+
+#include <fmt/format.h>
+
+namespace strata::codegen {
+namespace {
+
+std::string race(const char* now, const char* earlier, const Accessor& by, const Accessor& other) {
+    if (by.block != other.block)
+        return fmt::format("{} what block {} {}: blocks run in any order", now, other.block, earlier);
+    return fmt::format("{} what wave {} {} since the last barrier: put a barrier between them", now, other.wave,
+                       earlier);
+}
+
+}  // namespace
+
+/// Two accesses have an order if one wave makes both, or a barrier of their block stands between them.
+bool Shadow::meets(const Access& earlier, const Accessor& now, Kind kind) {
+    if (earlier.kind == Kind::none || (earlier.kind == Kind::atomic && kind == Kind::atomic)) return false;
+    if (earlier.by.block != now.block) return true;
+    return earlier.by.wave != now.wave && earlier.by.epoch == now.epoch;
+}
+
+std::optional<std::string> Shadow::read(size_t at, const Accessor& by) {
+    Element& e = elements_[at];
+    if (!e.is_filled) return "reads an element that nothing has written";
+    if (meets(e.write, by, Kind::plain)) return race("reads", "wrote", by, e.write.by);
+    const bool other = e.read.kind != Kind::none && (e.read.by.block != by.block || e.read.by.wave != by.wave);
+    e.many_read = other && e.read.by.block == by.block && e.read.by.epoch == by.epoch ? true : e.many_read && other;
+    e.read = {by, Kind::plain};
+    return {};
+}
+
+std::optional<std::string> Shadow::write(size_t at, const Accessor& by, bool same_value) {
+    Element& e = elements_[at];
+    const bool repeats = same_value && e.is_filled;
+    if (!repeats && meets(e.write, by, Kind::plain)) return race("writes", "wrote", by, e.write.by);
+    const bool read_by_another = e.many_read && e.read.by.block == by.block && e.read.by.epoch == by.epoch;
+    if (!repeats && (read_by_another || meets(e.read, by, Kind::plain))) return race("writes", "reads", by, e.read.by);
+    if (!repeats) e.write = {by, Kind::plain};
+    e.is_filled = true;
+    return {};
+}
+
+std::optional<std::string> Shadow::update(size_t at, const Accessor& by) {
+    Element& e = elements_[at];
+    if (!e.is_filled) return "updates an element that nothing has written";
+    if (meets(e.write, by, Kind::atomic)) return race("updates", "wrote", by, e.write.by);
+    if (meets(e.read, by, Kind::atomic)) return race("updates", "reads", by, e.read.by);
+    e.write = {by, Kind::atomic};
+    return {};
+}
+
+}  // namespace strata::codegen

@@ -1,0 +1,44 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "strata/core/uop/args.h"
+
+namespace strata::codegen {
+
+/// Who accesses an element: a wave of a block between two barriers.
+struct Accessor {
+    uint32_t block = 0, wave = 0, epoch = 0;
+};
+
+/// What is known of each element of one memory: whether anything wrote it, and its last accesses.
+class Shadow {
+  public:
+    explicit Shadow(size_t elements, bool is_filled) : elements_(elements) {
+        for (Element& e : elements_) e.is_filled = is_filled;
+    }
+    size_t size() const { return elements_.size(); }
+
+    /// What is wrong with a read, if anything.
+    std::optional<std::string> read(size_t at, const Accessor& by);
+    /// What is wrong with a write; one of the value that is there already races with no other write.
+    std::optional<std::string> write(size_t at, const Accessor& by, bool same_value);
+    /// Atomic accesses race with plain ones alone.
+    std::optional<std::string> update(size_t at, const Accessor& by);
+
+  private:
+    enum class Kind : uint8_t { none, plain, atomic };
+    struct Access {
+        Accessor by;
+        Kind kind = Kind::none;
+    };
+    struct Element {
+        Access write, read;
+        bool is_filled = false, many_read = false;
+    };
+    static bool meets(const Access& earlier, const Accessor& now, Kind kind);
+    std::vector<Element> elements_;
+};
+
+}  // namespace strata::codegen

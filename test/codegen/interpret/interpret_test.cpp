@@ -1,0 +1,144 @@
+#include "strata/codegen/interpret/interpret.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "../linear/interpreter.h"
+#include "../linear/kernels.h"
+#include "../linear/random_kernel.h"
+#include "../target/gfx1100.h"
+#include "strata/core/uop/kernel.h"
+#include "strata/core/uop/walk.h"
+
+namespace strata::codegen {
+namespace {
+
+using Bytes = std::vector<uint8_t>;
+
+void put(Bytes& to, DType type, const ConstArg& value) {
+    const uint64_t bits = type.is_float() ? encode_scalar(type, value.f) : static_cast<uint64_t>(value.i);
+    to.insert(to.end(), reinterpret_cast<const uint8_t*>(&bits),
+              reinterpret_cast<const uint8_t*>(&bits) + type.bytes());
+}
+
+/// A kernel's parameters with small whole numbers in them.
+struct Parameters {
+    explicit Parameters(UOp sink) {
+        for (UOp u : toposort(sink)) {
+            if (!u.is(Op::param) || u.as<ParamArg>().space != Space::global) continue;
+            const auto [space, slot, size] = u.as<ParamArg>();
+            const auto at = static_cast<size_t>(slot);
+            if (types.size() <= at) types.resize(at + 1), bytes.resize(at + 1);
+            types[at] = u.dtype();
+            for (int64_t i = 0; i < size; ++i) {
+                const int64_t v = (i * 37 + slot * 11) % 9 - 4;
+                const ConstArg value =
+                    u.dtype().is_float() ? ConstArg{0, static_cast<double>(v)} : ConstArg{wrap_to(u.dtype(), v), 0};
+                expected[slot].push_back(value);
+                put(bytes[at], u.dtype(), value);
+            }
+        }
+    }
+    std::optional<Finding> run(std::span<const UOp> ops, const InterpretedLaunch& launch) {
+        std::vector<InterpretedArgument> arguments;
+        for (size_t i = 0; i < types.size(); ++i) arguments.push_back({types[i], bytes[i]});
+        return interpret(ops, launch, arguments);
+    }
+    std::vector<DType> types;
+    std::vector<Bytes> bytes;
+    Memory expected;
+};
+
+TEST(Interpret, GivesWhatRandomKernelsMean) {
+    GraphScope scope;
+    for (unsigned seed = 0; seed < 60; ++seed) {
+        SCOPED_TRACE(seed);
+        const Kernel kernel = RandomKernel(seed).make();
+        auto program = linearize(kernel, gfx1100);
+        ASSERT_TRUE(program) << program.error().message;
+        Parameters parameters(kernel.sink);
+        Evaluator(parameters.expected).run(kernel.sink);
+        const auto finding = parameters.run(program->ops, {.grid = program->grid, .block = program->block});
+        ASSERT_FALSE(finding) << finding->what << "\n" << to_string(finding->node);
+        for (const auto& [slot, values] : parameters.expected) {
+            Bytes bytes;
+            for (const ConstArg& value : values) put(bytes, parameters.types[static_cast<size_t>(slot)], value);
+            ASSERT_EQ(bytes, parameters.bytes[static_cast<size_t>(slot)]) << "parameter " << slot;
+        }
+    }
+}
+
+/// The kernel as it is, in order of execution: no pass has seen it.
+std::optional<Finding> finding_of(UOp effect, std::array<uint32_t, 3> block, std::array<uint32_t, 3> grid = {1, 1, 1}) {
+    const UOp sink = uop::sink(effect, "k");
+    auto ops = order(Scopes(sink));
+    EXPECT_TRUE(ops) << ops.error().message;
+    return Parameters(sink).run(*ops, {.grid = grid, .block = block});
+}
+
+UOp thread(int64_t size) { return make(Op::special, dtypes::index, {}, SpecialArg{true, 0, size}); }
+UOp block(int64_t size) { return make(Op::special, dtypes::index, {}, SpecialArg{false, 0, size}); }
+UOp number(double value) { return constant(dtypes::float32, value); }
+UOp value_of(UOp i) { return cast(i, dtypes::float32); }
+
+TEST(Interpret, NamesTheThreadThatLeavesItsMemory) {
+    GraphScope scope;
+    const UOp out = param(0, 60), t = thread(64);
+    const auto finding = finding_of(store(at(out, t), number(1)), {64, 1, 1});
+    ASSERT_TRUE(finding);
+    EXPECT_EQ(finding->what, "thread (60, 0, 0) of block (0, 0, 0) writes element 60 of the tensor, which has 60");
+    EXPECT_EQ(finding->kind, ErrorKind::MemoryFault);
+    EXPECT_FALSE(finding_of(store(at(out, t, t < 60), number(1)), {64, 1, 1}));
+}
+
+TEST(Interpret, FindsMemoryThatIsReadBeforeItIsWritten) {
+    GraphScope scope;
+    const UOp out = param(0, 64), t = thread(64), lds = param(0, 65, dtypes::float32, Space::local);
+    const UOp filled = after(lds, {barrier(store(at(lds, t), number(1)))});
+    EXPECT_FALSE(finding_of(store(at(out, t), load(at(filled, t))), {64, 1, 1}));
+    const auto finding = finding_of(store(at(out, t), load(at(filled, t + 1))), {64, 1, 1});
+    ASSERT_TRUE(finding);
+    EXPECT_NE(finding->what.find("reads an element that nothing has written"), std::string::npos) << finding->what;
+}
+
+TEST(Interpret, FindsWavesThatMeetWithoutABarrier) {
+    GraphScope scope;
+    const UOp out = param(0, 64), t = thread(64), lds = param(0, 64, dtypes::float32, Space::local);
+    const UOp written = store(at(lds, t), value_of(t)), mirrored = constant_int(dtypes::index, 63) - t;
+    const UOp racing = store(at(out, t), load(at(after(lds, {written}), mirrored)));
+    const auto finding = finding_of(racing, {64, 1, 1});
+    ASSERT_TRUE(finding);
+    EXPECT_NE(finding->what.find("since the last barrier"), std::string::npos) << finding->what;
+    EXPECT_FALSE(finding_of(store(at(out, t), load(at(after(lds, {barrier(written)}), mirrored))), {64, 1, 1}));
+    const UOp within = store(at(out, t), load(at(after(lds, {written}), alu(Op::bit_xor, {t, index_const(1)}))));
+    EXPECT_FALSE(finding_of(within, {64, 1, 1})) << "lanes of one wave need none";
+}
+
+TEST(Interpret, FindsBlocksThatWriteDifferentValuesToOneElement) {
+    GraphScope scope;
+    const UOp out = param(0, 1), b = block(2);
+    const auto finding = finding_of(store(at(out, 0), value_of(b) + number(7)), {1, 1, 1}, {2, 1, 1});
+    ASSERT_TRUE(finding);
+    EXPECT_NE(finding->what.find("blocks run in any order"), std::string::npos) << finding->what;
+    EXPECT_FALSE(finding_of(store(at(out, 0), number(7)), {1, 1, 1}, {2, 1, 1})) << "equal values are no race";
+}
+
+TEST(Interpret, ObservesOneThread) {
+    GraphScope scope;
+    const UOp out = param(0, 8), t = thread(8), r = range(0, 3, Axis::loop);
+    const UOp sum = value_of(t * 10 + r);
+    const UOp sink = uop::sink(end(store(at(out, t), sum), {r}), "k");
+    auto ops = order(Scopes(sink));
+    ASSERT_TRUE(ops);
+    std::vector<double> seen;
+    InterpretedLaunch launch{.block = {8, 1, 1}, .observed_thread = {5, 0, 0}};
+    launch.observe = [&](UOp u, std::span<const ConstArg> values) {
+        if (u == sum) seen.push_back(values[0].f);
+    };
+    EXPECT_FALSE(Parameters(sink).run(*ops, launch));
+    EXPECT_EQ(seen, (std::vector<double>{50, 51, 52}));
+}
+
+}  // namespace
+}  // namespace strata::codegen
