@@ -8,7 +8,7 @@ from ..._strata import DTypeError, ShapeError, Tensor, UsageError
 from ...functional import cross_entropy as _picked, linear
 from .. import losses as _own
 from ._activations import logsigmoid
-from ._shared import reduced, rounded_once
+from ._shared import from_start, reduced, rounded_once
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,6 +44,12 @@ def _checked_weight(name, weight, classes):
         raise ShapeError(f"[{name}] weight of shape {weight.shape} for {classes} classes")
 
 
+def _counted(target, ignored, classes):
+    """(Targets that count, the target with 0 for the others.)"""
+    counted = target != ignored
+    return counted, from_start(counted.where(target, 0), classes)
+
+
 def _mean_of(losses, counted, weights, reduction):
     """Losses of targets that count, 0 elsewhere; their mean is by weight."""
     losses = counted.where(losses, 0)
@@ -77,8 +83,7 @@ def cross_entropy(
     along = None if weight is None else weight.reshape(-1, *[1] * (input.ndim - 1 - axis))
     if target.dtype.is_float:
         return _of_probabilities(input, target, axis, along, reduction, label_smoothing)
-    counted = target != ignore_index
-    target = counted.where(target, 0)
+    counted, target = _counted(target, ignore_index, classes)
     weights = None if weight is None else weight.take(target)
     hard = _picked(input, target, "none")
     losses = hard if weights is None else hard * weights
@@ -139,15 +144,15 @@ def nll_loss(
     ...) or (). The mean is by weight.
     """
     axis, reduction = _class_axis(input), _reduction(reduction, size_average, reduce)
-    _checked_weight("nll_loss", weight, input.shape[axis])
+    classes = input.shape[axis]
+    _checked_weight("nll_loss", weight, classes)
     if target.dtype.is_float or target.shape != (*input.shape[:axis], *input.shape[axis + 1 :]):
         kind = DTypeError if target.dtype.is_float else ShapeError
         raise kind(
             f"[nll_loss] input {input.shape} and target {target.shape} of {target.dtype.name}: integers (n, "
             f"...) for (n, classes, ...)"
         )
-    counted = target != ignore_index
-    target = counted.where(target, 0)
+    counted, target = _counted(target, ignore_index, classes)
     weights = None if weight is None else weight.take(target)
     losses = -input.gather(axis, target.unsqueeze(axis)).squeeze(axis)
     return _mean_of(losses if weights is None else losses * weights, counted, weights, reduction)
@@ -213,7 +218,7 @@ def multi_margin_loss(
         raise UsageError(f"[multi_margin_loss] p {p}: use 1 or 2")
     axis = _class_axis(input)
     _checked_weight("multi_margin_loss", weight, input.shape[axis])
-    place = target.unsqueeze(-1)
+    place = from_start(target, input.shape[axis]).unsqueeze(-1)
     apart = (margin - input.gather(axis, place) + input).relu()
     apart = apart if p == 1 else apart.square()
     apart = apart if weight is None else apart * weight.take(place)

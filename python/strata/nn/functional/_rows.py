@@ -6,7 +6,7 @@ import math
 
 from ... import functional as _own
 from ..._strata import ShapeError, Tensor, UsageError, cat, stack
-from ._shared import rounded_once
+from ._shared import from_start, rounded_once
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -124,6 +124,7 @@ def _looked_up(name, ids, weight, padding_idx, max_norm, norm_type, scale_grad_b
         weight = _shortened(ids, weight, max_norm, norm_type)
     if place is not None:
         weight = (Tensor.arange(weight.shape[0]) == place).unsqueeze(1).where(weight.detach(), weight)
+    ids = from_start(ids, weight.shape[0])
     rows = _own.embedding(ids, weight)
     if not scale_grad_by_freq:
         return rows

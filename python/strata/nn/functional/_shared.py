@@ -49,6 +49,14 @@ def each(name: str, what: str, given: Sizes, axes: int) -> tuple[int, ...]:
 MOST_LISTED = 1 << 22  # elements of an axis whose places the host lists
 
 
+def from_start(index: Tensor, n: int) -> Tensor:
+    """The index with n, which is out of range, in place of negative ones: torch counts none from the end."""
+    if not index.dtype.is_integer or index.dtype.is_unsigned:
+        return index
+    signed = index if index.dtype.bits > 16 else index.cast("int32")
+    return (signed < 0).where(n, signed)
+
+
 def listed(name: str, n: int) -> range:
     """range(n), whose places the host lists."""
     if n > MOST_LISTED:
