@@ -25,17 +25,20 @@ BLOCK = 50  # programs that a worker gets at a time
 SILENT = 600.0  # seconds for one program, and to make a failure small
 
 
-# A worker reads "FIRST COUNT" and answers a JSON line before each program and one after the block.
+# A worker reads "FIRST COUNT" and answers a JSON line before each program and one after the block; "lacks" and a text
+# where it cannot import what programs need.
 def work(names):
     with tempfile.TemporaryDirectory(prefix="strata-soak-") as cache:
         os.environ.update(STRATA_DEVICE="emu:gfx1100", STRATA_TARGET="auto", STRATA_VERIFY="1", STRATA_CACHE_DIR=cache)
         os.environ.setdefault("STRATA_EMU_THREADS", "1")
         sys.path.insert(0, str(HERE.parent))
-        from program_draw import drawn_program
-        from program_run import BY_NAME, References, check, taken
-        from program_shrink import report
-
         say = lambda **message: print(json.dumps(message), flush=True)  # noqa: E731
+        try:
+            from program_draw import drawn_program
+            from program_run import BY_NAME, References, check, taken
+            from program_shrink import report
+        except ImportError as error:
+            return say(lacks=f"{error}. {remedy(error.name)}")
         for line in sys.stdin:
             first, count = map(int, line.split())
             ways, wrong = collections.Counter(), {}
@@ -49,6 +52,17 @@ def work(names):
                         wrong[seed] = report(program, way, bad)
                         break
             say(ways=ways, wrong=wrong)
+
+
+def remedy(module):
+    """The way to get a module that an import did not find."""
+    if module and module.split(".")[0] == "strata":
+        return "Build it with scripts/setup and set PYTHONPATH=build/release/python"
+    return f"Install it: {sys.executable} -m pip install {module or 'numpy'}"
+
+
+class Lacking(Exception):
+    """Workers cannot import a module: no program was computed."""
 
 
 class Worker:
@@ -70,13 +84,15 @@ class Worker:
             pass  # it ended: its pipe says so
 
     def answer(self):
-        """What it found in its block, or None while it works; a worker that ends finds its program wrong."""
+        """The findings in its block, or None while it works; a worker that ends finds its program wrong."""
         read = os.read(self.process.stdout.fileno(), 1 << 16)
         self.heard = time.monotonic()
         if not read:
             return self.ended(f"the process ended with status {self.process.wait()}")
         *lines, self.text = (self.text + read).split(b"\n")
         for message in map(json.loads, lines):
+            if "lacks" in message:
+                raise Lacking(message["lacks"])
             self.at = message.get("at", self.at)
             if "ways" in message:
                 return message  # nothing follows it
@@ -216,7 +232,11 @@ def main(arguments=None, command=None):
         work([name for name in options.ways.split(",") if name])
         return 0
     soak = Soak(options, command or [sys.executable, str(HERE), "--work", "--ways", options.ways])
-    print(soak.run())
+    try:
+        print(soak.run())
+    except Lacking as lacking:
+        print(f"program_soak: {lacking}", file=sys.stderr)
+        return 2
     return bool(soak.record["wrong"])
 
 

@@ -1,6 +1,7 @@
 """The soak of programs counts what its workers compute, goes on where it stopped, and sees a worker that ends."""
 
 import json
+import os
 import subprocess
 import sys
 
@@ -54,6 +55,24 @@ def test_a_worker_that_ends_finds_its_program_wrong(soak, capsys):
     status, record = soak(DIES, "--programs", "3", "--workers", "1")
     assert status == 1 and record["wrong"] == [0, 1, 2]  # the rest of a block begins after the program
     assert "program 1: the process ended with status 3" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("module, text", [("numpy", "-m pip install numpy"), ("strata", "scripts/setup")])
+def test_without_a_module_it_says_what_to_install_and_counts_nothing(tmp_path, module, text):
+    (tmp_path / f"{module}.py").write_text(
+        f"raise ModuleNotFoundError(\"No module named '{module}'\", name='{module}')"
+    )
+    done = subprocess.run(
+        [sys.executable, program_soak.__file__, "--programs", "9", "--workers", "2", "--record", tmp_path / "r.json"],
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 2 and done.stdout == ""
+    assert f"program_soak: No module named '{module}'. " in done.stderr and text in done.stderr
+    if (record := tmp_path / "r.json").exists():
+        assert (found := json.loads(record.read_text()))["programs"] == 0 and not found["wrong"]
 
 
 def test_a_worker_computes_the_programs_of_its_block():
