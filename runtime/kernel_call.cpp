@@ -15,7 +15,7 @@ namespace {
 std::vector<std::optional<bool>> stored_slots(UOp sink, size_t count) {
     std::vector<std::optional<bool>> stored(count, false);
     for (UOp u : toposort(sink)) {
-        if (!u.is(Op::store) && !u.is(Op::atomic_add)) continue;
+        if (!u.is(Op::store) && !u.is(Op::atomic_add) && !u.is(Op::atomic)) continue;
         UOp memory = u.src(0);
         while (!memory.is(Op::param)) memory = memory.src(0);
         const auto& param = memory.as<ParamArg>();

@@ -35,6 +35,37 @@ UOp in_words(UOp u, const Target&) {
     return cast(alu(u.op(), sources), u.dtype());
 }
 
+/// As the low bits of a word.
+UOp bits_of_small(UOp u, const Target&) {
+    const DType type = u.dtype();
+    const int bits = type.bits();
+    const UOp word = cast(cast(u.src(0), bits == 8 ? dtypes::uint8 : dtypes::uint16), dtypes::uint32);
+    const UOp all = alu(u.op(), {u.is(Op::trailing_zeros) ? bits_or(word, int64_t{1} << bits) : word});
+    return cast(u.is(Op::leading_zeros)  ? all - u32(static_cast<uint32_t>(32 - bits))
+                : u.is(Op::reverse_bits) ? down(all, 32 - bits)
+                                         : all,
+                type);
+}
+
+/// From the number of the highest bit: of x & -x, which is the lowest of x alone.
+UOp zeros_of_word(UOp u, const Target&) {
+    const UOp x = cast(u.src(0), dtypes::uint32), zeros = u32(32);
+    const auto above = [](UOp word) { return cast(leading_zeros(word), dtypes::uint32); };
+    const UOp count = u.is(Op::leading_zeros) ? above(x) : u32(31) - above(bits_and(x, minus(x)));
+    return cast(select(equal(x, u32(0)), zeros, count), u.dtype());
+}
+
+UOp bits_of_wide(UOp u, const Target&) {
+    const UOp low = low_word(u.src(0)), high = high_word(u.src(0));
+    const auto of = [&](UOp word) { return alu(u.op(), {word}); };
+    if (u.is(Op::reverse_bits)) return cast(from_words(of(low), of(high)), u.dtype());
+    const UOp zero = u32(0);
+    return cast(u.is(Op::popcount)        ? of(low) + of(high)
+                : u.is(Op::leading_zeros) ? select(equal(high, zero), of(low) + u32(32), of(high))
+                                          : select(equal(low, zero), of(high) + u32(32), of(low)),
+                u.dtype());
+}
+
 UOp product_and_sum(UOp u, const Target&) { return u.src(0) * u.src(1) + u.src(2); }
 UOp zero_minus(UOp u, const Target&) { return constant_int(u.dtype(), 0) - u.src(0); }
 

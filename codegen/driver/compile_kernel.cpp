@@ -62,7 +62,7 @@ Result<executable::Code> to_machine_code(const LinearProgram& program, const Tar
 std::vector<executable::TakenBuffer> buffers_of(const LinearProgram& program) {
     UOpMap<bool> written;
     for (UOp u : program.ops)
-        if (u.is(Op::store) || u.is(Op::atomic_add)) written[memory_of(u)] = true;
+        if (u.is(Op::store) || u.is(Op::atomic_add) || u.is(Op::atomic)) written[memory_of(u)] = true;
     std::vector<executable::TakenBuffer> found;
     for (UOp u : program.params) {
         if (!u.is(Op::param)) continue;

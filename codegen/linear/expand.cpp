@@ -3,8 +3,8 @@
 // Before  store(out[r0*4 + r1], value(r1)), r1 upcast 4;  reduce(value(r2), r0, r2), r2 unroll 2
 // After   four stores in a group;                         reduce(vec(value(0), value(1)), r0)
 //         contract(value(r3), r3) with r3 vector 2         vec(value(0), value(1)); element(v, r1): lane(v, 0) ...
-// An expression that does not depend on such a range stays one node. Ranges of one step vanish the same way, and short
-// serial reductions where no compiler follows that would unroll them.
+// An expression that does not depend on such a range stays one node. Ranges of one step vanish the same way, but for
+// those that threads leave (break_if), and short serial reductions where no compiler follows that would unroll them.
 #include <algorithm>
 #include <unordered_map>
 
@@ -61,6 +61,8 @@ class Expansion {
         : scopes_(scopes), replicated_(scopes_.with_axis({Axis::upcast, Axis::unroll, Axis::vector})) {
         for (UOp r : scopes_.ranges())
             if (range_arg(r).size == 1) replicated_ |= scopes_.bit(r);
+        for (UOp u : scopes_.order())
+            if (u.is(Op::break_if)) replicated_ &= ~scopes_.bit(u.src(1));
         if (unrolls) add_short_loops();
     }
 

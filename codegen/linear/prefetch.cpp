@@ -9,7 +9,8 @@
 // or, where a schedule has made local memory for two steps in turns (double_buffer), with its one barrier
 //         next = load(a[f(0)]);  end(store(local[r % 2], next) ... barrier; next = load(a[f(min(r + 1, last))]) ..., r)
 // so that the step computes while memory answers. Loops have an end each (map_grid), and a register or copy is as wide
-// as what one access reads (vectorize).
+// as what one access reads (vectorize). In loops that threads leave by themselves (break_if) nothing is read for a step
+// that may not come.
 #include <algorithm>
 #include <utility>
 
@@ -135,7 +136,7 @@ class Fetching {
         UOpMap<UOp> rebuilt;
         return rebuild(scopes_.order(), rebuilt, [&](UOp u, std::span<const UOp> sources) {
             const UOp same = u.with_src(sources);
-            if (!u.is(Op::end) || range_arg(u.src(1)).size < 2) return same;
+            if (!u.is(Op::end) || range_arg(u.src(1)).size < 2 || has_breaks(same.src(0))) return same;
             const std::vector<UOp> around = scopes_.list(scopes_.free(u));
             const std::optional<Copies> copies = is_read_ahead(same) ? copies_of(same) : std::nullopt;
             if (!copies) {
@@ -166,6 +167,9 @@ class Fetching {
                 of_product[u] = true;
         }
         return false;
+    }
+    static bool has_breaks(UOp body) {
+        return std::ranges::any_of(toposort(body), [](UOp u) { return u.is(Op::break_if); });
     }
     /// A step, or the last one that there is: the first where there is none.
     static UOp at_most_last(UOp step, UOp range) {

@@ -17,7 +17,7 @@ std::array<bool, 3> scalar_threads(const LinearProgram& program, const Target& t
     UOpMap<uint8_t> by;
     UOpMap<bool> written;
     for (UOp u : program.ops)
-        if (u.is(Op::store) || u.is(Op::atomic_add)) written[memory_of(u)] = true;
+        if (u.is(Op::store) || u.is(Op::atomic_add) || u.is(Op::atomic)) written[memory_of(u)] = true;
     for (UOp u : program.ops) {
         uint8_t& mine = by[u];
         if (u.is(Op::special)) {
@@ -29,7 +29,8 @@ std::array<bool, 3> scalar_threads(const LinearProgram& program, const Target& t
         uint8_t all = 0;
         for (UOp s : u.src())
             if (const auto found = by.find(skip_after(s)); found != by.end()) all |= found->second;
-        mine = u.is(Op::load) ? kDiffers : all;
+        const bool of_lane = u.is(Op::load) || u.is(Op::fetched) || u.is(Op::shuffle) || u.is(Op::shuffle_xor);
+        mine = of_lane ? kDiffers : all;
         if (!u.is(Op::load) || all & kDiffers || u.src(0).src().size() > 2) continue;
         const UOp memory = memory_of(u);
         if (memory.as<ParamArg>().space != Space::global || written.contains(memory) || u.dtype().bytes() < 4) continue;

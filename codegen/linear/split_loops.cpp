@@ -5,7 +5,8 @@
 // After   e = end(... score ..., r), r below m;  end(... where(row < 16 * (m + s) + column, -inf, score) ..., s), s
 //         below n - m, after e
 // m is the same in all threads of a block, and 0 to n - 1. Loops have an end each (map_grid), and what they read ahead
-// is in registers or local memory for the step after (prefetch), in either loop. Loops around others stay as they are.
+// is in registers or local memory for the step after (prefetch), in either loop. Loops around others stay as they are,
+// and those that threads leave by themselves (break_if).
 #include <algorithm>
 #include <array>
 
@@ -103,6 +104,7 @@ class Splitting {
         const UOpMap<bool> of_step = dependents(order, end.src(1));
         bool compares = false;
         for (UOp u : order) {
+            if (u.is(Op::break_if)) return false;
             if (!of_step.contains(u)) continue;
             if (u.is(Op::end)) return false;
             compares |= u.is(Op::cmplt);

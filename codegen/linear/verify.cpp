@@ -18,7 +18,8 @@ bool is_users(std::span<const UOp> nodes) {
         bool own_memory = u.is(Op::param) && u.as<ParamArg>().space != Space::global;
         bool named = u.is(Op::sink) && !u.as<SinkArg>().name.empty();
         return own_memory || named || u.is(Op::after) || u.is(Op::barrier) || u.is(Op::special) ||
-               u.is(Op::atomic_add) || u.is(Op::first_wave) || u.is(Op::last_block) || u.is(Op::shuffle_xor) ||
+               u.is(Op::atomic_add) || u.is(Op::atomic) || u.is(Op::first_wave) || u.is(Op::last_block) ||
+               u.is(Op::break_if) || u.is(Op::trap) || u.is(Op::shuffle_xor) || u.is(Op::shuffle) || u.is(Op::ballot) ||
                u.is(Op::wmma);
     });
 }
@@ -34,6 +35,23 @@ Result<void> verify_shuffle(UOp u, const LinearProgram& program, const Target& t
     const int mask = u.as<IndexArg>().index;
     if (mask < target.wave_size) return {};
     return wrong(program, "shuffle_xor by {}, and waves of {} have {} lanes; use a mask below that", mask,
+                 target.arch.name(), target.wave_size);
+}
+
+Result<void> verify_atomic(UOp u, const LinearProgram& program, const Target& target) {
+    const DType type = u.src(0).dtype();
+    const std::string_view operation = atomic_names()[static_cast<size_t>(u.as<AtomicArg>().operation)];
+    if (memory_of(u).as<ParamArg>().space == Space::reg)
+        return wrong(program, "atomic {} of registers, which no other thread has: use global or local memory",
+                     operation);
+    if (u.src(1).dtype().lanes == 1 && !type.is_bool() && type.bits() >= 32) return {};
+    return make_error(ErrorKind::Unsupported, "kernel {}: {} has no atomic {} of {}; use a type of 32 or 64 bits",
+                      program.name, target.arch.name(), operation, u.src(1).dtype().name());
+}
+
+Result<void> verify_ballot(UOp u, const LinearProgram& program, const Target& target) {
+    if (u.dtype().bits() >= target.wave_size) return {};
+    return wrong(program, "ballot as {}, and waves of {} have {} lanes; use uint64", u.dtype().name(),
                  target.arch.name(), target.wave_size);
 }
 
@@ -70,6 +88,8 @@ Result<void> verify_product(UOp u, const LinearProgram& program, const Target& t
 Result<void> verify_waves(const LinearProgram& program, const Target& target) {
     for (UOp u : program.ops) {
         if (u.is(Op::shuffle_xor)) STRATA_TRY_VOID(verify_shuffle(u, program, target));
+        if (u.is(Op::atomic)) STRATA_TRY_VOID(verify_atomic(u, program, target));
+        if (u.is(Op::ballot)) STRATA_TRY_VOID(verify_ballot(u, program, target));
         if (u.is(Op::wmma) && !is_ldmatrix(u)) STRATA_TRY_VOID(verify_product(u, program, target));
     }
     return {};

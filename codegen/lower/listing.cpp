@@ -11,7 +11,7 @@ class Listing {
   public:
     explicit Listing(const LinearProgram& program) : program_(program) {
         for (UOp u : program.ops)
-            if (u.is(Op::store) || u.is(Op::atomic_add)) written_[memory_of(u)] = true;
+            if (u.is(Op::store) || u.is(Op::atomic_add) || u.is(Op::atomic)) written_[memory_of(u)] = true;
     }
 
     std::vector<std::string> run() {
@@ -39,6 +39,7 @@ class Listing {
                 if (!u.src().empty()) return fmt::format("for {} below {}", names_[u], name(u.src(0)));
                 return fmt::format("for {} below {}", names_[u], range_arg(u).size);
             case Op::end: return fmt::format("end {}", name(u.src(1)));
+            case Op::break_if: return fmt::format("leave {} where {}", name(u.src(1)), name(u.src(0)));
             case Op::index: names_[u] = place(u); return "place " + names_[u];
             case Op::load: return define(u, numbered("val", next_val_++), with_sources(u));
             case Op::store: return fmt::format("{} = {}", name(u.src(0)), name(u.src(1)));

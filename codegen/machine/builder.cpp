@@ -290,7 +290,7 @@ Place Code::in_vector(const Source& source, int dwords, uint32_t sign) {
 void Code::open_block(std::string label, uint32_t depth) {
     block_ = static_cast<uint32_t>(function_.blocks.size());
     function_.blocks.push_back({.label = std::move(label), .depth = depth, .code = {}});
-    if (depth == 0) before_loops_ = block_;
+    if (depth == 0 && !detours_) before_loops_ = block_;
 }
 
 void Code::open_front() {

@@ -56,6 +56,9 @@ class Code {
     void open_block(std::string label, uint32_t depth);
     /// The block in front of a loop that may have no step.
     void open_front();
+    /// One more branch leads around what comes next, or one fewer: constants are loaded in front of it.
+    void begin_detour() { ++detours_; }
+    void end_detour() { --detours_; }
     uint32_t block() const { return block_; }
     void go_to(uint32_t block) { block_ = block; }
     uint32_t depth() const { return function_.blocks[block_].depth; }
@@ -72,7 +75,7 @@ class Code {
     Instruction& insert(uint32_t block, const isa::Row& row);
 
     MachineFunction& function_;
-    uint32_t block_, origin_ = 0, before_loops_ = 0;
+    uint32_t block_, origin_ = 0, before_loops_ = 0, detours_ = 0;
     std::unordered_map<uint64_t, Place> numbers_[3];  ///< by dwords
 };
 

@@ -21,6 +21,19 @@ bool reads_tile(UOp u, size_t source) {
     const auto product = warpgroup_product(u);
     return product && (source == 1 || (source == 0 && !product->holds_a()));
 }
+UOpMap<UOp> find_conditions(std::span<const UOp> ops) {
+    UOpMap<int> breaks;
+    for (UOp u : ops)
+        if (u.is(Op::break_if)) ++breaks[u.src(1)];
+    UOpMap<UOp> found;
+    for (size_t i = 0; i + 1 < ops.size(); ++i) {
+        const UOp range = ops[i], next = ops[i + 1];
+        if (range.is(Op::range) && range_arg(range).size == 1 && range.src().empty() && next.is(Op::break_if) &&
+            next.src(1) == range && breaks.at(range) == 1)
+            found[range] = skip_after(next.src(0));
+    }
+    return found;
+}
 bool is_register(UOp memory) {
     const ParamArg& arg = memory.as<ParamArg>();
     return arg.space == Space::reg && arg.size == 1;
@@ -28,8 +41,9 @@ bool is_register(UOp memory) {
 
 class Planner {
   public:
-    explicit Planner(std::span<const UOp> ops)
+    Planner(std::span<const UOp> ops, const UOpMap<UOp>& conditions)
         : ops_(ops),
+          conditions_(conditions),
           block_(ops.size()),
           uses_(ops.size()),
           consumer_(ops.size()),
@@ -41,7 +55,7 @@ class Planner {
 
     InlinePlan run() {
         InlinePlan plan{
-            std::vector<Form>(ops_.size()), std::vector<size_t>(ops_.size()), std::vector<bool>(ops_.size()), {}};
+            std::vector<Form>(ops_.size()), std::vector<size_t>(ops_.size()), std::vector<bool>(ops_.size()), {}, {}};
         for (size_t i = ops_.size(); i-- > 0;) {
             UOp u = ops_[i];
             plan.form[i] = form(i, plan);
@@ -58,10 +72,14 @@ class Planner {
         for (size_t i = 0; i < ops_.size(); ++i) {
             UOp u = ops_[i];
             if (u.is(Op::end)) open.pop_back();
-            block_[i] = open.back();
+            // A condition is written around the block of its loop.
+            const bool in_front = u.is(Op::break_if) && conditions_.contains(u.src(1));
+            block_[i] = open[open.size() - (in_front ? 2 : 1)];
             if (u.is(Op::range)) open.push_back(i + 1);
-            if (u.is(Op::store) || u.is(Op::atomic_add)) stores_[memory_of(u)].push_back(i);
-            if (u.is(Op::barrier) || u.is(Op::first_wave) || u.is(Op::last_block)) barriers_.push_back(i);
+            if (u.is(Op::store) || u.is(Op::atomic_add) || u.is(Op::atomic)) stores_[memory_of(u)].push_back(i);
+            if (u.is(Op::barrier) || u.is(Op::fence) || u.is(Op::wave_barrier) || u.is(Op::first_wave) ||
+                u.is(Op::last_block))
+                barriers_.push_back(i);
         }
     }
 
@@ -80,7 +98,7 @@ class Planner {
         UOp u = ops_[i];
         if (is_statement(u)) return Form::statement;
         if (u.is_const() || u.is(Op::index)) return Form::inlined;
-        if (u.is(Op::shuffle_xor) || u.is(Op::wmma))
+        if (u.is(Op::shuffle_xor) || u.is(Op::shuffle) || u.is(Op::ballot) || u.is(Op::wmma))
             return Form::named;  // never under a predicate: all lanes take part
         if (u.is(Op::load) && is_register(memory_of(u)) && !changes_after(memory_of(u), i)) return Form::inlined;
         // A tile that matrix instructions read is an address.
@@ -106,6 +124,7 @@ class Planner {
     }
 
     std::span<const UOp> ops_;
+    const UOpMap<UOp>& conditions_;
     std::vector<size_t> block_, uses_, consumer_, last_consumer_, tile_reads_, barriers_;
     UOpMap<size_t> place_;
     UOpMap<std::vector<size_t>> stores_;
@@ -124,7 +143,8 @@ std::vector<bool> find_declarations(std::span<const UOp> ops) {
     }
     UOpMap<Register> registers;
     for (size_t i = 0; i < ops.size(); ++i) {
-        if (!ops[i].is(Op::load) && !ops[i].is(Op::store) && !ops[i].is(Op::atomic_add)) continue;
+        if (!ops[i].is(Op::load) && !ops[i].is(Op::store) && !ops[i].is(Op::atomic_add) && !ops[i].is(Op::atomic))
+            continue;
         UOp memory = memory_of(ops[i]);
         if (is_register(memory)) registers.try_emplace(memory, Register{i, i, loop_end[i]}).first->second.last = i;
     }
@@ -137,7 +157,9 @@ std::vector<bool> find_declarations(std::span<const UOp> ops) {
 }  // namespace
 
 InlinePlan plan_inlining(const LinearProgram& program) {
-    InlinePlan plan = Planner(program.ops).run();
+    const UOpMap<UOp> conditions = find_conditions(program.ops);
+    InlinePlan plan = Planner(program.ops, conditions).run();
+    plan.conditions = conditions;
     plan.declares = find_declarations(program.ops);
     return plan;
 }

@@ -15,6 +15,7 @@ struct InlinePlan {
     std::vector<Form> form;
     std::vector<size_t> statement;  ///< place of the statement or named value that an inlined node is written in
     std::vector<bool> addresses;    ///< computes an offset or predicate
+    UOpMap<UOp> conditions;         ///< loops of one step that threads leave before anything else, and for which
     std::vector<bool> declares;     ///< a store that is the first use of its register, within the scope of all others
 };
 

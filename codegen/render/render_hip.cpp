@@ -11,6 +11,7 @@
 #include "strata/codegen/linear/scalar_threads.h"
 #include "strata/codegen/render/expression_p.h"
 #include "strata/codegen/render/inline_plan_p.h"
+#include "strata/codegen/render/loops_p.h"
 #include "strata/codegen/render/render.h"
 #include "strata/codegen/target/ldmatrix.h"
 #include "strata/codegen/target/warpgroup_products.h"
@@ -35,7 +36,8 @@ class Renderer {
     std::variant<std::string, UOp> run() {
         for (size_t i = 0; i < program_.ops.size(); ++i) {
             UOp u = program_.ops[i];
-            if (u.is(Op::store) || u.is(Op::atomic_add)) written_[memory_of(u)] = true;
+            if (u.is(Op::store) || u.is(Op::atomic_add) || u.is(Op::atomic)) written_[memory_of(u)] = true;
+            if (u.is(Op::fetched)) asked_for_[u.src(0)] = true;
             if (plan_.declares[i]) declared_later_[memory_of(u)] = true;
             if (u.is(Op::load) && plan_.form[i] == InlinePlan::Form::inlined) inlined_loads_[u] = true;
             if (is_ldmatrix(u)) read_as_matrices_[u.src(0)] = true;
@@ -46,9 +48,9 @@ class Renderer {
         }
         if (program_.copies_ahead) async_copies_ = AsyncCopies(program_.ops);
         if (target_.arch.is_amd())
-            find_fetches();
+            last_fetches_ = last_fetches(program_.ops);
         else
-            find_short_steps();
+            unrolled_ = loops_of_short_steps(program_.ops);
         head();
         for (at_ = 0; at_ < program_.ops.size(); ++at_) {
             const UOp u = program_.ops[at_];
@@ -113,10 +115,18 @@ class Renderer {
             case Op::special: name_value(u, special(u)); return true;
             case Op::range: open_loop(u); return true;
             case Op::end: close_loop(); return true;
+            case Op::break_if:
+                if (!plan_.conditions.contains(u.src(1))) line("if ({}) break;", value(u.src(0)).text);
+                return true;
             case Op::store: store(u); return true;
             case Op::atomic_add:
                 guarded(u, fmt::format("atomicAdd(&{}, {})", element(u.src(0)).text, value(u.src(1)).text));
                 return true;
+            case Op::atomic: atomic(u); return true;
+            case Op::fetched: values_[u] = values_.at(u.src(0)); return true;
+            case Op::fence: line("strata_fence<{}>();", scope(u.as<ScopeArg>().scope)); return true;
+            case Op::wave_barrier: line("strata_wave_barrier();"); return true;
+            case Op::trap: line("if ({}) __builtin_trap();", value(u.src(0)).text); return true;
             case Op::barrier:
                 start_copies();
                 if (program_.copies_ahead) line("strata_copies_done<{}>();", async_copies_.steps_ahead());
@@ -203,7 +213,18 @@ class Renderer {
         values_[u] = {name};
     }
 
+    void open_condition(UOp range, UOp left) {
+        if (left.is(Op::logical_not) && value(left).text.starts_with('!'))
+            line("if ({}) {{", value(left.src(0)).text);
+        else
+            line("if (!{}) {{", value(left).within(kPrefix));
+        values_[range] = {"0"};
+        depth_++;
+    }
+
     void open_loop(UOp u) {
+        if (const auto found = plan_.conditions.find(u); found != plan_.conditions.end())
+            return open_condition(u, found->second);
         std::string name = fmt::format("r{}", range_arg(u).id);
         const std::string steps = u.src().empty() ? fmt::to_string(range_arg(u).size) : value(u.src(0)).text;
         if (unrolled_.contains(u))
@@ -221,6 +242,30 @@ class Renderer {
     }
 
     const Expression& value(UOp u) const { return values_.at(skip_after(u)); }
+
+    static std::string_view scope(MemoryScope scope) {
+        static constexpr std::string_view kNames[] = {"strata_workgroup", "strata_device", "strata_system"};
+        return kNames[static_cast<size_t>(scope)];
+    }
+
+    /// What it found has a name where something asks for it.
+    void atomic(UOp u) {
+        const AtomicArg& arg = u.as<AtomicArg>();
+        std::string call =
+            fmt::format("strata_atomic_{}<{}>(&{}, {}", atomic_names()[static_cast<size_t>(arg.operation)],
+                        scope(arg.scope), element(u.src(0)).text, value(u.src(1)).text);
+        if (u.src().size() > 2) call += ", " + value(u.src(2)).text;
+        call += ")";
+        if (!asked_for_.contains(u)) return guarded(u, call);
+        const std::string name = fmt::format("old{}", next_old_++), type(hip_type(u.src(1).dtype()));
+        if (u.src(0).src().size() == 3) {
+            line("{} {} = {};", type, name, literal(constant(u.src(1).dtype(), 0)).text);
+            guarded(u, fmt::format("{} = {}", name, call));
+        } else {
+            line("const {} {} = {};", type, name, call);
+        }
+        values_[u] = {name};
+    }
 
     /// The memory that an index names, as an lvalue.
     Expression element(UOp index) const {
@@ -258,7 +303,7 @@ class Renderer {
     bool under_predicate(UOp predicate) const {
         if (plan_.form[at_] != InlinePlan::Form::inlined) return false;
         UOp statement = program_.ops[plan_.statement[at_]];
-        if (!statement.is(Op::store) && !statement.is(Op::atomic_add)) return false;
+        if (!statement.is(Op::store) && !statement.is(Op::atomic_add) && !statement.is(Op::atomic)) return false;
         UOp index = statement.src(0);
         return index.src().size() == 3 && index.src(2) == predicate;
     }
@@ -284,6 +329,10 @@ class Renderer {
             e.text = fmt::format("make_{}({})", hip_type(u.dtype()), e.text);
         } else if (u.is(Op::shuffle_xor)) {
             e.text = fmt::format("lane_xor<{}>({})", u.as<IndexArg>().index, sources[0].text);
+        } else if (u.is(Op::shuffle)) {
+            e.text = fmt::format("strata_shuffle({}, (int){})", sources[0].text, sources[1].within(kPrefix));
+        } else if (u.is(Op::ballot)) {
+            e.text = fmt::format("({})strata_ballot({})", hip_type(u.dtype()), sources[0].text);
         } else if (u.is(Op::wmma)) {
             e.text = fmt::format("{}({}, {}, {})", u.as<MatrixArg>().name, sources[0].text, sources[1].text,
                                  sources[2].text);
@@ -312,35 +361,6 @@ class Renderer {
         std::string text = vector.within(kPrimary);
         text += u.src(0).dtype().lanes <= 4 ? fmt::format(".{}", "xyzw"[i]) : fmt::format("[{}]", i);
         return {std::move(text), kPrimary, vector.assumes_predicate};
-    }
-
-    /// The last of the loads that a loop's step does for the next one.
-    void find_fetches() {
-        std::vector<UOp> last(1);  // of each loop around
-        for (UOp u : program_.ops) {
-            if (u.is(Op::range)) last.push_back({});
-            if (u.is(Op::store) && u.src(1).is(Op::load) && memory_of(u).as<ParamArg>().space == Space::reg &&
-                memory_of(u.src(1)).as<ParamArg>().space == Space::global)
-                last.back() = u;
-            if (!u.is(Op::end)) continue;
-            if (last.back()) last_fetches_[last.back()] = true;
-            last.pop_back();
-        }
-    }
-
-    /// Innermost loops over what is in local memory: NVRTC leaves as they are those whose steps are long, and then
-    /// loads wait at the start of each.
-    void find_short_steps() {
-        std::vector<UOp> open;
-        bool reads = false;
-        for (UOp u : program_.ops) {
-            if (u.is(Op::range) || u.is(Op::barrier)) reads = false, std::ranges::fill(open, UOp());
-            if (u.is(Op::range)) open.push_back(u);
-            reads |= u.is(Op::load) && memory_of(u).as<ParamArg>().space == Space::local;
-            if (!u.is(Op::end)) continue;
-            if (open.back() && reads) unrolled_[open.back()] = true;
-            open.pop_back(), reads = false;
-        }
     }
 
     void start_copies() {
@@ -398,7 +418,7 @@ class Renderer {
     size_t at_ = 0, depth_ = 0;
     const std::array<bool, 3> scalar_threads_ = scalar_threads(program_, target_);
     UOpMap<Expression> values_;
-    UOpMap<bool> written_, declared_later_, inlined_loads_, read_as_matrices_, last_fetches_, unrolled_;
+    UOpMap<bool> written_, asked_for_, declared_later_, inlined_loads_, read_as_matrices_, last_fetches_, unrolled_;
     bool by_warpgroups_ = false;  // waves multiply together what is in local memory
     AsyncProducts products_{program_.ops};
     std::string sums_;                 // of products that are under way up to the end of a loop
@@ -406,7 +426,7 @@ class Renderer {
     AsyncCopies async_copies_;
     int copies_started_ = 0;
     int64_t asked_ = 0;  // bytes of memory of the block, where the launch gives it
-    int next_lds_ = 0, next_acc_ = 0, next_val_ = 0, next_idx_ = 0, next_alu_ = 0;
+    int next_lds_ = 0, next_acc_ = 0, next_val_ = 0, next_idx_ = 0, next_alu_ = 0, next_old_ = 0;
 };
 
 }  // namespace

@@ -1,9 +1,12 @@
-// Values of other lanes: the ways of codegen/target/lane_xor.def as instructions.
+// Values of other lanes: the ways of codegen/target/lane_xor.def as instructions, others by ds_bpermute. All lanes run,
+// those that have left a loop too.
 #include "strata/codegen/select/lanes_p.h"
 
 namespace strata::codegen {
 
-void OtherLanes::shuffle(UOp u) {
+/// take(to, from) moves a dword.
+template <class Take>
+void OtherLanes::exchange(UOp u, Take take) {
     const Value& x = value(u.src(0));
     const DType type = u.dtype();
     if (!x.mask && code_.is_scalar(x)) {  // the same in all lanes
@@ -12,10 +15,42 @@ void OtherLanes::shuffle(UOp u) {
     }
     const Place from = code_.in_vector(packing_.packed(x, type), dwords_of(type));
     const Place to = function_.add(Bank::vector, from.dwords);
-    for (int i = 0; i < from.dwords; ++i) take_lane(to.part(i), from.part(i), u.as<IndexArg>().index);
+    for (int i = 0; i < from.dwords; ++i) take(to.part(i), from.part(i));
     Value out = Source::of(to);
     if (type.is_bool()) out = {Source::of(code_.compare("v_cmp_ne_u32", out, Source::of_number(0))), true};
     set(u, out);
+}
+
+void OtherLanes::shuffle_xor(UOp u) {
+    exchange(u, [&](Place to, Place from) { take_lane(to, from, u.as<IndexArg>().index); });
+}
+
+/// The number counts modulo the lanes of a wave (CDNA3 ISA, DS_BPERMUTE_B32).
+void OtherLanes::shuffle(UOp u) {
+    const DType type = u.src(1).dtype();
+    const Source number = plain(value(u.src(1)), type);
+    const Source lane = type.bits() == 64 ? dword(number, 0) : number;
+    const Place bytes = code_.vector("v_lshlrev_b32", {Source::of_number(2), lane});
+    exchange(u, [&](Place to, Place from) {
+        Instruction& permute = code_.add("ds_bpermute_b32");
+        permute.dst[0] = to;
+        permute.src[0] = bytes;
+        permute.src[1] = from;
+    });
+}
+
+/// A mask, and zeros above it.
+void OtherLanes::ballot(UOp u) {
+    const Place mask = context_.among_active(mask_of(value(u.src(0))).place);
+    const int dwords = dwords_of(u.dtype());
+    if (mask.dwords == dwords) {
+        set(u, Source::of(mask));
+        return;
+    }
+    const Place wide = function_.add(Bank::scalar, 2);
+    code_.copy(wide.part(0), Source::of(mask));
+    code_.copy(wide.part(1), Source::of_number(0));
+    set(u, Source::of(wide));
 }
 
 /// One dword of the lane whose number differs in the mask's bits.

@@ -12,32 +12,37 @@ namespace strata::codegen {
 namespace {
 
 enum class Does : uint8_t { releases, acquires };
+enum class Of : uint8_t { any, system };
 
 struct FenceRow {
     isa::FamilySet families;
     Does does;
     Mnemonic mnemonic;
     int32_t immediate;
-    bool sc1;
-    uint8_t scope;
+    Of of;
 };
 constexpr FenceRow kFences[] = {
-#define FENCE(which, does, mnemonic, immediate, sc1, scope) \
-    {isa::families::which, Does::does, #mnemonic, immediate, sc1, scope},
+#define FENCE(which, does, mnemonic, immediate, of) {isa::families::which, Does::does, #mnemonic, immediate, Of::of},
 #include "strata/codegen/select/fences.def"
 #undef FENCE
 };
 
 }  // namespace
 
-void LastBlock::fence(bool releases) {
+/// That of a workgroup is the device's. RDNA4 ISA 10.9: scope 2 is "SCOPE_DEV", 3 "SCOPE_SYS". CDNA3 ISA 9.1.10: sc1 is
+/// the device's, sc0 and sc1 the system's.
+void LastBlock::fence(bool releases, MemoryScope scope) {
+    const bool of_system = scope == MemoryScope::system, cdna3 = function_.family == isa::Family::cdna3;
     for (const FenceRow& row : kFences) {
         if (!row.families.has(function_.family) || (row.does == Does::releases) != releases) continue;
+        if (row.of == Of::system && !of_system) continue;
         Instruction& made = code_.add(row.mnemonic);
         made.inst.offset = row.immediate;
         if (made.inst.row->src_kind[0]) made.inst.src[0].code = isa::code::null;
-        made.inst.sc1 = row.sc1;
-        made.inst.scope = row.scope;
+        if (!(made.inst.row->flags & isa::kMemory)) continue;
+        made.inst.sc1 = cdna3;
+        made.inst.glc = cdna3 && of_system;
+        if (function_.family == isa::Family::rdna4) made.inst.scope = of_system ? kScopeDevice + 1 : kScopeDevice;
     }
 }
 

@@ -7,7 +7,7 @@
 #include "strata/codegen/select/lanes_p.h"
 #include "strata/codegen/select/last_block_p.h"
 #include "strata/codegen/select/matrix_p.h"
-#include "strata/codegen/select/memory/atomics.h"
+#include "strata/codegen/select/memory/atomic_ops.h"
 
 namespace strata::codegen {
 namespace {
@@ -24,15 +24,17 @@ class Selector {
 
     SelectionContext context_;
     Packing packing_{context_};
-    RegisterMemory registers_{context_, packing_};
+    Divergence divergence_{context_};
+    RegisterMemory registers_{context_, packing_, divergence_};
     Addresses addresses_{context_, registers_};
     Buffers buffers_{context_, packing_, addresses_};
     Memory memory_{context_, packing_, registers_, addresses_, buffers_};
     Atomics atomics_{context_, packing_, memory_};
+    AtomicOps atomic_ops_{context_, packing_, memory_, atomics_};
     Arithmetic arithmetic_{context_, packing_};
     MatrixProducts matrices_{context_, packing_};
     OtherLanes lanes_{context_, packing_};
-    Control control_{context_, addresses_};
+    Control control_{context_, addresses_, divergence_};
     LastBlock last_block_{context_, memory_, control_};
 };
 
@@ -64,15 +66,25 @@ bool Selector::select(UOp u) {
         case Op::constant: context_.set(u, Source::of_number(encoded(u))); return true;
         case Op::range: control_.begin_loop(u); return true;
         case Op::end: control_.end_loop(skip_after(u.src(1))); return true;
+        case Op::break_if: control_.break_if(u); return true;
         case Op::barrier: control_.barrier(); return true;
         case Op::load: return memory_.load(u);
         case Op::store: return memory_.store(u);
         case Op::atomic_add: return atomics_.add(u);
+        case Op::atomic: return atomic_ops_.run(u);
+        case Op::fetched: atomic_ops_.fetched(u); return true;
+        case Op::fence:
+            for (bool releases : {true, false}) last_block_.fence(releases, u.as<ScopeArg>().scope);
+            return true;
+        case Op::wave_barrier: control_.wave_barrier(); return true;
+        case Op::trap: control_.trap(u); return true;
         case Op::first_wave: last_block_.first_wave(u); return true;
         case Op::last_block: last_block_.last_block(u); return true;
         case Op::vec:
         case Op::lane: select_vector(u); return true;
-        case Op::shuffle_xor: lanes_.shuffle(u); return true;
+        case Op::shuffle_xor: lanes_.shuffle_xor(u); return true;
+        case Op::shuffle: lanes_.shuffle(u); return true;
+        case Op::ballot: lanes_.ballot(u); return true;
         case Op::wmma: matrices_.product(u); return true;
         default: return info(u.op()).computes() && u.dtype().lanes == 1 && arithmetic_.elementwise(u);
     }

@@ -46,6 +46,34 @@ STRATA_FN uint32_t mulhi(uint32_t x, uint32_t y) { return (uint32_t)((uint64_t)x
 STRATA_FN int32_t mulhi(int32_t x, int32_t y) { return (int32_t)((int64_t)x * y >> 32); }
 //@ leading
 STRATA_FN int32_t leading(uint32_t x) { return x ? __builtin_clz(x) : -1; }
+//@ strata_popcount strata_leading_zeros strata_trailing_zeros strata_reverse_bits
+template <class T> STRATA_FN uint64_t strata_bits(T x) { return (uint64_t)x & ~0ul >> (64 - 8 * sizeof(T)); }
+//@ strata_popcount
+template <class T> STRATA_FN T strata_popcount(T x) {
+    return (T)(sizeof(T) == 8 ? __builtin_popcountl(strata_bits(x)) : __builtin_popcount((uint32_t)strata_bits(x)));
+}
+//@ strata_leading_zeros
+template <class T> STRATA_FN T strata_leading_zeros(T x) {
+    if (x == 0) return (T)(8 * sizeof(T));
+    const uint64_t bits = strata_bits(x);
+    return (T)(sizeof(T) == 8 ? __builtin_clzl(bits) : __builtin_clz((uint32_t)bits) - (32 - 8 * (int)sizeof(T)));
+}
+//@ strata_trailing_zeros
+template <class T> STRATA_FN T strata_trailing_zeros(T x) {
+    if (x == 0) return (T)(8 * sizeof(T));
+    const uint64_t bits = strata_bits(x);
+    return (T)(sizeof(T) == 8 ? 63 - __builtin_clzl(bits & -bits) : 31 - __builtin_clz((uint32_t)bits & -(uint32_t)bits));
+}
+//@ strata_reverse_bits
+template <class T> STRATA_FN T strata_reverse_bits(T x) {
+    uint64_t bits = strata_bits(x);
+    bits = (bits & 0x5555555555555555) << 1 | (bits >> 1 & 0x5555555555555555);
+    bits = (bits & 0x3333333333333333) << 2 | (bits >> 2 & 0x3333333333333333);
+    bits = (bits & 0x0f0f0f0f0f0f0f0f) << 4 | (bits >> 4 & 0x0f0f0f0f0f0f0f0f);
+    bits = (bits & 0x00ff00ff00ff00ff) << 8 | (bits >> 8 & 0x00ff00ff00ff00ff);
+    bits = (bits & 0x0000ffff0000ffff) << 16 | (bits >> 16 & 0x0000ffff0000ffff);
+    return (T)((bits << 32 | bits >> 32) >> (64 - 8 * sizeof(T)));
+}
 //@ integer_pow
 // Wraps; a negative exponent gives the real power truncated.
 template <class T> STRATA_FN T integer_pow(T base, T exponent) {

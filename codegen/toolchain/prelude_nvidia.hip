@@ -13,6 +13,8 @@ typedef unsigned char uchar; typedef unsigned short ushort; typedef unsigned int
 #define __builtin_fabs(x) fabs(x)
 #define __builtin_clz(x) __clz(x)
 #define __builtin_clzl(x) __clzll(x)
+#define __builtin_popcount(x) __popc(x)
+#define __builtin_popcountl(x) __popcll(x)
 //@ half half2 half4 half8 half16
 // Arithmetic in float32, rounded: of +, -, *, / that is the same as rounding once.
 struct half {
@@ -174,7 +176,7 @@ STRATA_VECTORS(double, double)
 #define make_double16(...) (double16{__VA_ARGS__})
 //@ any_bits
 template <class T> STRATA_FN T any_bits(T x) { return x; }
-//@ strata_from_lane lane_xor __shfl __shfl_xor __shfl_up __shfl_down
+//@ strata_from_lane strata_shuffle lane_xor __shfl __shfl_xor __shfl_up __shfl_down
 #define STRATA_ALL_LANES 0xffffffffu
 template <int bytes> struct strata_words { int w[(bytes + 3) / 4]; };
 template <class T, class Move> STRATA_FN T strata_moved(T value, Move move) {
@@ -202,7 +204,11 @@ template <class T> STRATA_FN T __shfl_up(T value, unsigned delta, int width = 32
 template <class T> STRATA_FN T __shfl_down(T value, unsigned delta, int width = 32) {
     return strata_moved(value, [=](int w) { return __shfl_down_sync(__activemask(), w, delta, width); });
 }
-//@ __ballot __any __all
+//@ strata_shuffle
+template <class T> STRATA_FN T strata_shuffle(T value, int lane) {
+    return strata_moved(value, [=](int w) { return __shfl_sync(__activemask(), w, lane & 31); });
+}
+//@ __ballot __any __all strata_ballot
 // NVRTC has these words too, some with a result of 32 bits.
 STRATA_FN unsigned long long strata_ballot(int predicate) { return __ballot_sync(__activemask(), predicate); }
 STRATA_FN int strata_any(int predicate) { return __any_sync(__activemask(), predicate); }
@@ -230,6 +236,59 @@ template <class T> STRATA_FN T strata_add_narrow(T* p, T v) {
 STRATA_FN half atomicAdd(half* p, half v) { return strata_add_narrow(p, v); }
 //@ atomicAdd & bfloat16
 STRATA_FN bfloat16 atomicAdd(bfloat16* p, bfloat16 v) { return strata_add_narrow(p, v); }
+//@ strata_workgroup strata_device strata_system
+constexpr int strata_workgroup = 0, strata_device = 1, strata_system = 2;
+#define __builtin_trap() __trap()
+//@ strata_atomic_add strata_atomic_max strata_atomic_min strata_atomic_and strata_atomic_or strata_atomic_xor strata_atomic_exchange strata_atomic_compare_exchange strata_atomic_inc strata_atomic_dec
+// All by compare-and-swap of words, but for what CUDA has for the type.
+template <int scope> STRATA_FN uint32_t strata_swap(uint32_t* p, uint32_t expected, uint32_t v) {
+    return scope == strata_system ? atomicCAS_system(p, expected, v) : scope == strata_device ? atomicCAS(p, expected, v) : atomicCAS_block(p, expected, v);
+}
+template <int scope> STRATA_FN unsigned long long strata_swap(unsigned long long* p, unsigned long long expected, unsigned long long v) {
+    return scope == strata_system ? atomicCAS_system(p, expected, v) : scope == strata_device ? atomicCAS(p, expected, v) : atomicCAS_block(p, expected, v);
+}
+template <int bytes> struct strata_word_of { using type = uint32_t; };
+template <> struct strata_word_of<8> { using type = unsigned long long; };
+template <int scope, class T> STRATA_FN T strata_atomic_compare_exchange(T* p, T v, T expected) {
+    using word = typename strata_word_of<sizeof(T)>::type;
+    return __builtin_bit_cast(T, strata_swap<scope>((word*)p, __builtin_bit_cast(word, expected), __builtin_bit_cast(word, v)));
+}
+template <int scope, class T, class Next> STRATA_FN T strata_atomic_loop(T* p, Next next) {
+    using word = typename strata_word_of<sizeof(T)>::type;
+    word seen = *(volatile word*)p;
+    for (;;) {
+        const word before = strata_swap<scope>((word*)p, seen, __builtin_bit_cast(word, next(__builtin_bit_cast(T, seen))));
+        if (before == seen) return __builtin_bit_cast(T, before);
+        seen = before;
+    }
+}
+#define STRATA_LOOP(name, value) \
+    template <int scope, class T> STRATA_FN T strata_atomic_##name(T* p, T v) { \
+        return strata_atomic_loop<scope>(p, [=](T old) -> T { return value; }); \
+    }
+template <class T> STRATA_FN T strata_larger(T a, T b) { return b > a || a != a ? b : a; }
+template <class T> STRATA_FN T strata_smaller(T a, T b) { return b < a || a != a ? b : a; }
+STRATA_LOOP(max, strata_larger(old, v)) STRATA_LOOP(min, strata_smaller(old, v)) STRATA_LOOP(and, old & v)
+STRATA_LOOP(or, old | v) STRATA_LOOP(xor, old ^ v) STRATA_LOOP(exchange, v)
+STRATA_LOOP(inc, old >= v ? 0 : old + 1) STRATA_LOOP(dec, old == 0 || old > v ? v : old - 1)
+STRATA_LOOP(add, old + v)
+#define STRATA_NATIVE(name, function, T) \
+    template <int scope> STRATA_FN T strata_atomic_##name(T* p, T v) { \
+        return scope == strata_system ? function##_system(p, v) : scope == strata_device ? function(p, v) : function##_block(p, v); \
+    }
+STRATA_NATIVE(add, atomicAdd, int) STRATA_NATIVE(add, atomicAdd, unsigned) STRATA_NATIVE(add, atomicAdd, float)
+STRATA_NATIVE(add, atomicAdd, double) STRATA_NATIVE(max, atomicMax, int) STRATA_NATIVE(max, atomicMax, unsigned)
+STRATA_NATIVE(min, atomicMin, int) STRATA_NATIVE(min, atomicMin, unsigned) STRATA_NATIVE(and, atomicAnd, unsigned)
+STRATA_NATIVE(or, atomicOr, unsigned) STRATA_NATIVE(xor, atomicXor, unsigned) STRATA_NATIVE(inc, atomicInc, unsigned)
+STRATA_NATIVE(dec, atomicDec, unsigned) STRATA_NATIVE(exchange, atomicExch, unsigned)
+//@ strata_fence
+template <int scope> STRATA_FN void strata_fence() {
+    if (scope == strata_workgroup) __threadfence_block();
+    if (scope == strata_device) __threadfence();
+    if (scope == strata_system) __threadfence_system();
+}
+//@ strata_wave_barrier
+STRATA_FN void strata_wave_barrier() { __syncwarp(); }
 //@ strata_comes_last
 // True in the last of `blocks` blocks to ask, which then finds what the threads of the others stored before they asked.
 STRATA_FN bool strata_comes_last(int* counter, int* number, bool counts, int blocks) {

@@ -121,6 +121,9 @@ Bounds unary(UOp u, Bounds a) {
         case Op::ceil:
         case Op::trunc:
         case Op::rint: return a;
+        case Op::popcount:
+        case Op::leading_zeros:
+        case Op::trailing_zeros: return t.is_bool() ? everything(t) : Bounds{0, t.bits()};
         default: return everything(t);
     }
 }
@@ -189,6 +192,7 @@ Bounds compute(UOp u) {
         case Op::element:
         case Op::contract:
         case Op::shuffle_xor:
+        case Op::shuffle:
         case Op::after: return u.src(0).dtype().element() == t.element() ? bounds(u.src(0)) : everything(t);
         default: break;
     }

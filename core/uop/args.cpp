@@ -29,6 +29,8 @@ auto parts(const RangeArg& a) { return std::tuple(a.id, a.size, a.axis); }
 auto parts(const SpecialArg& a) { return std::tuple(a.thread, a.dim, a.size); }
 auto parts(const SinkArg& a) { return std::tie(a.name); }
 auto parts(const MatrixArg& a) { return std::tie(a.name); }
+auto parts(const AtomicArg& a) { return std::tuple(a.operation, a.scope, a.number); }
+auto parts(const ScopeArg& a) { return std::tuple(a.scope); }
 
 template <class T>
     requires(std::is_integral_v<T> || std::is_enum_v<T>)
@@ -67,6 +69,14 @@ constexpr std::string_view kSpaces[] = {
 #define SPACE(name) #name,
 #include "strata/core/uop/axes.def"
 };
+constexpr std::string_view kAtomics[] = {
+#define ATOMIC(name, word) word,
+#include "strata/core/uop/axes.def"
+};
+constexpr std::string_view kScopes[] = {
+#define SCOPE(name) #name,
+#include "strata/core/uop/axes.def"
+};
 
 std::string text(const NoArg&, DType) { return ""; }
 std::string text(const ConstArg& a, DType t) {
@@ -98,11 +108,18 @@ std::string text(const SpecialArg& a, DType) {
 }
 std::string text(const SinkArg& a, DType) { return a.name; }
 std::string text(const MatrixArg& a, DType) { return a.name; }
+std::string text(const AtomicArg& a, DType) {
+    const std::string number = a.number ? fmt::format(" #{}", a.number) : "";
+    return fmt::format("{} {}{}", kAtomics[int(a.operation)], kScopes[int(a.scope)], number);
+}
+std::string text(const ScopeArg& a, DType) { return std::string(kScopes[int(a.scope)]); }
 
 }  // namespace
 
 std::span<const std::string_view> axis_names() { return kAxes; }
 std::span<const std::string_view> space_names() { return kSpaces; }
+std::span<const std::string_view> atomic_names() { return kAtomics; }
+std::span<const std::string_view> scope_names() { return kScopes; }
 
 uint64_t hash(const Arg& arg) {
     return std::visit(

@@ -90,8 +90,29 @@ struct MatrixArg {
     std::string name;  ///< mnemonic of a matrix instruction: a row of codegen/target/matrix_shapes.def
 };
 
-using Arg = std::variant<NoArg, ConstArg, BufferArg, ShapeArg, AxesArg, BoundsArg, ReduceArg, TakeArg, IndexArg,
-                         CustomArg, ParamArg, VariableArg, RangeArg, SpecialArg, SinkArg, MatrixArg>;
+enum class AtomicOp : uint8_t {
+#define ATOMIC(name, ...) name,
+#include "strata/core/uop/axes.def"
+};
+enum class MemoryScope : uint8_t {
+#define SCOPE(name) name,
+#include "strata/core/uop/axes.def"
+};
+std::span<const std::string_view> atomic_names();
+std::span<const std::string_view> scope_names();
+
+struct AtomicArg {
+    AtomicOp operation;
+    MemoryScope scope;
+    int number = 0;  ///< any, to tell atomics apart that are equal otherwise: equal nodes are one
+};
+struct ScopeArg {
+    MemoryScope scope;
+};
+
+using Arg =
+    std::variant<NoArg, ConstArg, BufferArg, ShapeArg, AxesArg, BoundsArg, ReduceArg, TakeArg, IndexArg, CustomArg,
+                 ParamArg, VariableArg, RangeArg, SpecialArg, SinkArg, MatrixArg, AtomicArg, ScopeArg>;
 
 uint64_t hash(const Arg& arg);
 bool equal(const Arg& a, const Arg& b);  ///< floats by bits

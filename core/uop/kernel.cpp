@@ -50,6 +50,21 @@ UOp group(std::span<const UOp> effects) {
 }
 UOp sink(UOp effect, std::string name) { return make(Op::sink, dtypes::none, {effect}, SinkArg{std::move(name)}); }
 
+UOp break_if(UOp condition, UOp range) { return make(Op::break_if, dtypes::none, {condition, range}); }
+UOp atomic(UOp place, AtomicArg what, UOp value, UOp expected) {
+    const UOp effect = expected ? make(Op::atomic, dtypes::none, {place, value, expected}, what)
+                                : make(Op::atomic, dtypes::none, {place, value}, what);
+    return make(Op::fetched, place.dtype(), {effect});
+}
+UOp effect_below(UOp u) { return skip_after(u).is(Op::fetched) ? skip_after(u).src(0) : u; }
+UOp fence(MemoryScope scope, std::span<const UOp> earlier) {
+    return make(Op::fence, dtypes::none, earlier, ScopeArg{scope});
+}
+UOp wave_barrier(std::span<const UOp> earlier) { return make(Op::wave_barrier, dtypes::none, earlier); }
+UOp trap(UOp condition) { return make(Op::trap, dtypes::none, {condition}); }
+
+UOp shuffle(UOp value, UOp lane) { return make(Op::shuffle, value.dtype(), {value, lane}); }
+UOp ballot(UOp condition, DType type) { return make(Op::ballot, type, {condition}); }
 UOp shuffle_xor(UOp value, int mask) { return make(Op::shuffle_xor, value.dtype(), {value}, IndexArg{mask}); }
 UOp vec(std::span<const UOp> values) {
     if (values.size() == 1) return values[0];

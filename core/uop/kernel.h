@@ -38,8 +38,25 @@ UOp group(std::span<const UOp> effects);
 /// The whole kernel.
 UOp sink(UOp effect, std::string name = {});
 
+/// Threads for which the condition holds leave the loop here, each by itself; the loop goes on until none is left.
+UOp break_if(UOp condition, UOp range);
+/// What an atomic found in its place, once it did to it what its name says: a value, or the effect below it.
+UOp atomic(UOp place, AtomicArg what, UOp value, UOp expected = {});
+/// The effect: what was found stands for its atomic where effects are listed.
+UOp effect_below(UOp u);
+/// Others in the scope see what came before this before they see what comes after.
+UOp fence(MemoryScope scope, std::span<const UOp> earlier);
+/// All lanes of the wave have finished the effects, and read the values.
+UOp wave_barrier(std::span<const UOp> earlier);
+/// Ends the kernel with a fault in threads for which the condition holds.
+UOp trap(UOp condition);
+
 /// The value in the lane whose number is this one's with the mask's bits flipped.
 UOp shuffle_xor(UOp value, int mask);
+/// The value in the lane of that number.
+UOp shuffle(UOp value, UOp lane);
+/// A bit for each lane of the wave where the condition holds: uint64, or uint32 where waves have 32 lanes.
+UOp ballot(UOp condition, DType type);
 /// A vector of some values, the value itself where it is one; one element of such a vector.
 UOp vec(std::span<const UOp> values);
 UOp lane(UOp vector, int i);

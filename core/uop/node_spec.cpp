@@ -91,6 +91,15 @@ std::string check_range(UOp u, Level level) {
     return level == Level::linear && !serial ? "only serial loops are left in a list" : "";
 }
 
+std::string check_break(UOp u, Level) {
+    if (u.src(0).dtype() != dtypes::boolean) return fmt::format("its condition is {}", to_string(u.src(0)));
+    if (!u.src(1).is(Op::range)) return fmt::format("leaves the loop of a range, not {}", to_string(u.src(1)));
+    const Axis axis = u.src(1).as<RangeArg>().axis;
+    return axis == Axis::loop || axis == Axis::reduce
+               ? ""
+               : fmt::format("{} is no serial loop: give it the axis 'loop'", to_string(u.src(1)));
+}
+
 std::string check_special(UOp u, Level) {
     const SpecialArg& arg = u.as<SpecialArg>();
     if (arg.dim < 0 || arg.dim > 2) return fmt::format("dimension {}; there are x, y and z", arg.dim);
@@ -124,6 +133,31 @@ std::string check_store(UOp u, Level) {
     if (!is_vector_of(u.src(1).dtype(), u.src(0).dtype()))
         return fmt::format("the value is {}, the memory holds {}", to_string(u.src(1)), u.src(0).dtype().name());
     return {};
+}
+
+std::string check_atomic(UOp u, Level level) {
+    if (u.src().size() < 2) return "takes a place and a value";
+    if (std::string fault = check_store(u, level); !fault.empty()) return fault;
+    const AtomicOp operation = u.as<AtomicArg>().operation;
+    const bool compares = operation == AtomicOp::compare_exchange;
+    if (u.src().size() != (compares ? 3 : 2)) return "compare_exchange, and nothing else, has an expected value";
+    if (u.src(1).dtype() != u.src(0).dtype() || (compares && u.src(2).dtype() != u.src(0).dtype()))
+        return fmt::format("its place holds {}, and so are its values", u.src(0).dtype().name());
+    const DType type = u.src(0).dtype();
+    const bool of_bits =
+        operation == AtomicOp::bit_and || operation == AtomicOp::bit_or || operation == AtomicOp::bit_xor;
+    if (of_bits && !type.is_integer()) return fmt::format("{} is no integer", type.name());
+    const bool counts = operation == AtomicOp::inc || operation == AtomicOp::dec;
+    return counts && !type.is_unsigned() ? fmt::format("counts without sign, not in {}", type.name()) : "";
+}
+
+std::string check_fetched(UOp u, Level) {
+    if (!u.src(0).is(Op::atomic)) return fmt::format("is what an atomic found, not {}", to_string(u.src(0)));
+    return u.dtype() == u.src(0).src(0).dtype() ? "" : "changes the type";
+}
+
+std::string check_trap(UOp u, Level) {
+    return u.src(0).dtype() == dtypes::boolean ? "" : fmt::format("its condition is {}", to_string(u.src(0)));
 }
 
 std::string check_first_wave(UOp u, Level) {
@@ -201,6 +235,20 @@ std::string check_shuffle_xor(UOp u, Level) {
     return mask < 1 || mask > 63 ? fmt::format("the mask {}; a wave has 64 lanes at most", mask) : "";
 }
 
+std::string check_shuffle(UOp u, Level) {
+    if (u.src(0).dtype() != u.dtype()) return "changes the type";
+    if (u.dtype().lanes != 1) return "exchanges single values";
+    const DType lane = u.src(1).dtype();
+    return lane.is_integer() && lane.lanes == 1 ? "" : fmt::format("the number of a lane is {}", to_string(u.src(1)));
+}
+
+std::string check_ballot(UOp u, Level) {
+    if (u.src(0).dtype() != dtypes::boolean) return fmt::format("asks for a bool, not {}", to_string(u.src(0)));
+    return u.dtype() == dtypes::uint32 || u.dtype() == dtypes::uint64
+               ? ""
+               : fmt::format("gives uint32 or uint64, not {}", u.dtype().name());
+}
+
 std::string check_wmma(UOp u, Level) {
     if (u.src(0).dtype().element() != u.src(1).dtype().element())
         return fmt::format("multiplies {} and {}", to_string(u.src(0)), to_string(u.src(1)));
@@ -219,11 +267,15 @@ Check check_of(Op op) {
         case Op::param: return check_param;
         case Op::define_var: return check_variable;
         case Op::range: return check_range;
+        case Op::break_if: return check_break;
         case Op::special: return check_special;
         case Op::index: return check_index;
         case Op::load: return check_load;
         case Op::store:
         case Op::atomic_add: return check_store;
+        case Op::atomic: return check_atomic;
+        case Op::fetched: return check_fetched;
+        case Op::trap: return check_trap;
         case Op::first_wave: return check_first_wave;
         case Op::last_block: return check_last_block;
         case Op::after: return check_after;
@@ -235,6 +287,8 @@ Check check_of(Op op) {
         case Op::contract: return check_contract;
         case Op::element: return check_element;
         case Op::shuffle_xor: return check_shuffle_xor;
+        case Op::shuffle: return check_shuffle;
+        case Op::ballot: return check_ballot;
         case Op::wmma: return check_wmma;
         default: return info(op).is(kMovement) ? check_movement : nullptr;
     }

@@ -1,5 +1,6 @@
 #include "strata/core/uop/reference.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
@@ -79,6 +80,31 @@ std::optional<uint64_t> shifted_left(uint64_t a, uint64_t by, DType type) {
 std::optional<uint64_t> shifted_right(uint64_t a, uint64_t by, DType type) {
     if (by >= static_cast<uint64_t>(type.bits()) || type.is_bool()) return {};
     return type.is_unsigned() ? a >> by : static_cast<uint64_t>(static_cast<int64_t>(a) >> by);
+}
+
+// Bits of an integer, which is kept extended to 64; bool has none.
+std::optional<uint64_t> own_bits(uint64_t a, DType type) {
+    if (type.is_bool()) return {};
+    return a & ~uint64_t{0} >> (64 - type.bits());
+}
+std::optional<uint64_t> popcount(uint64_t a, DType type) {
+    const auto bits = own_bits(a, type);
+    return bits ? std::optional<uint64_t>(std::popcount(*bits)) : bits;
+}
+std::optional<uint64_t> leading_zeros(uint64_t a, DType type) {
+    const auto bits = own_bits(a, type);
+    return bits ? std::optional<uint64_t>(std::countl_zero(*bits) - (64 - type.bits())) : bits;
+}
+std::optional<uint64_t> trailing_zeros(uint64_t a, DType type) {
+    const auto bits = own_bits(a, type);
+    return bits ? std::optional<uint64_t>(std::min(std::countr_zero(*bits), type.bits())) : bits;
+}
+std::optional<uint64_t> reversed(uint64_t a, DType type) {
+    std::optional<uint64_t> bits = own_bits(a, type);
+    if (!bits) return {};
+    uint64_t out = 0;
+    for (int i = 0; i < type.bits(); ++i) out |= (*bits >> i & 1) << (type.bits() - 1 - i);
+    return out;
 }
 
 std::optional<uint64_t> in_axis(uint64_t i, uint64_t size, DType type) {

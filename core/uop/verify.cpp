@@ -22,6 +22,23 @@ Result<void> verify_nodes(std::span<const UOp> nodes, Level level) {
     return {};
 }
 
+/// A loop that threads leave by themselves is walked step by step, and each thread leaves it as a whole.
+Result<void> verify_breaks(std::span<const UOp> nodes, const Scopes& scopes) {
+    const RangeSet copied = scopes.with_axis({Axis::upcast, Axis::unroll, Axis::vector});
+    for (UOp u : nodes) {
+        if (!u.is(Op::break_if)) continue;
+        if (const RangeSet parts = scopes.free(u) & copied)
+            return broken(u, fmt::format("depends on {}, whose steps a thread makes together: use a loop",
+                                         to_string(scopes.list(parts)[0])));
+        for (UOp other : nodes)
+            if (closes(other, u.src(1)) && !other.is(Op::end))
+                return broken(u, fmt::format("{} has all steps of {}: write the loop with a register that it adds to, "
+                                             "and an end",
+                                             to_string(other), to_string(u.src(1))));
+    }
+    return {};
+}
+
 bool is_of_reduction(Axis axis) { return axis == Axis::reduce || axis == Axis::group || axis == Axis::unroll; }
 
 /// Several reductions may close a range, each for itself, and one end, which then walks the row that they reduce.
@@ -45,7 +62,7 @@ Result<void> verify_ranges(std::span<const UOp> nodes) {
     const Scopes scopes({nodes.begin(), nodes.end()});
     if (const RangeSet open = scopes.free(nodes.back()))
         return broken(scopes.list(open)[0], "is used outside of what closes it, or nothing closes it");
-    return {};
+    return verify_breaks(nodes, scopes);
 }
 
 /// A node that runs along a range goes step by step in the loop of the end that closes it, and in no reduction's.
@@ -78,6 +95,10 @@ class ListCheck {
             if (u.is(Op::end)) {
                 STRATA_TRY_VOID(close(u));
             }
+            if (u.is(Op::break_if) && (loops_.empty() || loops_.back().range != u.src(1)))
+                return broken(u,
+                              "leaves a loop that is not the innermost around it: keep its condition in a register, "
+                              "and leave the outer loop after the inner one's end");
             if (u.is(Op::range)) loops_.push_back({u, {}});
             add(u);
         }

@@ -13,22 +13,14 @@ namespace {
 /// A loop does something with its range, or reads what it wrote: else it does the same again.
 void check_uses(UOp effect, const std::vector<UOp>& ranges) {
     const std::vector<UOp> below = toposort(effect);
-    if (std::ranges::any_of(below, [](UOp u) { return u.is(Op::load) || u.is(Op::atomic_add); })) return;
+    if (std::ranges::any_of(below, [](UOp u) { return u.is(Op::load) || u.is(Op::atomic_add) || u.is(Op::atomic); }))
+        return;
     for (UOp r : ranges) {
         const Axis axis = range_arg(r).axis;
         if (axis == Axis::global || axis == Axis::local || std::ranges::find(below, r) != below.end()) continue;
         user_error(ErrorKind::Usage, "end closes {}, which the effect before it does not use: leave it out, or use it",
                    to_string(r));
     }
-}
-
-/// The member of an enum whose names are the rows of a table.
-template <class E>
-E lookup(std::span<const std::string_view> names, std::string_view what, const std::string& name) {
-    auto found = std::find(names.begin(), names.end(), name);
-    if (found == names.end())
-        user_error(ErrorKind::Usage, "unknown {} '{}'; known: {}", what, name, fmt::join(names, ", "));
-    return static_cast<E>(found - names.begin());
 }
 
 Op parse_op(const std::string& name) {
@@ -42,19 +34,6 @@ constexpr const char *kIndex =
                          "nothing.",
                      *kLoad = "The value at a place; alt is given where the predicate is false, 0 by default.",
                      *kStore = "The effect of writing a value at a place.";
-
-/// A class or module whose functions make nodes: what they make is used before a Handle roots it.
-template <class Binding>
-struct Building : Binding {
-    using Binding::Binding;
-    Building(Binding binding) : Binding(std::move(binding)) {}
-    template <class Function, class... Extra>
-    void def(const char* name, Function&& function, const Extra&... extra) {
-        Binding::def(name, std::forward<Function>(function), py::call_guard<GraphScope>(), extra...);
-    }
-};
-using Class = Building<py::class_<Handle>>;
-using Module = Building<py::module_>;
 
 void bind_properties(Class& c) {
     c.def_property_readonly(
@@ -98,15 +77,21 @@ void bind_memory(Class& c) {
     c.def("store", &store, py::arg("value"), kStore);
     OwnSignature own;
     c.def(
-        "after", [](const Handle& h, const py::args& deps) { return Handle(uop::after(h.get(), nodes(deps))); },
+        "after",
+        [](const Handle& h, const py::args& deps) {
+            std::vector<UOp> earlier = nodes(deps);
+            for (UOp& u : earlier) u = uop::effect_below(u);
+            return Handle(uop::after(h.get(), earlier));
+        },
         "after(self, *deps: UOp) -> UOp\n\nThis value or buffer, used only after the effects and inside the ranges "
         "given.");
     c.def(
         "end",
         [](const Handle& h, const py::args& ranges) {
             const std::vector<UOp> closed = ranges_of("end", ranges);
-            check_uses(effect(h.get()), closed);
-            return Handle(uop::end(h.get(), closed));
+            const UOp last = effect(h.get());
+            check_uses(last, closed);
+            return Handle(uop::end(last, closed));
         },
         "end(self, *ranges: UOp) -> UOp\n\nCloses ranges after this effect.");
 }
@@ -223,13 +208,23 @@ void bind_refusals(Class& c) {
 void bind_leaves(Module& u) {
     u.def(
         "range",
-        [](int64_t size, int id, As<"AxisKind"> axis) {
+        [](int64_t size, int id, As<"AxisKind"> axis, As<"UOp | int | None"> steps) {
             if (size < 1) user_error(ErrorKind::Usage, "a range of {}: the size is at least 1", size);
-            return Handle(uop::range(size, id, lookup<Axis>(axis_names(), "axis", py::str(axis))));
+            const Axis kind = lookup<Axis>(axis_names(), "axis", py::str(axis));
+            if (steps.is_none()) return Handle(uop::range(size, id, kind));
+            UOp count = operand(steps, dtypes::index);
+            if (!count.dtype().is_integer())
+                user_error(ErrorKind::DType, "steps are an integer, not {}: cast it first", count.dtype().name());
+            if (kind != Axis::loop && kind != Axis::reduce)
+                user_error(ErrorKind::Usage, "a range of axis '{}' has no steps: use 'loop'",
+                           axis_names()[size_t(kind)]);
+            return Handle(uop::range(size, id, kind, cast(count, dtypes::index)));
         },
-        py::arg("size"), py::arg("id"), py::arg("axis") = "loop",
+        py::arg("size"), py::arg("id"), py::arg("axis") = "loop", py::arg("steps") = py::none(),
         "0 to size-1. axis: 'global' (grid), 'local' (threads of a block), 'loop' and 'reduce' (serial), 'upcast', "
-        "'unroll',\n'group'. id: distinct within a kernel; the order of ids is the nesting order.");
+        "'unroll',\n'group'. id: distinct within a kernel; the order of ids is the nesting order. steps: so many of "
+        "them a serial loop takes,\n0 to size, the same in all threads of the block; a count that differs between "
+        "threads is break_if(i >= n, i).");
     u.def(
         "special",
         [](const std::string& name, int64_t size) {
@@ -358,8 +353,9 @@ void bind_effects(Module& u) {
         "end",
         [](const Handle& h, const py::args& ranges) {
             const std::vector<UOp> closed = ranges_of("end", ranges);
-            check_uses(effect(h.get()), closed);
-            return Handle(uop::end(h.get(), closed));
+            const UOp last = effect(h.get());
+            check_uses(last, closed);
+            return Handle(uop::end(last, closed));
         },
         "end(effect: UOp, /, *ranges: UOp) -> UOp\n\nCloses the ranges after the effect.");
     u.def(
@@ -403,6 +399,7 @@ void bind_uop(py::module_& m) {
     bind_leaves(u);
     bind_effects(u);
     bind_waves(u);
+    bind_threads(c, u);
 }
 
 }  // namespace strata::python

@@ -13,14 +13,14 @@ DType type_of_pair(py::handle a, py::handle b) {
                shown(b));
 }
 
+}  // namespace
+
 UOp as_condition(py::handle value) {
     UOp u = operand(value, dtypes::boolean);
     if (!u.dtype().is_bool())
         user_error(ErrorKind::DType, "a condition is a bool, not {}: compare it, x != 0", u.dtype().name());
     return u;
 }
-
-}  // namespace
 
 UOp with_value(UOp u) {
     if (u.is(Op::index))
@@ -81,6 +81,7 @@ Handle index_into(UOp pointer, py::handle offset, py::handle predicate) {
 }
 
 UOp effect(UOp u) {
+    u = uop::effect_below(u);
     if (info(u.op()).is(kEffect)) return u;
     user_error(ErrorKind::Usage, "end closes ranges after an effect such as buffer[i].store(x), got {}", to_string(u));
 }
@@ -125,9 +126,11 @@ std::vector<UOp> nodes(const py::args& args) {
 
 std::vector<UOp> effects_of(const char* what, const py::args& args) {
     std::vector<UOp> out = nodes(args);
-    for (UOp u : out)
+    for (UOp& u : out) {
+        u = uop::effect_below(u);
         if (!info(u.op()).is(kEffect))
             user_error(ErrorKind::Usage, "{} takes effects such as buffer[i].store(x), got {}", what, to_string(u));
+    }
     return out;
 }
 

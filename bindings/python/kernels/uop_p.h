@@ -1,4 +1,8 @@
 #pragma once
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
 #include "convert_p.h"
 #include "strata/core/uop/kernel.h"
 
@@ -18,12 +22,37 @@ using MaybeValue = As<"UOp | Scalar | None">;
 using Offset = As<"UOp | int">;
 using Predicate = As<"UOp | None">;
 
+/// A class or module whose functions make nodes: what they make is used before a Handle roots it.
+template <class Binding>
+struct Building : Binding {
+    using Binding::Binding;
+    Building(Binding binding) : Binding(std::move(binding)) {}
+    template <class Function, class... Extra>
+    void def(const char* name, Function&& function, const Extra&... extra) {
+        Binding::def(name, std::forward<Function>(function), py::call_guard<GraphScope>(), extra...);
+    }
+};
+using Class = Building<py::class_<Handle>>;
+using Module = Building<py::module_>;
+
+/// The member of an enum whose names are the rows of a table.
+template <class E>
+E lookup(std::span<const std::string_view> names, std::string_view what, const std::string& name) {
+    auto found = std::find(names.begin(), names.end(), name);
+    if (found == names.end())
+        user_error(ErrorKind::Usage, "unknown {} '{}'; known: {}", what, name, fmt::join(names, ", "));
+    return static_cast<E>(found - names.begin());
+}
+
+void bind_threads(Class& c, Module& u);  ///< what threads do by themselves, or with each other
+
 /// A node that has a value: not a place in memory that somebody forgot to load, nor an effect.
 UOp with_value(UOp u);
 /// A node, or a Python number as a constant of the type it meets, which must have it.
 UOp operand(py::handle value, DType type);
 UOp place(const Handle& h, const char* what);  ///< the node of an indexed buffer
-UOp effect(UOp u);                             ///< the node, which must be an effect
+UOp effect(UOp u);                             ///< the node, which must be an effect, or what an atomic found
+UOp as_condition(py::handle value);            ///< a bool
 UOp written(UOp place, py::handle value);      ///< what is written to a place: a value of its type
 std::vector<UOp> nodes(const py::args& args);
 std::vector<UOp> effects_of(const char* what, const py::args& args);

@@ -32,7 +32,7 @@ bool shares_global_memory(const LinearProgram& program) {
     UOpMap<bool> read, written;
     for (UOp u : program.ops) {
         const bool loads = u.is(Op::load), stores = u.is(Op::store);
-        if (!loads && !stores && !u.is(Op::atomic_add)) continue;
+        if (!loads && !stores && !u.is(Op::atomic_add) && !u.is(Op::atomic)) continue;
         const UOp memory = memory_of(u);
         if (!is_global(memory)) continue;
         if (!stores) read[memory] = true;

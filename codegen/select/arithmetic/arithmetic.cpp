@@ -74,6 +74,11 @@ bool Arithmetic::elementwise(UOp u) {
                                      u.dtype()));
         return true;
     }
+    if (u.is(Op::popcount)) {
+        set(u, takes_scalars(s) ? Source::of(code_.scalar("s_bcnt1_i32_b32", {s[0]}))
+                                : Source::of(code_.vector("v_bcnt_u32_b32", {s[0], Source::of_number(0)})));
+        return true;
+    }
     if (!is_real(type) && (u.is(Op::abs) || u.is(Op::floor) || u.is(Op::ceil) || u.is(Op::trunc) || u.is(Op::rint))) {
         if (!u.is(Op::abs) || u.dtype().is_unsigned()) {
             set(u, s[0]);

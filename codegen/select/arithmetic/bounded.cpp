@@ -28,7 +28,7 @@ void Arithmetic::bounded(UOp u, std::span<const Value> s) {
     const Value at =
         counts_from_end ? selected(pick(wide, "v_cmp_lt_i64", "v_cmp_lt_i32"), index, zero, from_end, index) : index;
     // Without sign, what is below 0 is beyond every size.
-    const Place wrong = code_.compare(pick(wide, "v_cmp_ge_u64", "v_cmp_ge_u32"), at, size);
+    const Place wrong = context_.among_active(code_.compare(pick(wide, "v_cmp_ge_u64", "v_cmp_ge_u32"), at, size));
     Value which = index;
     if (wide) {
         const Value most = Source::of(code_.number(WrongIndex::kMost, 2)),

@@ -18,6 +18,8 @@ NumberClass class_of(DType type) {
 
 int dwords_of(DType type) { return (type.element().bytes() * type.lanes + 3) / 4; }
 
+bool is_once(UOp range) { return range_arg(range).size == 1 && range.src().empty(); }
+
 /// Operations whose value may be no more than their sources' registers, or be taken apart by what uses them.
 static bool passes_on(UOp u) {
     switch (u.op()) {
@@ -57,7 +59,7 @@ void SelectionContext::find_uses() {
         const uint32_t number = numbers_.add(u);
         if (number == position_.size()) position_.push_back(i);
         position_[number] = i;
-        if (u.is(Op::store) || u.is(Op::atomic_add)) stores_[memory_of(u.src(0))].push_back(i);
+        if (u.is(Op::store) || u.is(Op::atomic_add) || u.is(Op::atomic)) stores_[memory_of(u.src(0))].push_back(i);
     }
     first.push_back(sources.size());
     for (UOp u : program.params) numbers_.add(u);
@@ -146,8 +148,17 @@ Source SelectionContext::mask_of(const Value& truth) {
 }
 
 Place SelectionContext::predicate_of(UOp index) {
-    if (index.src().size() < 3) return {};
-    return mask_of(value(index.src(2))).place;
+    return among_active(index.src().size() < 3 ? Place{} : mask_of(value(index.src(2))).place);
+}
+
+Place SelectionContext::among_active(Place predicate) {
+    if (!predicate || !active) return predicate ? predicate : active;
+    auto& last = among_active_;
+    if (last.predicate == predicate && last.active == active && last.block == code.block()) return last.lanes;
+    const Place lanes = code.scalar(pick(active.dwords == 1, "s_and_b32", "s_and_b64"),
+                                    {Source::of(predicate), Source::of(active)}, active.dwords);
+    last = {predicate, active, lanes, code.block()};
+    return lanes;
 }
 
 bool SelectionContext::takes_scalars(std::span<const Value> values) const {

@@ -28,6 +28,7 @@ using number_class::NumberClass;
 NumberClass class_of(DType type);
 inline bool is_real(NumberClass type) { return type & (number_class::f16 | number_class::f32 | number_class::f64); }
 int dwords_of(DType type);  ///< registers of one value, of any lanes
+bool is_once(UOp range);    ///< a loop of one step: a condition, where threads leave it
 
 /// The value of an operation: registers or a number; a truth is a lane mask, or 0 or 1 in a scalar register.
 struct Value : Source {
@@ -52,6 +53,7 @@ class SelectionContext {
     Code code;
     std::vector<UOp> loops;  ///< ranges of the loops that are open, the innermost last
     Regions regions;         ///< of what is Remembered
+    Place active;            ///< lanes that have left no loop around by themselves, a mask; none: all
 
     const Value& value(UOp u) const { return values_.at(numbers_.find(skip_after(u))); }
     void set(UOp u, Value value) { values_.at(numbers_.find(u)) = std::move(value); }
@@ -64,8 +66,9 @@ class SelectionContext {
 
     Source plain(const Value& value, DType type);  ///< with its modifiers applied
     Source all_lanes() const;
-    Source mask_of(const Value& truth);  ///< a lane mask
-    Place predicate_of(UOp index);       ///< a lane mask, if there is one
+    Source mask_of(const Value& truth);   ///< a lane mask
+    Place predicate_of(UOp index);        ///< lanes that access it: a mask, none for all
+    Place among_active(Place predicate);  ///< those of its lanes, or of all, that are active; none: all
     bool takes_scalars(std::span<const Value> values) const;
 
   private:
@@ -81,6 +84,10 @@ class SelectionContext {
     std::vector<size_t> position_;        ///< by number, of operations
     std::vector<Uses> uses_;              ///< by position
     UOpMap<std::vector<size_t>> stores_;  ///< by memory
+    struct {
+        Place predicate, active, lanes;
+        uint32_t block = 0;
+    } among_active_;  ///< what it gave last: neighbouring accesses have one predicate
 };
 
 /// A class of selection: the context and short names for what is in it.

@@ -151,7 +151,7 @@ std::optional<int64_t> Addresses::slope(UOp u) {
 int32_t Addresses::stride(UOp index) {
     const int64_t size = memory_of(index).dtype().bytes();
     const Bounds all = bounds(index.src(1));
-    if (context_.loops.empty()) return Instruction::kUnsteady;
+    if (context_.loops.empty() || is_once(context_.loops.back())) return Instruction::kUnsteady;
     if (index.src().size() > 2 && (all.low < 0 || all.high > (kTwo32 - 1) / size)) return Instruction::kUnsteady;
     const std::optional<int64_t> elements = slope(index.src(1));
     constexpr int64_t kMost = int64_t{1} << 24;

@@ -137,8 +137,7 @@ void Atomics::swap_until_added(UOp u) {
     code_.open_block("", code_.depth() - 1);
 }
 
-/// Where memory has `from` it gets `to`; `now` is what it had, in lanes that take part.
-void Atomics::compare_and_swap(const MemoryAccess& where, Place now, Place to, Place from) {
+Instruction& Atomics::compare_and_swap(const MemoryAccess& where, Place now, Place to, Place from) {
     const bool wide = now.dwords == 2;
     if (!where.global) {
         Instruction& made = memory_.add_access(pick(wide, "ds_cmpstore_rtn_b64", "ds_cmpstore_rtn_b32"), where, to);
@@ -146,7 +145,7 @@ void Atomics::compare_and_swap(const MemoryAccess& where, Place now, Place to, P
         if (isa::is_cdna(function_.family)) std::swap(made.src[1], made.src[2]);  // CDNA3 ISA 11.3.1, DS_CMPST
         made.dst[0] = now;
         made.keeps = true;
-        return;
+        return made;
     }
     const Place both = function_.add(Bank::vector, 2 * now.dwords);
     code_.copy(both.part(0, now.dwords), Source::of(to));
@@ -155,12 +154,16 @@ void Atomics::compare_and_swap(const MemoryAccess& where, Place now, Place to, P
         memory_.add_access(pick(wide, "global_atomic_cmpswap_b64", "global_atomic_cmpswap_b32"), where, both);
     made.dst[0] = now;
     made.keeps = true;
-    if (function_.family == isa::Family::rdna4) {
-        made.inst.th = 1;  // returns what was there
-        made.inst.scope = kScopeDevice;
-    } else {
-        made.inst.glc = true;
-    }
+    returns(made, function_.family);
+    if (function_.family == isa::Family::rdna4) made.inst.scope = kScopeDevice;
+    return made;
+}
+
+void returns(Instruction& atomic, isa::Family family) {
+    if (family == isa::Family::rdna4)
+        atomic.inst.th = 1;  // RDNA4 ISA 10.9, "TH_ATOMIC_RETURN"
+    else
+        atomic.inst.glc = true;
 }
 
 }  // namespace strata::codegen

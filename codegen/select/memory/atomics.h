@@ -3,11 +3,16 @@
 
 namespace strata::codegen {
 
+/// An atomic of global memory gives what was there.
+void returns(Instruction& atomic, isa::Family family);
+
 /// Atomic additions.
 class Atomics : SelectionPart {
   public:
     Atomics(SelectionContext& context, Packing& packing, Memory& memory);
     bool add(UOp u);
+    /// Where memory has `from` it gets `to`; `now` is what it had, in lanes that take part.
+    Instruction& compare_and_swap(const MemoryAccess& where, Place now, Place to, Place from);
 
   private:
     struct Field {
@@ -19,7 +24,6 @@ class Atomics : SelectionPart {
     Field field_around(MemoryAccess to, DType type);
     Source added_to_field(const Field& field, DType type, const Source& old, const Source& value);
     Source rounded_to_bfloat16(const Source& x);
-    void compare_and_swap(const MemoryAccess& where, Place now, Place to, Place from);
 
     Packing& packing_;
     Memory& memory_;

@@ -153,10 +153,10 @@ Address Buffers::address(UOp index, const Bounded& memory) {
 
 /// Its lanes' offsets, the descriptor and the scalar offset come first, then the data of a store.
 Instruction& Buffers::add_access(Mnemonic name, UOp index, const Bounded& memory) {
-    const Source predicate = mask_of(value(index.src(2)));
+    const Source predicate = Source::of(context_.predicate_of(index));
     const Address at = address(index, memory);
     const Place lanes = code_.vector("v_cndmask_b32", {Source::of_number(kBeyond), at.lanes, predicate});
-    const bool steady = context_.loops.empty() || addresses_.slope(index.src(2)) == 0;
+    const bool steady = !context_.active && (context_.loops.empty() || addresses_.slope(index.src(2)) == 0);
     Instruction& made = code_.add(name);
     made.src[0] = lanes;
     made.src[1] = memory.descriptor;

@@ -7,8 +7,12 @@ namespace strata::codegen {
 
 void RegisterMemory::add(UOp memory) {
     std::vector<Place>& elements = registers_[memory];
-    for (int64_t i = 0; i < memory.as<ParamArg>().size; ++i)
+    const std::span<const size_t> stores = context_.stores_to(memory);
+    const bool begins_in_part = !stores.empty() && divergence_.splits(stores.front());
+    for (int64_t i = 0; i < memory.as<ParamArg>().size; ++i) {
         elements.push_back(function_.add(Bank::vector, dwords_of(memory.dtype())));
+        if (begins_in_part) code_.copy(elements.back(), Source::of_number(0));
+    }
 }
 
 /// Whether it may be written again: what was made of it is not what it would be later.

@@ -37,6 +37,7 @@ bool is_left(UOp u, const Target& target) {
     if (t.is_bool()) return bits.contains(u.op());
     if (t.is_float()) return is_machine_float(t) && floats.contains(u.op());
     if (u.is(Op::max) || u.is(Op::min)) return t.bits() == 32;
+    if (u.is(Op::popcount) || u.is(Op::reverse_bits)) return t.bits() == 32;
     return t.bits() >= 32 && (integers.contains(u.op()) || u.is(Op::bounded));
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <map>
 #include <optional>
 #include <set>
@@ -173,6 +174,16 @@ class Interpreter {
     }
     static double number(const ConstArg& x, UOp u) { return u.dtype().is_float() ? x.f : static_cast<double>(x.i); }
 
+    static constexpr size_t kWave = 32;
+    void vote(std::vector<Thread>& threads, UOp u, size_t here) {
+        for (size_t i = 0; i < threads.size(); ++i) {
+            uint64_t bits = 0;
+            for (size_t k = i / kWave * kWave; k < std::min((i / kWave + 1) * kWave, threads.size()); ++k)
+                bits |= static_cast<uint64_t>(value(threads[k], u.src(0))[0].i & 1) << k % kWave;
+            threads[i].values[here] = {int_value(static_cast<int64_t>(bits))};
+        }
+    }
+
     /// Threads that wait at a shuffle or a matrix product get its value.
     void exchange(std::vector<Thread>& threads) {
         const size_t here = threads[0].pc - 1;
@@ -180,9 +191,12 @@ class Interpreter {
         if (is_ldmatrix(u)) return read_matrices(threads, u, here);
         if (const auto product = warpgroup_product(u)) return multiply_in_groups(threads, u, *product, here);
         if (u.is(Op::wmma)) return multiply(threads, u, here);
-        if (!u.is(Op::shuffle_xor)) return;
+        if (u.is(Op::ballot)) return vote(threads, u, here);
+        if (!u.is(Op::shuffle_xor) && !u.is(Op::shuffle)) return;
         for (size_t i = 0; i < threads.size(); ++i) {
-            const size_t other = i ^ static_cast<size_t>(u.as<IndexArg>().index);
+            const size_t other = u.is(Op::shuffle)
+                                     ? i / kWave * kWave + static_cast<size_t>(value(threads[i], u.src(1))[0].i) % kWave
+                                     : i ^ static_cast<size_t>(u.as<IndexArg>().index);
             ASSERT_LT(other, threads.size()) << to_string(u) << " leaves the block";
             threads[i].values[here] = value(threads[other], u.src(0));
         }
@@ -195,6 +209,9 @@ class Interpreter {
             size_t here = t.pc++;
             switch (u.op()) {
                 case Op::barrier:
+                case Op::wave_barrier:
+                case Op::ballot:
+                case Op::shuffle:
                 case Op::shuffle_xor:
                 case Op::wmma: return true;
                 case Op::range:
@@ -202,6 +219,13 @@ class Interpreter {
                     if (steps_of(t, u) == 0) t.pc = partner_[here] + 1;
                     break;
                 case Op::end: step(t, partner_[here]); break;
+                case Op::break_if:
+                    if (value(t, u.src(0))[0].i) t.pc = partner_[place_.at(u.src(1))] + 1;
+                    break;
+                case Op::atomic: t.values[here] = {atomic(t, u)}; break;
+                case Op::fetched: t.values[here] = t.values[place_.at(u.src(0))]; break;
+                case Op::fence: break;
+                case Op::trap: EXPECT_FALSE(value(t, u.src(0))[0].i) << to_string(u); break;
                 case Op::store: store(t, u); break;
                 case Op::param:
                 case Op::index: break;
@@ -252,6 +276,33 @@ class Interpreter {
         const Scalars& v = value(t, u.src(1));
         if (auto to = access(t, u.src(0), u.src(1).dtype().lanes))
             std::copy(v.begin(), v.end(), to->memory->begin() + static_cast<ptrdiff_t>(to->first));
+    }
+
+    /// What it found. Integers are kept extended to 64 bits as their type says.
+    ConstArg atomic(Thread& t, UOp u) {
+        const auto to = access(t, u.src(0), 1);
+        if (!to) return {};
+        ConstArg& cell = (*to->memory)[to->first];
+        const ConstArg old = cell, v = value(t, u.src(1))[0];
+        const DType type = u.src(0).dtype();
+        const auto by = [&](Op op) { return *reference(op, type, type, std::array{old, v}); };
+        const auto bits = [](const ConstArg& x) { return std::pair(x.i, std::bit_cast<int64_t>(x.f)); };
+        const uint64_t count = static_cast<uint64_t>(old.i), most = static_cast<uint64_t>(v.i);
+        switch (u.as<AtomicArg>().operation) {
+            case AtomicOp::add: cell = by(Op::add); break;
+            case AtomicOp::max: cell = by(Op::max); break;
+            case AtomicOp::min: cell = by(Op::min); break;
+            case AtomicOp::bit_and: cell = by(Op::bit_and); break;
+            case AtomicOp::bit_or: cell = by(Op::bit_or); break;
+            case AtomicOp::bit_xor: cell = by(Op::bit_xor); break;
+            case AtomicOp::exchange: cell = v; break;
+            case AtomicOp::compare_exchange:
+                if (bits(old) == bits(value(t, u.src(2))[0])) cell = v;
+                break;
+            case AtomicOp::inc: cell.i = count >= most ? 0 : old.i + 1; break;
+            case AtomicOp::dec: cell.i = count == 0 || count > most ? v.i : old.i - 1; break;
+        }
+        return old;
     }
 
     Scalars compute(Thread& t, UOp u) {
