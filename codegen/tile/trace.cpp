@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "strata/codegen/tile/trace_p.h"
 #include "strata/core/support/error.h"
 #include "strata/core/symbolic/symbolic.h"
 #include "strata/core/uop/kernel.h"
@@ -196,9 +197,11 @@ void Trace::end_loop() {
 
 UOp Trace::finish(std::string name) {
     STRATA_CHECK(scopes_.size() == 1 && branches_.empty(), "a loop or branch of {} is open", name);
-    if (scopes_[0].effects.empty())
+    const std::vector<UOp>& effects = scopes_[0].effects;
+    const UOp sink = effects.empty() ? UOp() : forward_registers(uop::sink(uop::group(effects), name));
+    if (!sink || sink.src().empty())
         user_error(ErrorKind::Usage, "the kernel {} writes nothing: store its results in a tensor", name);
-    return without_order_of_read_only_memory(uop::sink(uop::group(scopes_[0].effects), std::move(name)));
+    return without_order_of_read_only_memory(sink);
 }
 
 }  // namespace strata::lang

@@ -6,6 +6,7 @@ from typing import Any, Literal, Protocol, TypeAlias, overload
 
 import numpy as np
 
+from ._lang import Value, View
 from ._layout import Basis, ComposedLayout, CoordSwizzle, Layout, Swizzle, Tile
 from ._strata import CustomKernel, DType, Tensor
 from .uop import UOp
@@ -38,9 +39,9 @@ LearningRate: TypeAlias = float | Callable[[int], float]
 LaunchProfile: TypeAlias = dict[str, Any]  # what strata.profile says of one, by the names that docs/profile.md lists
 
 # Of strata.layout.
-IntTuple: TypeAlias = int | UOp | Basis | None | tuple[IntTuple, ...] | list[IntTuple]
-TileLike: TypeAlias = int | UOp | Layout | Tile | None | tuple[TileLike, ...] | list[TileLike]
-AnyLayout: TypeAlias = Layout | ComposedLayout | Swizzle | CoordSwizzle
+IntTuple: TypeAlias = int | UOp | Value | Basis | None | tuple[IntTuple, ...] | list[IntTuple]
+TileLike: TypeAlias = int | UOp | Value | Layout | Tile | None | tuple[TileLike, ...] | list[TileLike]
+AnyLayout: TypeAlias = Layout | ComposedLayout | Swizzle | CoordSwizzle | View
 
 # Functions of nn.functional that are made for one, two and three axes.
 

@@ -26,8 +26,11 @@ UOp to_value(py::handle value, const char* what);
 UOp to_offset(py::handle value, const char* what);     ///< an integer as the index type
 UOp to_condition(py::handle value, const char* what);  ///< bool; of a number whether it is not zero
 
+Op parse_reduction(const std::string& name);  ///< "add", "max", ...; the error lists them
+
 void bind_lang(py::module_& root);
 void bind_lang_values(py::module_& m);
 void bind_lang_trace(py::module_& m);
+void bind_lang_views(py::module_& m);
 
 }  // namespace strata::python

@@ -6,6 +6,7 @@ void bind_lang(py::module_& root) {
     py::module_ m = root.def_submodule("_lang", "Kernels as Python functions: values, memory and control flow.");
     bind_lang_values(m);
     bind_lang_trace(m);
+    bind_lang_views(m);
     for (auto [name, member] : m.attr("__dict__").cast<py::dict>())
         if (PyType_Check(member.ptr())) member.attr("__module__") = "strata.lang";
 }

@@ -26,8 +26,7 @@ void bind_functions_of_layouts(LayoutFunctions& m) {
         "composition",
         [](AnyLike A, As<"AnyLayout | TileLike"> B) -> Tree {
             const lo::ComposedLayout* after = as_composed(B);
-            if (after || (!as_layout(A) && !as_composed(A)))
-                return py::cast(lo::make_composed_layout(to_any(A), 0, to_any(B)));
+            if (after || !has_layout(A)) return py::cast(lo::make_composed_layout(to_any(A), 0, to_any(B)));
             const lo::Tile tile = to_tile(B);
             return of_layout(A, [&](const lo::Layout& x) {
                 return tile.is_tuple() || tile.is_none() ? lo::composition(x, tile) : lo::composition(x, tile.layout());

@@ -1,6 +1,7 @@
 #include "layout/layout_p.h"
 
 #include "kernels/uop_p.h"
+#include "lang/lang_p.h"
 
 namespace strata::python {
 namespace {
@@ -17,6 +18,7 @@ lo::IntTuple to_leaf(py::handle value) {
     PyObject* p = value.ptr();
     if (value.is_none()) return lo::IntTuple::none();
     if (const Basis* basis = held<Basis>(value)) return basis->element;
+    if (const LangValue* number = as_value(value)) return lo::IntTuple(number->get());
     if (!PyBool_Check(p) && PyIndex_Check(p)) {
         const auto number = py::reinterpret_steal<py::object>(PyNumber_Index(p));
         if (!number) throw py::error_already_set();
@@ -55,7 +57,10 @@ lo::Tile tile_of(py::handle value, int depth) {
 
 lo::IntTuple to_int_tuple(py::handle value) { return to_tuple(value, 0); }
 
-py::object from_int(const lo::Int& value) { return value.known() ? py::int_(value.value()) : from_uop(value.uop()); }
+py::object from_int(const lo::Int& value) {
+    if (value.known()) return py::int_(value.value());
+    return lang::Trace::is_active() ? from_value(value.uop()) : from_uop(value.uop());
+}
 
 py::object from_int_tuple(const lo::IntTuple& t) {
     switch (t.kind()) {
@@ -109,14 +114,20 @@ py::object from_tile(const lo::Tile& tile) {
 const lo::Layout* as_layout(py::handle value) { return held<lo::Layout>(value); }
 const lo::ComposedLayout* as_composed(py::handle value) { return held<lo::ComposedLayout>(value); }
 
+const lang::View* as_view(py::handle value) { return held<lang::View>(value); }
+
 const lo::Layout& to_layout(py::handle value) {
     if (const lo::Layout* layout = as_layout(value)) return *layout;
-    if (as_composed(value)) lo::refuse("{} is composed, and a plain layout is wanted", shown(value));
+    const lang::View* view = as_view(value);
+    if (const auto* layout = view ? std::get_if<lo::Layout>(&view->layout()) : nullptr) return *layout;
+    if (view || as_composed(value)) lo::refuse("{} is composed, and a plain layout is wanted", shown(value));
     lo::refuse("a Layout is wanted, and this is {}", shown(value));
 }
 
 lo::AnyLayout to_any(py::handle value) {
     if (const lo::ComposedLayout* composed = as_composed(value)) return *composed;
+    if (const lang::View* view = as_view(value))
+        return std::visit([](const auto& L) { return lo::AnyLayout(L); }, view->layout());
     if (const auto* swizzle = held<lo::Swizzle>(value)) return *swizzle;
     if (const auto* swizzle = held<lo::CoordSwizzle>(value)) return *swizzle;
     return to_layout(value);

@@ -1,10 +1,12 @@
 #pragma once
 #include "convert_p.h"
+#include "strata/codegen/tile/view.h"
 #include "strata/core/layout/algebra.h"
 #include "strata/core/layout/composed.h"
 #include "strata/core/layout/layout_error.h"
 
-// strata.layout: nested Python tuples are IntTuples; their leaves are integers, UOps, Basis elements and None.
+// strata.layout: nested Python tuples are IntTuples; their leaves are integers, UOps, values of kernels, Basis elements
+// and None. Functions take views of kernels where they take layouts, and give views.
 
 namespace strata::python {
 
@@ -12,11 +14,11 @@ namespace lo = strata::layout;
 
 using TupleLike = As<"IntTuple">;
 using TileLike = As<"TileLike">;
-using LayoutLike = As<"Layout | ComposedLayout">;
+using LayoutLike = As<"Layout | ComposedLayout | View">;
 using AnyLike = As<"AnyLayout">;
-using TreeLike = As<"Layout | ComposedLayout | IntTuple">;
+using TreeLike = As<"Layout | ComposedLayout | View | IntTuple">;
 using Tree = As<"Any">;
-using Index = As<"Any">;  ///< an integer, UOp, Basis or nested tuple
+using TupleIndex = As<"Any">;  ///< an integer, UOp, Basis or nested tuple
 
 /// An element of the basis of coordinates in Python.
 struct Basis {
@@ -37,11 +39,15 @@ int to_small(py::handle value, const char* what);
 
 const lo::Layout* as_layout(py::handle value);  ///< null for anything else
 const lo::ComposedLayout* as_composed(py::handle value);
-const lo::Layout& to_layout(py::handle value);  ///< LayoutError names what it is instead
+const lang::View* as_view(py::handle value);
+inline bool has_layout(py::handle value) { return as_layout(value) || as_composed(value) || as_view(value); }
+const lo::Layout& to_layout(py::handle value);  ///< of a view its own; LayoutError names what it is instead
 
-/// f of a layout, or of the one at the end of a composed layout, the stages as they are.
+/// f of a layout, of the one at the end of a composed layout, the stages as they are, or of a view's, as a view.
 template <class F>
 py::object of_layout(py::handle value, F f) {
+    if (const lang::View* view = as_view(value))
+        return py::cast(view->with_base([&](const lo::Layout& L) { return lo::Layout(f(L)); }));
     if (const lo::ComposedLayout* composed = as_composed(value))
         return py::cast(composed->with_base(f(composed->base())));
     return py::cast(lo::Layout(f(to_layout(value))));
@@ -49,7 +55,7 @@ py::object of_layout(py::handle value, F f) {
 /// The same of a tuple too.
 template <class F>
 py::object of_tree(py::handle value, F f) {
-    if (as_layout(value) || as_composed(value)) return of_layout(value, f);
+    if (has_layout(value)) return of_layout(value, f);
     return from_int_tuple(f(to_int_tuple(value)));
 }
 
@@ -82,9 +88,11 @@ class LayoutFunctions {
 
 lo::IntTuple shape_of(py::handle value);  ///< of a layout; a tuple itself
 
-/// f of a layout as (layout, offset). A composed one keeps the offset, since its stages are applied to the sum.
+/// f of a layout as (layout, offset). A composed one keeps the offset, since its stages are applied to the sum; of a
+/// view the part of it.
 template <class F>
 py::object part(py::handle value, F f) {
+    if (const lang::View* view = as_view(value)) return py::cast(view->part(f));
     const lo::ComposedLayout* composed = as_composed(value);
     if (!composed) {
         const lo::Part out = f(to_layout(value));

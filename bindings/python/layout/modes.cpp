@@ -16,7 +16,7 @@ template <class F>
 Tree extended(py::handle t, py::handle mode, py::handle rank, F f) {
     const int n = rank.is_none() ? -1 : to_small(rank, "a rank");
     if (!rank.is_none() && n < 0) lo::refuse("a rank is from 0 on, not {}", n);
-    if (as_layout(t) || as_composed(t)) {
+    if (has_layout(t)) {
         const lo::Layout more = mode.is_none() ? lo::Layout() : to_layout(mode);
         return of_layout(t, [&](const lo::Layout& L) { return f(L, more, n); });
     }
@@ -72,6 +72,7 @@ void bind_other_parts(LayoutFunctions& m) {
         "slice",
         [](TreeLike t, TupleLike coordinate) -> Tree {
             const lo::IntTuple c = to_int_tuple(coordinate);
+            if (const lang::View* view = as_view(t)) return py::cast(view->slice(c));
             return of_tree(t, [&](const auto& x) { return lo::slice(x, c); });
         },
         "a"_a, "coordinate"_a, "The modes where the coordinate has None, side by side; one alone is itself.");

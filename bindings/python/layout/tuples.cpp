@@ -8,7 +8,7 @@ using Binary = lo::IntTuple (*)(const lo::IntTuple&, const lo::IntTuple&);
 
 /// f of two tuples; a LayoutError names both.
 template <Binary f>
-Index both(const char* name, py::handle a, py::handle b) {
+TupleIndex both(const char* name, py::handle a, py::handle b) {
     const lo::IntTuple x = to_int_tuple(a), y = to_int_tuple(b);
     return from_int_tuple(lo::operation(name, [&] { return f(x, y); }, x, y));
 }
@@ -59,11 +59,11 @@ void bind_arithmetic(LayoutFunctions& m) {
         "product", [](TupleLike a) -> As<"int"> { return from_int(lo::product(to_int_tuple(a))); }, "a"_a,
         "Of all leaves.");
     m.def(
-        "product_each", [](TupleLike a) -> Index { return from_int_tuple(lo::product_each(to_int_tuple(a))); }, "a"_a,
-        "An integer a mode.");
+        "product_each", [](TupleLike a) -> TupleIndex { return from_int_tuple(lo::product_each(to_int_tuple(a))); },
+        "a"_a, "An integer a mode.");
     m.def(
         "prefix_product",
-        [](TupleLike a, TupleLike first) -> Index {
+        [](TupleLike a, TupleLike first) -> TupleIndex {
             return from_int_tuple(lo::prefix_product(to_int_tuple(a), to_int(first)));
         },
         "a"_a, "first"_a = 1, "Of each leaf the product of the leaves before it, from `first` on.");
@@ -72,7 +72,7 @@ void bind_arithmetic(LayoutFunctions& m) {
 void bind_coordinates(LayoutFunctions& m) {
     m.def(
         "crd2idx",
-        [](TupleLike coordinate, TreeLike shape, TupleLike stride) -> Index {
+        [](TupleLike coordinate, TreeLike shape, TupleLike stride) -> TupleIndex {
             const lo::IntTuple c = to_int_tuple(coordinate);
             if (const lo::ComposedLayout* composed = as_composed(shape)) return from_int_tuple((*composed)(c));
             if (const lo::Layout* layout = as_layout(shape)) return from_int_tuple((*layout)(c));
@@ -84,7 +84,7 @@ void bind_coordinates(LayoutFunctions& m) {
         "The index of a coordinate in a layout, or in a shape with strides: compact ones where none are given.");
     m.def(
         "idx2crd",
-        [](TupleLike index, TreeLike shape, TupleLike stride) -> Index {
+        [](TupleLike index, TreeLike shape, TupleLike stride) -> TupleIndex {
             if (const lo::Layout* layout = as_layout(shape)) return from_int_tuple(lo::idx2crd(to_int(index), *layout));
             const lo::IntTuple s = to_int_tuple(shape), i = to_int_tuple(index);
             if (!stride.is_none()) return from_int_tuple(lo::idx2crd(i.integer(), lo::Layout(s, to_int_tuple(stride))));
@@ -95,13 +95,13 @@ void bind_coordinates(LayoutFunctions& m) {
         "where a layout has no such index.");
     m.def(
         "crd2crd",
-        [](TupleLike coordinate, TupleLike from, TupleLike to) -> Index {
+        [](TupleLike coordinate, TupleLike from, TupleLike to) -> TupleIndex {
             return from_int_tuple(lo::crd2crd(to_int_tuple(coordinate), to_int_tuple(from), to_int_tuple(to)));
         },
         "coordinate"_a, "from_shape"_a, "to_shape"_a, "The coordinate of the other shape with the same integer.");
     m.def(
         "flat_coord",
-        [](TupleLike index, LayoutLike L) -> Index {
+        [](TupleLike index, LayoutLike L) -> TupleIndex {
             return from_int_tuple(lo::flat_coord(to_int(index), to_layout(L)));
         },
         "index"_a, "layout"_a, "Of the coordinate with that index an integer a mode.");
@@ -117,6 +117,7 @@ void bind_coordinates(LayoutFunctions& m) {
 lo::IntTuple shape_of(py::handle value) {
     if (const lo::Layout* layout = as_layout(value)) return layout->shape();
     if (const lo::ComposedLayout* composed = as_composed(value)) return composed->base().shape();
+    if (const lang::View* view = as_view(value)) return view->shape();
     return to_int_tuple(value);
 }
 
@@ -124,7 +125,7 @@ void bind_layout_tuples(LayoutFunctions& m) {
     bind_arithmetic(m);
     bind_coordinates(m);
     m.def(
-        "E", [](const py::args& modes) -> Index { return from_int_tuple(lo::IntTuple::basis(1, to_path(modes))); },
+        "E", [](const py::args& modes) -> TupleIndex { return from_int_tuple(lo::IntTuple::basis(1, to_path(modes))); },
         "The unit of a mode of coordinates, given from the outside in: E(1) * 3 is (0, 3). E() is 1.");
     m.def(
         "size", [](TreeLike a) -> As<"int"> { return from_int(lo::product(shape_of(a))); }, "a"_a,
@@ -139,7 +140,7 @@ void bind_layout_tuples(LayoutFunctions& m) {
         },
         "layout"_a, "1 + the distance of the smallest and the largest index.");
     m.def(
-        "coshape", [](LayoutLike L) -> Index { return from_int_tuple(lo::coshape(to_layout(L))); }, "layout"_a,
+        "coshape", [](LayoutLike L) -> TupleIndex { return from_int_tuple(lo::coshape(to_layout(L))); }, "layout"_a,
         "The cosize of each mode of indices that are coordinates, the cosize of others.");
 }
 

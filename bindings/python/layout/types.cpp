@@ -102,8 +102,8 @@ void bind_plain(py::class_<lo::Layout>& c) {
           "stride"_a = py::none(),
           "From a shape and congruent strides, in elements; without strides compact, the first mode fastest. Or from "
           "text: '(4,(2,4)):(8,(1,2))'.\nLayoutError where sizes are below 1 or the two are not congruent.");
-    c.def_property_readonly("shape", [](const lo::Layout& L) -> Index { return from_int_tuple(L.shape()); });
-    c.def_property_readonly("stride", [](const lo::Layout& L) -> Index { return from_int_tuple(L.stride()); });
+    c.def_property_readonly("shape", [](const lo::Layout& L) -> TupleIndex { return from_int_tuple(L.shape()); });
+    c.def_property_readonly("stride", [](const lo::Layout& L) -> TupleIndex { return from_int_tuple(L.stride()); });
     c.def_property_readonly(
         "size", [](const lo::Layout& L) -> As<"int"> { return size_of(L); }, "How many coordinates there are.");
     c.def_property_readonly(
@@ -133,13 +133,13 @@ void bind_composed(py::class_<lo::ComposedLayout>& c) {
     c.def_property_readonly("inner", [](const lo::ComposedLayout& L) -> Tree {
         return std::visit([](const auto& x) { return py::cast(x); }, L.stages()[0].inner);
     });
-    c.def_property_readonly("offset",
-                            [](const lo::ComposedLayout& L) -> Index { return from_int_tuple(L.stages()[0].offset); });
+    c.def_property_readonly(
+        "offset", [](const lo::ComposedLayout& L) -> TupleIndex { return from_int_tuple(L.stages()[0].offset); });
     c.def_property_readonly("outer", [](const lo::ComposedLayout& L) -> Tree {
         return std::visit([](const auto& x) { return py::cast(x); }, L.outer());
     });
     c.def_property_readonly("shape",
-                            [](const lo::ComposedLayout& L) -> Index { return from_int_tuple(L.base().shape()); });
+                            [](const lo::ComposedLayout& L) -> TupleIndex { return from_int_tuple(L.base().shape()); });
     c.def_property_readonly("size", [](const lo::ComposedLayout& L) -> As<"int"> { return size_of(L.base()); });
     c.def_property_readonly(
         "cosize", [](const lo::ComposedLayout& L) { return lo::cosize(L); },
@@ -168,7 +168,8 @@ void bind_swizzles(py::class_<lo::Swizzle>& s, py::class_<lo::CoordSwizzle>& c) 
     s.def_property_readonly("base", &lo::Swizzle::base);
     s.def_property_readonly("shift", &lo::Swizzle::shift);
     s.def(
-        "__call__", [](const lo::Swizzle& swizzle, Index index) -> Index { return from_int(swizzle(to_int(index))); },
+        "__call__",
+        [](const lo::Swizzle& swizzle, TupleIndex index) -> TupleIndex { return from_int(swizzle(to_int(index))); },
         "index"_a);
     s.def("unpack", [](const lo::Swizzle& x) { return std::tuple(x.bits(), x.base(), x.shift()); });
     s.def("__repr__", [](const lo::Swizzle& x) { return repr(lo::AnyLayout(x)); });
@@ -185,7 +186,8 @@ void bind_swizzles(py::class_<lo::Swizzle>& s, py::class_<lo::CoordSwizzle>& c) 
           "XORs `bits` bits from base_row on of a coordinate's mode `row` into those from base_column on of mode "
           "`column`.");
     c.def(
-        "__call__", [](const lo::CoordSwizzle& x, Index at) -> Index { return from_int_tuple(x(to_int_tuple(at))); },
+        "__call__",
+        [](const lo::CoordSwizzle& x, TupleIndex at) -> TupleIndex { return from_int_tuple(x(to_int_tuple(at))); },
         "coordinate"_a);
     c.def_property_readonly("bits", &lo::CoordSwizzle::bits);
     c.def_property_readonly("base_row", &lo::CoordSwizzle::base_row);
@@ -212,7 +214,7 @@ void bind_basis(py::class_<Basis>& c) {
           }),
           "value"_a, "modes"_a,
           "value times the unit of a mode, given as an integer or, from the outside in, a tuple.");
-    c.def_property_readonly("value", [](const Basis& b) -> Index { return from_int(b.element.value()); });
+    c.def_property_readonly("value", [](const Basis& b) -> TupleIndex { return from_int(b.element.value()); });
     c.def_property_readonly(
         "modes", [](const Basis& b) -> As<"tuple[int, ...]"> { return py::object(from_path(b.element.path())); });
     c.def(
@@ -220,10 +222,10 @@ void bind_basis(py::class_<Basis>& c) {
             return py::object(py::make_tuple(from_int(b.element.value()), from_path(b.element.path())));
         },
         "(value, modes)");
-    const auto times = [](const Basis& b, Index factor) { return Basis{b.element * to_int_tuple(factor)}; };
+    const auto times = [](const Basis& b, TupleIndex factor) { return Basis{b.element * to_int_tuple(factor)}; };
     c.def("__mul__", times, "factor"_a);
     c.def("__rmul__", times, "factor"_a);
-    const auto sum = [](const Basis& b, Index other) -> Index {
+    const auto sum = [](const Basis& b, TupleIndex other) -> TupleIndex {
         return from_int_tuple(coordinate_sum(b.element, to_int_tuple(other)));
     };
     c.def("__add__", sum, "other"_a, "A coordinate: 2 * E(0) + 3 * E(1) is (2, 3).");
