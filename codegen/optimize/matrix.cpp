@@ -14,6 +14,7 @@
 #include "strata/codegen/kernel/widen.h"
 #include "strata/codegen/optimize/actions_p.h"
 #include "strata/codegen/optimize/attention_p.h"
+#include "strata/codegen/target/matrix_layouts.h"
 #include "strata/core/symbolic/symbolic.h"
 #include "strata/core/uop/kernel.h"
 
@@ -27,53 +28,45 @@ struct Weights {
 };
 
 /// How the elements of a matrix lie in lanes.
-struct Layout {
-    std::vector<int64_t> digits;  ///< sizes of the digits of an element's number, the last one fastest
-    Weights lines, along;         ///< of A and B the side of the result, then k; of the accumulator m, then n
+struct Digits {
+    std::vector<int64_t> sizes;  ///< of the digits of an element's number, the last one fastest
+    Weights lines, along;        ///< of A and B the side of the result, then k; of the accumulator m, then n
 };
 
 enum class OperandName : uint8_t { a, b };
 
-/// AMD's: a lane of a row is one line of an operand, one column of the result.
-Layout in_lines(std::vector<int64_t> digits, std::vector<int64_t> weights, int64_t row) {
-    const std::vector<int64_t> none(digits.size(), 0);
-    return {std::move(digits), {none, 0, 1}, {std::move(weights), row, 0}};
-}
-
-Layout operand_layout(const MatrixShape& shape, OperandName which) {
-    const int64_t elements = shape.operand_elements();
-    if (!shape.family) {
-        const Weights lines{{8, 0, 0}, 1, 0}, along{{0, elements, 1}, 0, elements / 4};
-        const auto swapped = [](Weights w) { return std::swap(w.element[0], w.element[1]), w; };
-        if (which == OperandName::a) return {{2, 2, elements / 4}, swapped(lines), swapped(along)};
-        return {{shape.n / 8, 2, elements / 4}, lines, along};
+/// The digits of a layout (lane, element) -> place along the first side + size of it * place along the second.
+Digits digits_of(const layout::Layout& tv, int64_t size) {
+    Digits out;
+    const layout::Layout lanes = tv.mode(0), elements = tv.mode(1);
+    const auto weight = [](const layout::Layout& leaf) { return leaf.stride().known(); };
+    std::vector<int64_t> weights;
+    for (size_t i = elements.rank(); i-- > 0;) {
+        const layout::Layout leaf = elements.shape().is_tuple() ? elements.mode(i) : elements;
+        out.sizes.push_back(leaf.shape().known());
+        weights.push_back(weight(leaf));
     }
-    if (shape.family == isa::Family::rdna3 && shape.operand.bits() == 16) return in_lines({2, 8}, {8, 1}, 0);
-    if (shape.family == isa::Family::rdna3) return in_lines({elements}, {1}, 0);
-    if (shape.family == isa::Family::rdna4 && shape.operand.bits() == 16) return in_lines({2, 4}, {8, 1}, 4);
-    return in_lines({elements}, {1}, elements);
+    const int64_t lane = weight(lanes.mode(0)), row = weight(lanes.mode(1));
+    out.lines = {{}, row % size, lane % size}, out.along = {{}, row / size, lane / size};
+    for (const int64_t w : weights) {
+        out.lines.element.push_back(w % size);
+        out.along.element.push_back(w / size);
+    }
+    return out;
 }
 
-Layout accumulator_layout(const MatrixShape& shape) {
-    if (shape.by_warpgroups) return {{shape.n / 8, 2, 2}, {{0, 8, 0}, 1, 0}, {{8, 0, 1}, 0, 2}};
-    if (!shape.family) return {{2, 2, 2}, {{8, 0, 0}, 1, 0}, {{0, 8, 1}, 0, 2}};
-    const int64_t elements = shape.accumulator_elements();
-    Layout columns = in_lines({elements}, {1}, elements);
-    if (shape.family == isa::Family::rdna3)
-        columns = in_lines({elements}, {2}, 1);
-    else if (shape.accumulator == dtypes::float64)
-        columns = in_lines({elements}, {4}, 1);
-    else if (shape.m == 32)
-        columns = in_lines({4, 4}, {8, 1}, 4);
-    std::swap(columns.lines, columns.along);
-    return columns;
+Digits operand_digits(const MatrixShape& shape, OperandName which) {
+    const MatrixLayouts layouts = matrix_layouts(shape);
+    return which == OperandName::a ? digits_of(layouts.a, shape.m) : digits_of(layouts.b, shape.n);
 }
+
+Digits accumulator_digits(const MatrixShape& shape) { return digits_of(matrix_layouts(shape).c, shape.m); }
 
 /// Lanes of a row of an accumulator of warpgroups, and columns of the tiles that they exchange.
 constexpr int kLanesOfRow = 4, kExchanged = 8 * kLanesOfRow;
 
 /// That of an accumulator of warpgroups whose lanes have exchanged tiles: eight columns beside each other are a lane's.
-Layout exchanged_layout(const MatrixShape& shape) {
+Digits exchanged_digits(const MatrixShape& shape) {
     return {{shape.n / kExchanged, kLanesOfRow, 2, 2}, {{0, 0, 8, 0}, 1, 0}, {{kExchanged, 2, 0, 1}, 0, 8}};
 }
 
@@ -154,7 +147,7 @@ class Rewriting {
         : sink_(sink),
           k_(k),
           shape_(shape),
-          lanes_of_row_(shape.family ? shape.m : 4),
+          lanes_of_row_(matrix_layouts(shape).c.mode(0).mode(0).shape().known()),
           rows_of_lanes_(target.wave_size / lanes_of_row_),
           next_id_(next_range_id(sink)) {}
 
@@ -172,9 +165,9 @@ class Rewriting {
         const UOp sums = make(Op::reduce, sources[0].dtype(), sources, p.reduce.as<ReduceArg>());
 
         const bool exchanges = p.rows_follow_memory && shape_.by_warpgroups && shape_.n % kExchanged == 0;
-        const Layout layout = exchanges ? exchanged_layout(shape_) : accumulator_layout(shape_);
+        const Digits layout = exchanges ? exchanged_digits(shape_) : accumulator_digits(shape_);
         const std::vector<UOp> part = digits(layout, Axis::upcast);
-        const UOp held = exchanges ? exchanged(sums, part) : uop::element(sums, number(part, layout.digits));
+        const UOp held = exchanges ? exchanged(sums, part) : uop::element(sums, number(part, layout.sizes));
         const UOp result = cast(held, p.reduce.dtype());
         UOp sink = substitute(sink_, {{p.reduce, result}});
         sink = split(sink, p.n, outer_n, shape_.n, terms(part, layout.along));
@@ -190,9 +183,9 @@ class Rewriting {
     }
     static UOp place(UOp outer, int64_t multiple, UOp inner) { return outer ? outer * multiple + inner : inner; }
 
-    std::vector<UOp> digits(const Layout& layout, Axis axis) {
+    std::vector<UOp> digits(const Digits& layout, Axis axis) {
         std::vector<UOp> out;
-        for (int64_t size : layout.digits) out.push_back(new_range(size, axis));
+        for (int64_t size : layout.sizes) out.push_back(new_range(size, axis));
         return out;
     }
     static UOp number(std::span<const UOp> digits, std::span<const int64_t> sizes) {
@@ -227,7 +220,7 @@ class Rewriting {
 
     /// A lane's part of an operand.
     UOp fragment(OperandName which, UOp value, UOp side, UOp outer_side, UOp outer_k) {
-        const Layout layout = operand_layout(shape_, which);
+        const Digits layout = operand_digits(shape_, which);
         const std::vector<UOp> element = digits(layout, Axis::vector);
         const int64_t lines = which == OperandName::a ? shape_.m : shape_.n;
         const UOpMap<UOp> places{{side, place(outer_side, lines, sum_of(terms(element, layout.lines)))},
@@ -235,14 +228,14 @@ class Rewriting {
         return uop::contract(substitute(value, places), element);
     }
 
-    /// The element of exchanged_layout: of four tiles of eight columns a lane gives each other lane of its row the tile
+    /// The element of exchanged_digits: of four tiles of eight columns a lane gives each other lane of its row the tile
     /// that is that one's. A 4 x 4 transpose, by a bit of the lane's number at a time.
     UOp exchanged(UOp sums, std::span<const UOp> part) const {
-        const Layout own = accumulator_layout(shape_);
+        const Digits own = accumulator_digits(shape_);
         std::array<UOp, kLanesOfRow> held;
         for (int i = 0; i < kLanesOfRow; ++i)
             held[static_cast<size_t>(i)] =
-                uop::element(sums, number(std::array{part[0] * kLanesOfRow + i, part[2], part[3]}, own.digits));
+                uop::element(sums, number(std::array{part[0] * kLanesOfRow + i, part[2], part[3]}, own.sizes));
         for (const int bit : {1, 2}) {
             const UOp is_high = index_const(0) < lane_ / bit % 2;
             for (int i = 0; i < kLanesOfRow; ++i) {

@@ -38,11 +38,11 @@ constexpr NvidiaRow kNvidia[] = {
 };
 
 constexpr MatrixShape kMatrixShapes[] = {
-#define MATRIX(family, mnemonic, m, n, k, operand, accumulator, builtin) \
+#define MATRIX(family, mnemonic, m, n, k, operand, accumulator, builtin, ...) \
     {Family::family, #mnemonic, m, n, k, dtypes::operand, dtypes::accumulator, #builtin},
-#define MMA(chip, name, m, n, k, operand, accumulator, ptx) \
+#define MMA(chip, name, m, n, k, operand, accumulator, ptx, ...) \
     {std::nullopt, #name, m, n, k, dtypes::operand, dtypes::accumulator, #ptx},
-#define WGMMA(chip, name, m, n, k, operand, accumulator, ptx) \
+#define WGMMA(chip, name, m, n, k, operand, accumulator, ptx, ...) \
     {std::nullopt, #name, m, n, k, dtypes::operand, dtypes::accumulator, #ptx, true},
 #include "strata/codegen/target/matrix_shapes.def"
 #undef WGMMA

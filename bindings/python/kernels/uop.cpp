@@ -259,16 +259,11 @@ void bind_leaves(Module& u) {
 constexpr const char* kMatrixProduct =
     R"(A * B + C by a matrix instruction, in each wave: D, a list of what this lane holds of it.
 
-name: the instruction's mnemonic, for example 'v_wmma_f32_16x16x16_f16' (RDNA) or 'v_mfma_f32_16x16x16_f16' (gfx942). a, b, c: what
-this lane holds of A (M x K), B (K x N) and C (M x N); numbers take the type that the instruction wants. The block is made of
-whole waves. Lane l, element i (// divides downwards):
-  gfx1100   A[l % 16][i], B[i][l % 16]: 16 elements; C and D [2 * i + l // 16][l % 16]: 8
-  gfx1201   A[l % 16][k], B[k][l % 16] with k = 8 * (i // 4) + 4 * (l // 16) + i % 4 (16 bits), 8 * (l // 16) + i (8 bits): 8;
-            C and D [8 * (l // 16) + i][l % 16]: 8
-  gfx942,   A[l % M][k], B[k][l % N] with k = E * (l // M) + i: E = M * K // 64 elements; C and D [row][l % N] with
-  gfx90a    row = 8 * (i // 4) + 4 * (l // 32) + i % 4 (32 x 32): 16, 4 * (l // 16) + i (16 x 16): 4, 4 * i + l // 16 (float64): 4
-  sm_80 on  'mma_f32_16x16x16_bf16' and others: A[2 * (l // 4) + 2 * i // E][E // 4 * (l % 4 + 4 * (4 * i // E % 2)) + i % (E // 4)] and B
-            the same with n for m: E = M * K // 32 elements; C and D [2 * (l // 4) + i // 4][4 * (l % 4) + i % 4]: 8)";
+name: the instruction's mnemonic, for example 'v_wmma_f32_16x16x16_f16' (gfx1100), 'v_mfma_f32_16x16x16_f16' (gfx942) or
+'mma_f32_16x16x16_bf16' (sm_80 on). a, b, c: what this lane holds of A (M x K), B (K x N) and C (M x N); numbers take the type that
+the instruction wants. The block is made of whole waves. Which elements these are say layout_A_tv, layout_B_tv and layout_C_tv of
+strata.lang.MmaAtom: (lane, element) -> m + M * k, n + N * k and m + M * n. Of gfx1100's 16 bits A and B are
+((16,2),(8,2)):((1,0),(16,128)), element i of lane l at k = i of line l % 16, and C ((16,2),8):((16,1),2).)";
 
 std::string names_of(std::span<const codegen::MatrixShape> shapes) {
     std::string names;

@@ -159,7 +159,7 @@ def test_threads_in_any_arrangement_come_to_one_result(machine, rng, fold, dtype
 def shapes():
     table = (Path(__file__).parents[3] / "codegen/target/matrix_shapes.def").read_text()
     for row in re.findall(r"^MATRIX\( (.*) \)", table, re.M):
-        family, name, m, n, k, operand, total, _ = re.split(r",\s*", row)
+        family, name, m, n, k, operand, total, *_ = re.split(r",\s*", row)
         yield FAMILIES[family], name, int(m), int(n), int(k), operand, total
 
 
