@@ -1,4 +1,4 @@
-#include "lang/lang_p.h"
+#include "lang/tile_p.h"
 
 namespace strata::python {
 
@@ -7,6 +7,8 @@ void bind_lang(py::module_& root) {
     bind_lang_values(m);
     bind_lang_trace(m);
     bind_lang_views(m);
+    bind_lang_products(m);
+    bind_lang_copies(m);
     for (auto [name, member] : m.attr("__dict__").cast<py::dict>())
         if (PyType_Check(member.ptr())) member.attr("__module__") = "strata.lang";
 }

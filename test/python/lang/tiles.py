@@ -19,9 +19,11 @@ def row_major(shape):
 @contextlib.contextmanager
 def tracing(arch):
     trace = lang.Trace()
+    lang.set_arch(arch)
     try:
         yield trace
     finally:
+        lang.set_arch("")
         trace.close()
 
 

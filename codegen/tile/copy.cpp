@@ -1,0 +1,184 @@
+// copy: what a thread, or a block together, copies from view to view.
+#include "strata/codegen/tile/copy.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "strata/codegen/tile/trace.h"
+#include "strata/core/layout/layout_error.h"
+#include "strata/core/symbolic/symbolic.h"
+
+namespace strata::lang {
+namespace {
+
+struct CopyRow {
+    std::string_view kind;
+    bool of_amd;
+    std::vector<int> bits;
+};
+
+const std::vector<CopyRow>& copy_rows() {
+    constexpr bool amd = true, nvidia = false;
+    static const std::vector<CopyRow> rows = {
+#define COPY(kind, chips, ...) {#kind, chips, {__VA_ARGS__}},
+#include "strata/codegen/target/copy_atoms.def"
+#undef COPY
+    };
+    return rows;
+}
+
+void check_pair(const View& from, const View& to) {
+    if (from.dtype() != to.dtype())
+        user_error(ErrorKind::DType, "a copy of {} to {}: copies keep the type, cast the elements first",
+                   from.dtype().name(), to.dtype().name());
+    if (!(from.size() == to.size()))
+        user_error(ErrorKind::Shape, "a copy of {} elements {} to {} elements {}", lo::to_string(from.size()),
+                   lo::to_string(from.shape()), lo::to_string(to.size()), lo::to_string(to.shape()));
+}
+
+void check_atom(const CopyAtom& atom, const View& view) {
+    if (view.dtype() != atom.dtype)
+        user_error(ErrorKind::DType, "a copy atom of {} meets a view of {}", atom.dtype.name(), view.dtype().name());
+}
+
+std::function<UOp(int64_t)> by_element(const std::optional<View>& predicate, const View& from) {
+    if (!predicate) return {};
+    if (!predicate->dtype().is_bool() || !(predicate->size() == from.size()))
+        user_error(ErrorKind::Shape,
+                   "the predicate of a copy of {} elements is a bool, or as many in registers, not {}",
+                   lo::to_string(from.size()), to_string(*predicate));
+    return [view = *predicate](int64_t first) { return view.load(lo::IntTuple(first)); };
+}
+
+/// Strides that are not known are the largest.
+int64_t smallest_stride(const lo::Layout& mode) {
+    int64_t least = INT64_MAX;
+    const lo::IntTuple shape = lo::flatten(mode.shape()), stride = lo::flatten(mode.stride());
+    for (size_t i = 0; i < shape.modes().size(); ++i)
+        if (!shape.modes()[i].is(1) && stride.modes()[i].value().known())
+            least = std::min(least, std::abs(stride.modes()[i].value().value()));
+    return least;
+}
+
+/// Both views with the modes that go on in the first one's memory in front.
+std::pair<View, View> along_memory(const View& from, const View& to) {
+    const size_t rank = from.shape().rank();
+    if (!from.shape().is_tuple() || !to.shape().is_tuple() || to.shape().rank() != rank) return {from, to};
+    std::vector<int> order(rank);
+    for (size_t i = 0; i < rank; ++i) order[i] = static_cast<int>(i);
+    std::ranges::stable_sort(
+        order, {}, [&](int i) { return std::pair(smallest_stride(from.base().mode(static_cast<size_t>(i))), i); });
+    for (size_t i = 0; i < rank; ++i)
+        if (!(lo::product(from.shape().mode(i)) == lo::product(to.shape().mode(i))))
+            user_error(ErrorKind::Shape, "a copy of {} to {}: mode {} differs", lo::to_string(from.shape()),
+                       lo::to_string(to.shape()), i);
+    const auto ordered = [&](const lo::Layout& L) { return lo::select(L, order); };
+    return {from.with_base(ordered), to.with_base(ordered)};
+}
+
+}  // namespace
+
+CopyAtom copy_atom(const codegen::Target& target, int bits, DType dtype, const std::string& kind) {
+    std::string known;
+    for (const CopyRow& row : copy_rows()) {
+        if (row.of_amd != target.arch.is_amd()) continue;
+        if (row.kind == kind && std::ranges::find(row.bits, bits) != row.bits.end()) {
+            if (bits % dtype.bits())
+                user_error(ErrorKind::Usage, "a copy of {} bits has no whole elements of {}, which has {}", bits,
+                           dtype.name(), dtype.bits());
+            return {kind, bits, dtype};
+        }
+        known += fmt::format("{}{} of {} bits", known.empty() ? "" : ", ", row.kind, fmt::join(row.bits, ", "));
+    }
+    user_error(ErrorKind::Unsupported, "{} has no copy '{}' of {} bits; it has {}", target.arch.name(), kind, bits,
+               known);
+}
+
+void copy(const CopyAtom& atom, const View& from, const View& to, const std::optional<View>& predicate) {
+    check_pair(from, to);
+    check_atom(atom, from);
+    transfer(to, from, atom.lanes(), by_element(predicate, from));
+}
+
+void copy(const CopyAtom& atom, const View& from, const View& to, UOp predicate) {
+    check_pair(from, to);
+    check_atom(atom, from);
+    transfer(to, from, atom.lanes(), [&](int64_t) { return predicate; });
+}
+
+void autovec_copy(const View& from, const View& to) {
+    check_pair(from, to);
+    transfer(to, from, common_lanes(to, from));
+}
+
+void copy_tile(const View& from, const View& to, const lo::Int& thread, int64_t threads) {
+    check_pair(from, to);
+    for (const View* view : {&from, &to})
+        if (view->is_in(Space::reg))
+            user_error(ErrorKind::Usage,
+                       "copy_tile is of a block together: each thread has registers of its own; autovec_copy");
+    const auto [source, target] = along_memory(from, to);
+    const int lanes = common_lanes(target, source);
+    const auto flat = [&](const View& view) {
+        const View out = view.with_base([](const lo::Layout& L) { return lo::coalesce(L); });
+        return lanes > 1 ? out.vectors(lanes) : out;
+    };
+    const View a = flat(source), b = flat(target);
+    const int64_t accesses = from.size().value() / lanes;
+    std::vector<std::pair<lo::IntTuple, UOp>> values;
+    std::vector<UOp> predicates;
+    for (int64_t first = 0; first < accesses; first += threads) {
+        const lo::Int at = thread + lo::Int(first);
+        UOp inside;
+        if (first + threads > accesses && !proves_less(at.uop(), accesses)) inside = at.uop() < index_const(accesses);
+        values.emplace_back(lo::IntTuple(at), a.load(lo::IntTuple(at), inside));
+        predicates.push_back(inside);
+    }
+    for (size_t i = 0; i < values.size(); ++i) b.store(values[i].first, values[i].second, predicates[i]);
+}
+
+namespace {
+
+View at_offset(const View& base, const View& offsets, int64_t access, int lanes) {
+    if (!offsets.is_in(Space::reg) || !offsets.dtype().is_integer())
+        user_error(ErrorKind::Usage, "offsets are integers in registers, and these are {}", to_string(offsets));
+    const lo::Int offset(strata::cast(offsets.load(lo::IntTuple(access)), dtypes::index));
+    return base.part([&](const lo::Layout&) { return lo::Part{lo::Layout(lanes), offset}; });
+}
+
+void each_access(const CopyAtom& atom, const View& base, const View& offsets, const View& other,
+                 const std::optional<View>& predicate, const std::function<void(const View&, const View&, UOp)>& f) {
+    check_atom(atom, base);
+    const int64_t accesses = offsets.size().value();
+    if (!other.size().is(accesses * atom.lanes()))
+        user_error(ErrorKind::Shape, "{} offsets of accesses of {} elements, and a view of {}", accesses, atom.lanes(),
+                   lo::to_string(other.size()));
+    const View flat = other.with_base([](const lo::Layout& L) { return lo::coalesce(L); });
+    for (int64_t i = 0; i < accesses; ++i) {
+        const UOp inside =
+            predicate ? predicate->load(lo::IntTuple(predicate->size().is(accesses) ? i : i * atom.lanes())) : UOp();
+        const View mine = flat.part([&](const lo::Layout& L) {
+            return lo::Part{lo::composition(L, lo::Layout(atom.lanes())), L(lo::IntTuple(i * atom.lanes()))};
+        });
+        f(at_offset(base, offsets, i, atom.lanes()), mine, inside);
+    }
+}
+
+}  // namespace
+
+void gather(const CopyAtom& atom, const View& base, const View& offsets, const View& to,
+            const std::optional<View>& predicate) {
+    each_access(atom, base, offsets, to, predicate, [&](const View& memory, const View& mine, UOp inside) {
+        for (int e = 0; e < atom.lanes(); ++e) mine.store(lo::IntTuple(e), memory.load(lo::IntTuple(e), inside));
+    });
+}
+
+void scatter(const CopyAtom& atom, const View& from, const View& base, const View& offsets,
+             const std::optional<View>& predicate) {
+    each_access(atom, base, offsets, from, predicate, [&](const View& memory, const View& mine, UOp inside) {
+        for (int e = 0; e < atom.lanes(); ++e) memory.store(lo::IntTuple(e), mine.load(lo::IntTuple(e)), inside);
+    });
+}
+
+}  // namespace strata::lang
