@@ -196,18 +196,26 @@ void gemm(const TiledMma& mma, const View& d, const View& a, const View& b, cons
         user_error(
             ErrorKind::Shape, "gemm of fragments a {}, b {}, c {}, d {}: a has m and k, b n and k, c and d m and n",
             lo::to_string(a.shape()), lo::to_string(b.shape()), lo::to_string(c.shape()), lo::to_string(d.shape()));
-    const auto elements = [](const View& view, int64_t i, int64_t j) {
-        std::vector<UOp> values;
-        for (int64_t e = 0; e < lo::product(view.shape().mode(0)).value(); ++e) values.push_back(view.load({e, i, j}));
-        return uop::vec(values);
+    // One vector for each of a fragment's parts, the first rest fastest.
+    const auto parts = [](const View& view) {
+        std::vector<UOp> out, values;
+        const auto sizes = [&](size_t mode) { return lo::product(view.shape().mode(mode)).value(); };
+        for (int64_t j = 0; j < sizes(2); ++j)
+            for (int64_t i = 0; i < sizes(1); ++i) {
+                values.clear();
+                for (int64_t e = 0; e < sizes(0); ++e) values.push_back(view.load({e, i, j}));
+                out.push_back(uop::vec(values));
+            }
+        return out;
     };
-    std::vector<UOp> sums;
+    const std::vector<UOp> of_a = parts(a), of_b = parts(b);
+    std::vector<UOp> sums = parts(c);
     for (int64_t j = 0; j < n; ++j)
         for (int64_t i = 0; i < m; ++i) {
-            UOp sum = elements(c, i, j);
+            UOp& sum = sums[static_cast<size_t>(i + m * j)];
             for (int64_t step = 0; step < k; ++step)
-                sum = uop::wmma(std::string(shape.mnemonic), elements(a, i, step), elements(b, j, step), sum);
-            sums.push_back(sum);
+                sum = uop::wmma(std::string(shape.mnemonic), of_a[static_cast<size_t>(i + m * step)],
+                                of_b[static_cast<size_t>(j + n * step)], sum);
         }
     size_t next = 0;
     for (int64_t j = 0; j < n; ++j)

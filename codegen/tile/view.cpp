@@ -221,6 +221,15 @@ lo::IntTuple View::index(const lo::IntTuple& coordinate) const {
     return lo::coordinate_sum(offset_, inside);
 }
 
+View View::at(const lo::IntTuple& coordinate) const {
+    if (!has_memory())
+        user_error(ErrorKind::Usage, "a view of coordinates has no places in memory: v[c] is a coordinate");
+    View out = *this;
+    out.offset_ = index(coordinate);
+    out.layout_ = lo::Layout(1);
+    return out;
+}
+
 UOp View::predicate_at(const lo::Int& index) const {
     if (!bounded_) return {};
     const int64_t size = memory().as<ParamArg>().size * memory().dtype().bits() / bits_of(dtype_);

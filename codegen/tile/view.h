@@ -55,7 +55,8 @@ class View {
     lo::IntTuple index(const lo::IntTuple& coordinate) const;
     UOp load(const lo::IntTuple& coordinate, UOp predicate = {}) const;  ///< 0 where the predicate is false
     void store(const lo::IntTuple& coordinate, UOp value, UOp predicate = {}) const;
-    UOp predicate_at(const lo::Int& index) const;  ///< that an element is inside of bounded memory; empty: always
+    UOp predicate_at(const lo::Int& index) const;   ///< that an element is inside of bounded memory; empty: always
+    View at(const lo::IntTuple& coordinate) const;  ///< the one element at a coordinate, which has the coordinate 0
 
   private:
     View(Root memory, AnyLayout layout, DType type)

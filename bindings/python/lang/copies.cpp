@@ -32,6 +32,7 @@ void bind_atom_of_copies(py::module_& m) {
 }
 
 void bind_tiled_copies(py::module_& m) {
+    py::class_<ThreadCopy> thread(m, "ThreadCopy", "What a thread has of a tiled copy, made by TiledCopy.get_slice.");
     py::class_<TiledCopy> c(m, "TiledCopy", "A copy repeated by threads and values that cover a tile.");
     c.def_property_readonly("atom", &TiledCopy::atom);
     c.def_property_readonly("tiler", [](const TiledCopy& t) -> As<"Any"> { return from_tile(t.tiler()); });
@@ -42,7 +43,6 @@ void bind_tiled_copies(py::module_& m) {
     c.def(
         "get_slice", [](const TiledCopy& t, As<"Value | int"> thread) { return ThreadCopy{t, to_int(thread)}; },
         "thread"_a, "What a thread of the block has.");
-    py::class_<ThreadCopy> thread(m, "ThreadCopy", "What a thread has of a tiled copy, made by TiledCopy.get_slice.");
     constexpr const char* kPartition = "The thread's part of a view: ((access, accesses), rest of each mode ...).";
     const auto partition = [](const ThreadCopy& t, const View& view) { return t.copy.partition(view, t.thread); };
     thread.def("partition_S", partition, "view"_a, kPartition);

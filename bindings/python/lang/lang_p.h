@@ -1,6 +1,7 @@
 #pragma once
 #include "convert_p.h"
 #include "strata/codegen/tile/trace.h"
+#include "strata/codegen/tile/view.h"
 #include "strata/core/uop/kernel.h"
 
 // strata.lang: kernels as Python functions, which run once on values of a trace (codegen/tile/trace.h).
@@ -25,6 +26,11 @@ UOp to_value(py::handle value, DType type, const char* what);
 UOp to_value(py::handle value, const char* what);
 UOp to_offset(py::handle value, const char* what);     ///< an integer as the index type
 UOp to_condition(py::handle value, const char* what);  ///< bool; of a number whether it is not zero
+
+/// One element of memory in Python, made by View.at.
+struct Place {
+    lang::View element;  ///< of one coordinate, 0
+};
 
 Op parse_reduction(const std::string& name);  ///< "add", "max", ...; the error lists them
 

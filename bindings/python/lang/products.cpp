@@ -147,8 +147,8 @@ void bind_lang_products(py::module_& m) {
         "set_arch", [](const std::string& arch) { traced_arch = arch; }, "arch"_a,
         "The architecture that this thread's kernels are traced for; '' for none.");
     bind_atom(m);
-    bind_tiled(m);
     bind_thread(m);
+    bind_tiled(m);
     m.def(
         "gemm",
         [](const TiledMma& mma, const View& d, const View& a, const View& b, const View& c) {

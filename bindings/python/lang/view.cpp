@@ -166,6 +166,12 @@ void bind_elements(ViewClass& c) {
         "__setitem__", [](const View& v, Coordinate at, Item x) { set_item(v, at, x); }, "at"_a, "value"_a,
         py::pos_only(), "Stores an element, or all of the modes that None or : takes.");
     c.def(
+        "at",
+        [](const View& v, const py::args& at) {
+            return Place{v.at(to_coordinate(at.size() == 1 ? py::object(at[0]) : py::object(at)))};
+        },
+        "The place of the element at a coordinate.");
+    c.def(
         "load",
         [](const View& v) {
             GraphScope scope;
@@ -209,6 +215,24 @@ void bind_elements(ViewClass& c) {
         "of size 1 repeat.");
 }
 
+void bind_places(py::module_& m) {
+    py::class_<Place> c(m, "Place", "One element of memory, made by View.at.");
+    c.def_property_readonly("dtype", [](const Place& p) { return p.element.dtype(); });
+    c.def(
+        "load", [](const Place& p) -> As<"Value"> {
+            GraphScope scope;
+            return from_value(p.element.load(0));
+        });
+    c.def(
+        "store",
+        [](const Place& p, As<"Value | Scalar"> x) {
+            GraphScope scope;
+            p.element.store(0, to_value(x, p.element.dtype(), "store"));
+        },
+        "value"_a);
+    c.def("__repr__", [](const Place& p) { return "<Place of " + to_string(p.element) + ">"; });
+}
+
 View made(py::handle memory, const View::AnyLayout& layout) {
     if (const View* view = as_view(memory)) return view->with_layout(layout);
     return View(to_uop(memory), layout);
@@ -234,6 +258,7 @@ Op parse_reduction(const std::string& name) {
 }
 
 void bind_lang_views(py::module_& m) {
+    bind_places(m);
     ViewClass c(m, "View", "Elements of memory under a layout. Copies name the same elements.");
     bind_shape(c);
     bind_elements(c);

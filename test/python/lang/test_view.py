@@ -111,6 +111,16 @@ def test_fill_cast_map_compare_and_reduce(x):
     np.testing.assert_allclose(got[4], x[3] + 1, rtol=1e-6)
 
 
+def test_a_place_is_one_element(x):
+    def body(t, _, out, x):
+        place = x[None, t % 16].at(3)
+        assert place.dtype == strata.dtypes.float32
+        out.at(t % 8, 2).store(place.load() + 1)
+
+    got = run(body, np.zeros_like(x), x, block=8)
+    np.testing.assert_array_equal(got[:, 2], x[3, :8] + 1)
+
+
 @pytest.mark.parametrize("target", TARGETS)
 def test_wide_accesses_where_the_layout_proves_them(rng, target):
     x = rng.integers(-100, 100, (4, 64)).astype(np.int16)
