@@ -67,8 +67,8 @@ std::pair<View, View> along_memory(const View& from, const View& to) {
     if (!from.shape().is_tuple() || !to.shape().is_tuple() || to.shape().rank() != rank) return {from, to};
     std::vector<int> order(rank);
     for (size_t i = 0; i < rank; ++i) order[i] = static_cast<int>(i);
-    std::ranges::stable_sort(
-        order, {}, [&](int i) { return std::pair(smallest_stride(from.base().mode(static_cast<size_t>(i))), i); });
+    std::ranges::sort(order, {},
+                      [&](int i) { return std::pair(smallest_stride(from.base().mode(static_cast<size_t>(i))), i); });
     for (size_t i = 0; i < rank; ++i)
         if (!(lo::product(from.shape().mode(i)) == lo::product(to.shape().mode(i))))
             user_error(ErrorKind::Shape, "a copy of {} to {}: mode {} differs", lo::to_string(from.shape()),

@@ -24,7 +24,7 @@ DType wide_type(DType operand) {
     return operand == dtypes::float64 ? operand : dtypes::float32;
 }
 
-int64_t size_of(const lo::Tile& tile) {
+int64_t tile_size(const lo::Tile& tile) {
     if (tile.is_tuple()) lo::refuse("a permutation has a size or a layout a mode, and this is {}", lo::to_string(tile));
     return tile.layout().size().value();
 }
@@ -67,7 +67,7 @@ TiledMma::TiledMma(MmaAtom atom, const lo::Layout& waves, std::vector<lo::Tile> 
             const int sizes[] = {atom_.shape.m, atom_.shape.n, atom_.shape.k};
             for (size_t i = 0; i < 3; ++i) {
                 const int64_t least = sizes[i] * waves_.mode(i).size().value();
-                tile_[i] = is_permuted(permutation_, static_cast<int>(i)) ? size_of(permutation_[i]) : least;
+                tile_[i] = is_permuted(permutation_, static_cast<int>(i)) ? tile_size(permutation_[i]) : least;
                 if (tile_[i] % least)
                     lo::at_mode(i, [&] {
                         lo::refuse("a tile of {} is no multiple of the {} that the waves' atoms have", tile_[i], least);

@@ -5,11 +5,11 @@
 namespace strata::lang {
 namespace {
 
-lo::Int size_of(const lo::Tile& tile) {
+lo::Int elements_of_tile(const lo::Tile& tile) {
     if (tile.is_none()) lo::refuse("a tile has a size in each of its modes, and this is {}", lo::to_string(tile));
     if (!tile.is_tuple()) return tile.layout().size();
     lo::Int size = 1;
-    for (const lo::Tile& mode : tile.modes()) size = size * size_of(mode);
+    for (const lo::Tile& mode : tile.modes()) size = size * elements_of_tile(mode);
     return size;
 }
 
@@ -34,7 +34,7 @@ TiledCopy::TiledCopy(CopyAtom atom, lo::Layout tv, lo::Tile tiler, bool repeats)
         [&] {
             if (!tv_.shape().is_tuple() || tv_.rank() != 2) lo::refuse("it has the modes threads and values");
             const lo::Layout once = repeats ? lo::make_layout({without_repeats(tv_.mode(0)), tv_.mode(1)}) : tv_;
-            const int64_t size = size_of(tiler_).value(), covered = once.size().value();
+            const int64_t size = elements_of_tile(tiler_).value(), covered = once.size().value();
             if (covered != size)
                 lo::refuse("{} threads with {} values have {} elements, and the tile {}", tv_.mode(0).size().value(),
                            tv_.mode(1).size().value(), covered, size);
@@ -75,7 +75,7 @@ View TiledCopy::partition(const View& view, const lo::Int& thread) const {
             [&] {
                 const size_t modes = tiler_.is_tuple() ? tiler_.modes().size() : 1;
                 for (size_t i = 0; i < modes; ++i) {
-                    const lo::Int size = size_of(tiler_.is_tuple() ? tiler_.modes()[i] : tiler_);
+                    const lo::Int size = elements_of_tile(tiler_.is_tuple() ? tiler_.modes()[i] : tiler_);
                     if (!lo::surely_divides(size.value(), layout.mode(i).size()))
                         lo::at_mode(i, [&] {
                             lo::refuse("{} elements are no multiple of the tile's {}",

@@ -1,5 +1,4 @@
 // Copies: atoms, threads that repeat them, and copies of a block together.
-#include "kernels/uop_p.h"
 #include "lang/tile_p.h"
 
 namespace strata::python {

@@ -1,5 +1,4 @@
 // Matrix products: atoms, waves that repeat them, and what a thread has of each operand.
-#include "kernels/uop_p.h"
 #include "lang/tile_p.h"
 #include "strata/codegen/tile/trace.h"
 

@@ -7,7 +7,7 @@
 namespace strata::python {
 namespace {
 
-using Class = py::class_<LangValue>;
+using ValueClass = py::class_<LangValue>;
 
 bool is_index(DType type) { return type.scalar == Scalar::index; }
 
@@ -121,7 +121,7 @@ py::object combined(const Row& row, py::handle a, py::handle b) {
     return pair.fits ? from_value(row.make(pair.a, pair.b)) : not_implemented();
 }
 
-void bind_operators(Class& c) {
+void bind_operators(ValueClass& c) {
     for (const Row& row : kRows) {
         c.def(
             row.name, [&row](As<"Any"> a, As<"Any"> b) -> As<"Value"> { return combined(row, a, b); }, py::arg("other"),
@@ -151,7 +151,7 @@ void bind_operators(Class& c) {
     });
 }
 
-void bind_properties(Class& c) {
+void bind_properties(ValueClass& c) {
     c.def_property_readonly(
         "dtype", [](const LangValue& v) { return v.get().dtype(); },
         "Its type; dtypes.index of numbers of threads, sizes and steps.");
@@ -181,7 +181,7 @@ void bind_properties(Class& c) {
 }
 
 /// What Python asks of a value, and what to write instead.
-void bind_refusals(Class& c) {
+void bind_refusals(ValueClass& c) {
     const auto refuse = [&](const char* name, const char* instead) {
         c.def(
             name, [instead](const LangValue& v) -> As<"Never"> {
@@ -236,7 +236,7 @@ UOp to_offset(py::handle value, const char* what) {
 UOp to_condition(py::handle value, const char* what) { return lang::is_true(to_value(value, what)); }
 
 void bind_lang_values(py::module_& m) {
-    Class c(m, "Value", "A number of a kernel that is being traced: each thread has its own.");
+    ValueClass c(m, "Value", "A number of a kernel that is being traced: each thread has its own.");
     bind_operators(c);
     bind_properties(c);
     bind_refusals(c);

@@ -1,5 +1,4 @@
 // Views: elements of memory under layouts, with NumPy's operators on those of registers.
-#include "kernels/uop_p.h"
 #include "lang/lang_p.h"
 #include "layout/layout_p.h"
 #include "strata/codegen/tile/arithmetic.h"
@@ -34,7 +33,7 @@ bool is_part(const lo::IntTuple& t) {
     return found;
 }
 
-py::object item(const View& view, py::handle at) {
+py::object element_or_part(const View& view, py::handle at) {
     if (at.ptr() == Py_Ellipsis) return py::cast(view);
     const lo::IntTuple c = to_coordinate(at);
     if (is_part(c)) return py::cast(view.slice(c));
@@ -160,7 +159,8 @@ void bind_shape(ViewClass& c) {
 
 void bind_elements(ViewClass& c) {
     c.def(
-        "__getitem__", [](const View& v, Coordinate at) -> As<"Any"> { return item(v, at); }, "at"_a, py::pos_only(),
+        "__getitem__", [](const View& v, Coordinate at) -> As<"Any"> { return element_or_part(v, at); }, "at"_a,
+        py::pos_only(),
         "The element at a coordinate; with None or : in it the view of these modes. UsageError outside of the shape.");
     c.def(
         "__setitem__", [](const View& v, Coordinate at, Item x) { set_item(v, at, x); }, "at"_a, "value"_a,
