@@ -10,7 +10,7 @@
 
 namespace strata::providers {
 
-/// LaunchReport::details of an emulated device.
+/// Details of a launch on an emulated device.
 struct LaunchDetails {
     std::vector<emu::InstructionUse> instructions;  ///< with settings().emu_fidelity: of the kernel, how often each ran
     std::vector<CheckFinding> findings;             ///< with settings().check
@@ -29,8 +29,5 @@ Result<int> share(int device, DevicePtr memory);
 /// Sets the access of a device's kernels to addresses that the program has mapped: anew, until unmap_host. `label`
 /// names them in messages.
 Result<void> permit(int device, void* memory, size_t bytes, std::string_view label, bool readable, bool writable);
-
-/// LaunchReport::profile of an emulated device.
-using LaunchProfile = std::shared_ptr<const emu::LaunchProfile>;
 
 }  // namespace strata::providers

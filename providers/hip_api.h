@@ -1,7 +1,7 @@
 #pragma once
-#include <any>
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -9,8 +9,13 @@
 
 #include "strata/core/support/result.h"
 
+namespace strata::emu {
+struct LaunchProfile;
+}
+
 namespace strata::providers {
 
+struct LaunchDetails;
 using DevicePtr = uint64_t;
 struct ModuleHandle;
 struct FunctionHandle;
@@ -60,9 +65,9 @@ struct LaunchReport {
     std::string output;  ///< what the kernel printed
     /// A wave ran as many instructions as settings().emu_budget allows, which is no fault of the launch.
     bool over_budget = false;
-    double modelled_ms = 0;  ///< if time is modelled
-    std::any details;        ///< of a type that the provider's header names
-    std::any profile;        ///< the same, with settings().profiler
+    double modelled_ms = 0;                                  ///< if time is modelled
+    std::shared_ptr<const LaunchDetails> details = {};       ///< of an emulated device: emulated.h
+    std::shared_ptr<const emu::LaunchProfile> profile = {};  ///< the same, with settings().profiler
 };
 
 /// The HIP calls of hip_api.def, and what no call of HIP says. A provider fills every row.

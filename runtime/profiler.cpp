@@ -5,11 +5,12 @@
 namespace strata::runtime {
 namespace {
 
+using SharedProfile = std::shared_ptr<const emu::LaunchProfile>;
 constexpr size_t kCompared = 16;  // profiles of a kernel that a new one may be equal to
 
 /// One object for equal profiles.
-providers::LaunchProfile share(std::vector<providers::LaunchProfile>& known, const providers::LaunchProfile& profile) {
-    const auto equal = [&](const providers::LaunchProfile& other) { return *other == *profile; };
+SharedProfile share(std::vector<SharedProfile>& known, const SharedProfile& profile) {
+    const auto equal = [&](const SharedProfile& other) { return *other == *profile; };
     if (const auto found = std::ranges::find_if(known, equal); found != known.end()) return *found;
     if (known.size() == kCompared) known.erase(known.begin());
     return known.emplace_back(profile);
@@ -26,8 +27,7 @@ void Profiler::add(const Stats::Launch& launch, const Program& program) {
         known.kernel = std::make_shared<ProfiledKernel>(ProfiledKernel{
             device.name(), device.time_is_modelled(), program.code.object, program.code.text, program.code.assembly});
     ProfiledLaunch& added = all_.emplace_back(ProfiledLaunch{launch, known.kernel});
-    if (auto* const profile = std::any_cast<providers::LaunchProfile>(&added.launch.report.profile))
-        *profile = share(known.profiles, *profile);
+    if (SharedProfile& profile = added.launch.report.profile) profile = share(known.profiles, profile);
 }
 
 std::vector<ProfiledLaunch> Profiler::launches() const {

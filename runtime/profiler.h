@@ -23,7 +23,7 @@ struct ProfiledLaunch {
     std::shared_ptr<const ProfiledKernel> kernel;
 };
 
-/// Who is told of launches while settings().profiler is it. Thread-safe.
+/// The listener to launches while settings().profiler is it. Thread-safe.
 class Profiler {
   public:
     explicit Profiler(std::shared_ptr<Profiler> around = {}) : around_(std::move(around)) {}
@@ -38,7 +38,7 @@ class Profiler {
     /// Of each code object on a device, what is kept once.
     struct Known {
         std::shared_ptr<const ProfiledKernel> kernel;
-        std::vector<providers::LaunchProfile> profiles = {};  ///< those that differ, the last ones
+        std::vector<std::shared_ptr<const emu::LaunchProfile>> profiles = {};  ///< those that differ, the last ones
     };
     std::map<std::pair<const isa::CodeObject*, const Device*>, Known> known_;
 };

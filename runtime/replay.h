@@ -119,7 +119,7 @@ class Replay {
     void plan_own_memory();
     void find_donors();
     void perform(Recorder::Action& action);
-    /// Whether a device takes the list as one: no clock is modelled and nobody is told of single launches.
+    /// True if a device takes the list as one: no clock is modelled and nobody listens to single launches.
     bool is_one_launch() const;
     void make_graph();
     void launch_graph();

@@ -3,7 +3,7 @@
 #include "convert_p.h"
 #include "package_p.h"
 
-// Calls that no bound function takes. pybind11 says so in its own words: strata/_words.py says it in Strata's, or makes
+// Calls that no bound function takes. pybind11 says so in its own words: strata/_hints.py says it in Strata's, or makes
 // the call with the names that Strata has for the arguments. Calls that are right pay one comparison.
 namespace strata::python {
 namespace {

@@ -130,9 +130,9 @@ py::dict as_dict(const ProfiledLaunch& launch, Shared& shared) {
     if (first) kernel->second = kernel_of(launch);
     add(kernel->second);
     out["time_ms"] = l.time_ms, out["wall_ms"] = l.wall_ms, out["buffer_bytes"] = l.bytes, out["flops"] = l.flops;
-    if (const auto* profile = std::any_cast<providers::LaunchProfile>(&l.report.profile)) {
-        const auto [model, unknown] = shared.models.try_emplace(profile->get());
-        if (unknown) model->second = model_of(**profile, Listing(launch));
+    if (const auto& profile = l.report.profile) {
+        const auto [model, unknown] = shared.models.try_emplace(profile.get());
+        if (unknown) model->second = model_of(*profile, Listing(launch));
         add(model->second);
     }
     return out;
@@ -170,14 +170,14 @@ class ProfileBlock {
 }  // namespace
 
 void bind_profile(py::module_& m) {
-    py::class_<ProfileBlock>(m, "_ProfileBlock", "What strata.profile() collects with.")
+    py::class_<ProfileBlock>(m, "_ProfileBlock", "The collector of strata.profile().")
         .def(py::init<>())
         .def("enter", &ProfileBlock::enter)
         .def("exit", &ProfileBlock::exit)
         .def(
             "launches",
             [](const ProfileBlock& block) -> As<"list[dict[str, Any]]"> { return py::object(block.launches()); },
-            "Of the launches since enter(), in their order. Equal parts are the same objects.");
+            "A dict for each launch since enter(), in their order. Equal parts are the same objects.");
 }
 
 }  // namespace strata::python

@@ -12,8 +12,7 @@ namespace {
 
 const providers::LaunchDetails& details_of(const runtime::Stats::Launch& launch) {
     static const providers::LaunchDetails none;
-    const auto* details = std::any_cast<providers::LaunchDetails>(&launch.report.details);
-    return details ? *details : none;
+    return launch.report.details ? *launch.report.details : none;
 }
 
 void bind_launch(py::module_& m) {
@@ -40,7 +39,7 @@ void bind_launch(py::module_& m) {
                 return py::reinterpret_steal<py::str>(PyUnicode_DecodeUTF8(
                     l.report.output.data(), static_cast<Py_ssize_t>(l.report.output.size()), "replace"));
             },
-            "What the kernel printed, workgroup by workgroup; it went to stderr too.")
+            "The text that the kernel printed, workgroup by workgroup; it went to stderr too.")
         .def_property_readonly(
             "instructions", [](const Stats::Launch& l) { return details_of(l).instructions; },
             "With config(emu_fidelity=True): each instruction of the kernel, how often it ran, how near it is to "
@@ -52,7 +51,7 @@ void bind_launch(py::module_& m) {
 
 void bind_stats(py::module_& m) {
     using runtime::Stats;
-    py::class_<Stats>(m, "Stats", "What ran since reset_stats(), and what is held in memory now.")
+    py::class_<Stats>(m, "Stats", "Counts of launches since reset_stats(), and of memory held now.")
         .def_readonly("kernels", &Stats::kernels, "Launches.")
         .def_readonly("time_ms", &Stats::time_ms,
                       "Milliseconds on the device; modelled where `modelled` is true. A card's launches are timed from "
@@ -155,7 +154,7 @@ void bind_runtime(py::module_& m) {
         "Whether there is one, and where it is or what is missing.");
     m.def(
         "_target", [] { return codegen::name(codegen::route_in_force()); },
-        "What the setting target means here: hip or asm.");
+        "The route by the setting target: hip or asm.");
     m.def("llvm_available", &isa::llvm_available, "Whether LLVM 19's library is there, which assembles text.");
     m.def(
         "archs",

@@ -46,13 +46,14 @@ int64_t CostModel::resident_groups(int64_t threads) const {
     return rates_->units * std::max<int64_t>(rates_->waves * Rates::kSimds / waves, 1);
 }
 
-double CostModel::held(const ProductShape& shape, const ProductTile& tile) const {
-    const double bytes = sides_of(tile) * static_cast<double>(tile.steps * shape.bytes), waves = waves_of(tile);
-    const double registers = kOwnRegisters + (area_of_wave(tile) + bytes / 4 / waves) / target_.wave_size;
+double CostModel::held_by_registers(double waves, double registers) const {
     const double of_simd =
         std::min<double>(rates_->waves, std::floor(rates_->registers * 32.0 / target_.wave_size / registers));
-    const double by_local = std::floor(rates_->cus * static_cast<double>(target_.lds_bytes) / bytes);
-    return std::max(1.0, std::min(std::floor(of_simd * Rates::kSimds / waves), by_local));
+    return std::floor(of_simd * Rates::kSimds / waves);
+}
+
+double CostModel::held_by_local_memory(double bytes) const {
+    return std::floor(rates_->cus * static_cast<double>(target_.lds_bytes) / bytes);
 }
 
 double CostModel::product(const ProductShape& shape, const ProductTile& tile, int64_t parts) const {
@@ -63,7 +64,10 @@ double CostModel::product(const ProductShape& shape, const ProductTile& tile, in
     const double groups = ceiled(shape.rows, tile.wave[0] * tile.waves[0]) *
                           ceiled(shape.columns, tile.wave[1] * tile.waves[1]) *
                           static_cast<double>(shape.batch * parts);
-    const double share = std::ceil(groups / rates_->units), at_once = std::min(held(shape, tile), share);
+    const double tile_bytes = sides * static_cast<double>(tile.steps) * bytes;
+    const double registers = kOwnRegisters + (area_of_wave(tile) + tile_bytes / 4 / waves) / target_.wave_size;
+    const double held = std::max(1.0, std::min(held_by_registers(waves, registers), held_by_local_memory(tile_bytes)));
+    const double share = std::ceil(groups / rates_->units), at_once = std::min(held, share);
     const double simds = std::min<double>(Rates::kSimds, at_once * waves),
                  cus = std::min<double>(rates_->cus, at_once * waves);
     const double of_wave = area_of_wave(tile) / rate;  // clocks of a step
@@ -86,10 +90,9 @@ double CostModel::by_warpgroups(const MatrixShape& shape, const ProductTile& til
     const double operand = shape.operand.bytes(), waves = waves_of(tile);
     const double tile_bytes = sides_of(tile) * static_cast<double>(tile.steps) * operand;
     const double registers = kOwnRegisters + area_of_wave(tile) / target_.wave_size;
-    const double by_registers = rates_->registers * Rates::kSimds / (waves * registers);
-    const double by_local = static_cast<double>(target_.lds_bytes) / (kTilesHeld * tile_bytes);
+    const double by_registers = held_by_registers(waves, registers);
     if (by_registers < 1) return std::numeric_limits<double>::infinity();
-    const double held = std::max(1.0, std::floor(std::min(by_registers, by_local)));
+    const double held = std::max(1.0, std::min(by_registers, held_by_local_memory(kTilesHeld * tile_bytes)));
     const double share = ceiled(groups, rates_->units);
     const double products = waves / Rates::kSimds * clocks_of(shape, target_) / shape.k;  // clocks of a step
     const double read = sides_of(tile) * operand / (rates_->l2_bytes / rates_->units);

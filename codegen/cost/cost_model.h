@@ -58,8 +58,10 @@ class CostModel {
         const double products = shape.by_matrix ? by_bytes_[static_cast<size_t>(shape.bytes)] : 0;
         return products > 0 ? products : target_.wave_size / rates_->issue;
     }
-    /// Workgroups that a unit holds at once.
-    double held(const ProductShape& shape, const ProductTile& tile) const;
+    /// Workgroups of `waves` waves that the registers of a unit hold at once, of `registers` registers a lane each.
+    double held_by_registers(double waves, double registers) const;
+    /// Workgroups that its local memory holds, of `bytes` each.
+    double held_by_local_memory(double bytes) const;
 
     const isa::Card* card_;
     const Rates* rates_;

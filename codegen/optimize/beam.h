@@ -25,9 +25,9 @@ class Judge {
     /// One trial a candidate, in order. A result that differs from the unoptimised kernel's has no time. May throw
     /// Interrupted.
     virtual std::vector<Trial> judge(std::span<const Scheduled> candidates) = 0;
-    /// Whether the one that is about to win gives the right result in full, where judging looked at a part of it:
-    /// empty, or why not.
-    virtual std::string objection(const Scheduled& /*winner*/) { return {}; }
+    /// Checks the best candidate's result in full, where judging looked at a part of it: empty, or why it is not
+    /// taken.
+    virtual std::string objection(const Scheduled& /*best*/) { return {}; }
 };
 
 /// When a search ends that could go on.
@@ -41,13 +41,13 @@ enum class Stopped : uint8_t { no, time, candidates, interrupted };
 
 struct SearchResult {
     Scheduled best;
-    double ms = 0;        ///< of the winner
+    double ms = 0;        ///< of `best`
     double start_ms = 0;  ///< of the heuristic schedule
     int tried = 0, rejected = 0, slower = 0;
     int left_out = 0;                     ///< untried, by their static_cost
     std::vector<std::string> rejections;  ///< "upcast(0, 4): wrong result", the first few
     Stopped stopped = Stopped::no;
-    std::exception_ptr interruption = {};  ///< what interrupted the judge; the winner is the best until then
+    std::exception_ptr interruption = {};  ///< what interrupted the judge; `best` is of the time until then
 };
 
 /// Beam search: from the heuristic's schedule, the unoptimised kernel and schedules that are known to be good, keep the

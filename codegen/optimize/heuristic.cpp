@@ -255,14 +255,14 @@ bool tile_narrow(ScheduleBuilder& plan, UOp read, UOp written) {
 }
 
 /// Ranges along which memory is walked, each by accesses of its own: those of the most, if both are of much.
-struct Sides {
+struct WalkedRanges {
     UOp one, other;
     explicit operator bool() const { return static_cast<bool>(other); }
 };
-Sides sides_of(const ScheduleBuilder& plan, ActionKind kind) {
+WalkedRanges most_walked(const ScheduleBuilder& plan, ActionKind kind) {
     constexpr int64_t kOfLess = 8;  // of all that is walked: what is less costs little in any order
     int64_t most = 0, second = 0, all = 0;
-    Sides sides;
+    WalkedRanges sides;
     for (UOp range : plan.axes(kind)) {
         const int64_t walked = plan.walked_by_one(range);
         all += walked;
@@ -273,14 +273,14 @@ Sides sides_of(const ScheduleBuilder& plan, ActionKind kind) {
             second = walked, sides.other = range;
         }
     }
-    return second * kOfLess >= all && second > 0 ? sides : Sides{};
+    return second * kOfLess >= all && second > 0 ? sides : WalkedRanges{};
 }
 
 /// Memory that is walked along two output ranges, as where a layout is changed: square tiles of threads and of each
 /// thread's elements, so that all accesses go along memory.
 bool tile_transpose(ScheduleBuilder& plan) {
     if (!plan.axes(ActionKind::unroll).empty()) return false;
-    const Sides sides = sides_of(plan, ActionKind::upcast);
+    const WalkedRanges sides = most_walked(plan, ActionKind::upcast);
     if (!sides) return false;
     constexpr int64_t kSide = 64, kNarrow = 16, kPart = 8;
     const std::vector<UOp> axes = plan.axes(ActionKind::upcast);
@@ -302,7 +302,7 @@ bool tile_transpose(ScheduleBuilder& plan) {
 bool tile_transposed_sums(ScheduleBuilder& plan) {
     constexpr int64_t kLine = 32, kLines = 8, kShared = 2, kFewest = 8;
     if (plan.axes(ActionKind::unroll).empty()) return false;
-    const Sides sides = sides_of(plan, ActionKind::local);
+    const WalkedRanges sides = most_walked(plan, ActionKind::local);
     if (!sides || range_arg(sides.one).size < kLine || range_arg(sides.other).size < kLine) return false;
     for (const auto& [range, threads] : {std::pair(sides.one, kLine), std::pair(sides.other, kLines)}) {
         if (range_arg(range).size % threads != 0) plan.pad(range, threads);

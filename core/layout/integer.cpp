@@ -21,6 +21,19 @@ int64_t fitting(bool overflows, int64_t value, const char* what, int64_t a, int6
     return value;
 }
 
+/// An operation of 64 bits: `overflows` sets the result, and is true where that does not fit.
+template <class Overflows, class Node>
+Int checked(const Int& a, const Int& b, const char* sign, Overflows overflows, Node node) {
+    return combine(
+        a, b,
+        [&](int64_t x, int64_t y) {
+            int64_t result = 0;
+            const bool over = overflows(x, y, &result);
+            return Int(fitting(over, result, sign, x, y));
+        },
+        node);
+}
+
 int64_t divisor(int64_t b) {
     if (!b) refuse("a division by zero");
     return b;
@@ -65,35 +78,20 @@ UOp Int::uop() const { return known() ? index_const(value_) : uop_.get(); }
 uint64_t Int::hash() const { return hash_mix(static_cast<uint64_t>(value_), UOpHash{}(uop_.get())); }
 
 Int operator+(const Int& a, const Int& b) {
-    return combine(
-        a, b,
-        [](int64_t x, int64_t y) {
-            int64_t sum = 0;
-            const bool over = __builtin_add_overflow(x, y, &sum);
-            return Int(fitting(over, sum, "+", x, y));
-        },
+    return checked(
+        a, b, "+", [](int64_t x, int64_t y, int64_t* sum) { return __builtin_add_overflow(x, y, sum); },
         [](UOp x, UOp y) { return x + y; });
 }
 
 Int operator-(const Int& a, const Int& b) {
-    return combine(
-        a, b,
-        [](int64_t x, int64_t y) {
-            int64_t rest = 0;
-            const bool over = __builtin_sub_overflow(x, y, &rest);
-            return Int(fitting(over, rest, "-", x, y));
-        },
+    return checked(
+        a, b, "-", [](int64_t x, int64_t y, int64_t* rest) { return __builtin_sub_overflow(x, y, rest); },
         [](UOp x, UOp y) { return x - y; });
 }
 
 Int operator*(const Int& a, const Int& b) {
-    return combine(
-        a, b,
-        [](int64_t x, int64_t y) {
-            int64_t product = 0;
-            const bool over = __builtin_mul_overflow(x, y, &product);
-            return Int(fitting(over, product, "*", x, y));
-        },
+    return checked(
+        a, b, "*", [](int64_t x, int64_t y, int64_t* product) { return __builtin_mul_overflow(x, y, product); },
         [](UOp x, UOp y) { return x * y; });
 }
 

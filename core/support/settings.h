@@ -13,9 +13,9 @@ struct Settings {
 #define SETTING(name, type, initial, accepts, keys, meaning) type name = initial;
 #include "strata/core/support/settings.def"
 #undef SETTING
-    /// Not a row, since no text says it: who is told of findings while `check` is on. Of the provider's type for it.
+    /// Not a row, as no text can name it: the listener to findings while `check` is on. Of the provider's type for it.
     std::shared_ptr<void> listener = {};
-    /// Neither: who is told of all launches, with what their timing model knows: a runtime::Profiler.
+    /// Nor this: the listener to all launches and what their timing model knows: a runtime::Profiler.
     std::shared_ptr<void> profiler = {};
     bool operator==(const Settings&) const = default;
 };

@@ -71,8 +71,7 @@ void add_to_profile(const Launch& launch, const LaunchReport& report) {
     row.kernel = launch.function->kernel.name;
     ++row.launches;
     row.ms += report.modelled_ms;
-    if (const auto* profile = std::any_cast<LaunchProfile>(&report.profile))
-        row.bounds[emu::name((*profile)->estimate.bound())] += report.modelled_ms;
+    if (report.profile) row.bounds[emu::name(report.profile->estimate.bound())] += report.modelled_ms;
 }
 
 }  // namespace strata::hip::library

@@ -263,9 +263,10 @@ Result<void> module_launch_kernel(FunctionHandle* function, std::array<uint32_t,
     stream->own().femtoseconds += static_cast<uint64_t>(std::llround(stats.modelled_ms * 1e12));
     report.wave_instructions = stats.wave_instructions;
     report.modelled_ms = stats.modelled_ms;
-    if (stats.profile) report.profile = LaunchProfile(stats.profile);
+    report.profile = std::move(stats.profile);
     details.instructions = std::move(stats.instructions);
-    if (!details.instructions.empty() || !details.findings.empty()) report.details = std::move(details);
+    if (!details.instructions.empty() || !details.findings.empty())
+        report.details = std::make_shared<LaunchDetails>(std::move(details));
     return {};
 }
 

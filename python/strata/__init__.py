@@ -96,9 +96,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     # Before operations, whose forms are others. Type checkers read the lists of names that are written out.
     from ._namespace.creation import *
+    from ._namespace.gathers import *
     from ._namespace.inspection import *
     from ._namespace.movement import *
-    from ._namespace.places import *
     from ._namespace.products import *
     from ._namespace.searching import *
     from ._namespace.statistics import *
@@ -163,7 +163,7 @@ def _when_called(module, name):
 _strata._register_package(
     _sys.modules[__name__],
     {
-        "call_meant": _when_called("_words", "call"),
+        "call_meant": _when_called("_hints", "call"),
         "called": _when_called("_checks", "called"),
         "of_kernel": _when_called("_derivatives", "of_kernel"),
         **{name: _when_called("linalg", name) for name in ("outer", "cross", "diagonal", "trace", "norm")},
@@ -187,9 +187,9 @@ def _names(owner, of, table):
         name = asked[-1]
         if name.startswith("_"):  # protocols that Python and NumPy look for
             raise AttributeError(f"{owner} has no '{name}'", name=name)
-        from . import _words
+        from . import _hints
 
-        return _words.missing(owner, dir(of), getattr(_words, table), name)
+        return _hints.missing(owner, dir(of), getattr(_hints, table), name)
 
     return missing
 

@@ -93,7 +93,7 @@ _ROWS = {
 
 
 def shown(value):
-    from ._words import _short
+    from ._hints import _short
 
     return _short.repr(value)
 
@@ -157,7 +157,7 @@ def _meant(function, named):
     """
     import inspect
 
-    from ._words import by_own_names
+    from ._hints import by_own_names
 
     own = inspect.signature(function).parameters
     return by_own_names(function.__qualname__.removesuffix(".__init__"), own, named)

@@ -9,8 +9,8 @@ import warnings
 
 from . import _derivatives, _strata
 from ._checks import called
+from ._closure import Closure
 from ._jit_values import Arguments, Results, alike
-from ._reach import Reach
 from ._strata import UsageError
 
 TYPE_CHECKING = False
@@ -32,7 +32,7 @@ class _Captured:
 
     def __init__(self, function, args, kwargs, given, name):
         tensors, objects = given.tensors, given.objects
-        self.before = Reach(function, objects)
+        self.before = Closure(function, objects)
         self.guards = self.before.guards(tensors)
         self.inputs = self.guards.met(tensors)
         if isinstance(self.inputs, int):
@@ -48,7 +48,7 @@ class _Captured:
         self.capture.enter()
         try:
             value = called("jit", function, args, kwargs)
-            after, seen = Reach(function, objects), Arguments(args, kwargs, name)
+            after, seen = Closure(function, objects), Arguments(args, kwargs, name)
             replaced, self.strange = self.before.changes(after, exempt)
             if self.strange is None and (
                 seen.key != given.key or any(a is not b for a, b in zip(seen.tensors, tensors))

@@ -4,7 +4,7 @@ import collections
 
 import numpy as np
 
-from ._reach import HEAP_TYPE, PLAIN
+from ._closure import HEAP_TYPE, PLAIN
 from ._strata import Tensor, UsageError
 
 DEEPEST = 100  # containers within one another

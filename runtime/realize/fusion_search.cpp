@@ -61,7 +61,7 @@ Fusion searched_fusion(const GraphRequest& request, const std::string& structure
     const SearchKey key = search_key(request.device, structure);
     if (const auto record = find_record(key); record && record->beam >= settings().beam)
         return codegen::parse_fusion(record->schedule).value_or(Fusion::cost);
-    if (!TuningSession::number()) return Fusion::cost;  // nobody tunes
+    if (!request.is_tuned) return Fusion::cost;
     const std::vector<Fusion> ways = ways_to_fuse(request);
     if (ways.size() < 2) return Fusion::cost;
     constexpr double kWorthIt = 0.99;

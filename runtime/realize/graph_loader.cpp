@@ -84,7 +84,8 @@ codegen::CompiledGraph GraphLoader::compile(codegen::Fusion fusion, codegen::Gra
 codegen::Scheduled GraphLoader::choose(const codegen::KernelStart& start) {
     Device& device = request_.device;
     if (settings().beam == 0) return unsearched(start.kernel, target_of(device));
-    codegen::Scheduled found = choose_schedule(device, start.kernel, slots_of(start.buffers, start.numbers));
+    codegen::Scheduled found =
+        choose_schedule(device, start.kernel, slots_of(start.buffers, start.numbers), request_.is_tuned);
     const auto record = find_record(search_key(device, start.kernel));
     searched_ms_.push_back(record ? record->best_ms : 0);
     return found;

@@ -26,6 +26,7 @@ struct GraphRequest {
     const UOpMap<UOp>& known;           ///< views of what is in memory, and of numbers that are parameters
     std::span<const uint64_t> numbers;  ///< of the structure
     std::vector<bool> donated = {};     ///< of the buffers of the structure, as GraphOptions has it
+    bool is_tuned = false;              ///< in a tuning session: what earlier searches left is searched to its end
 };
 
 /// Compiles a graph and loads its programs; can run its steps one by one. Its buffers live as long as it does.

@@ -47,8 +47,8 @@ Device& device_of(std::span<const UOp> roots, Device* fallback) {
     return fallback ? *fallback : device();
 }
 
-/// Everything but the structure that decides how it is computed.
-std::string settings_key(const Device& device) {
+/// Everything but the structure that decides how it is computed. `session`: the tuning session's number, or 0.
+std::string settings_key(const Device& device, uint64_t session) {
     const Settings& s = settings();
     std::string key;
     const auto add = [&](const auto& value) { fmt::format_to(std::back_inserter(key), "{} ", value); };
@@ -62,7 +62,7 @@ std::string settings_key(const Device& device) {
                 if (s.beam) add(value);
         }
     });
-    s.beam ? (add(records_generation()), add(TuningSession::number())) : add(any_sizes());
+    s.beam ? (add(records_generation()), add(session)) : add(any_sizes());
     return key + "\n";
 }
 
@@ -92,7 +92,7 @@ class Realization {
         LaunchPlan::Run with{.inputs = structure_.buffers, .numbers = numbers_, .calls = calls_->planned()};
         for (UOp input : structure_.buffers) with.memory.push_back(find_buffer(input));
         if (donation_) find_donated(with);
-        structure_.form.insert(0, settings_key(device_));
+        structure_.form.insert(0, settings_key(device_, session_));
         LaunchPlans::Known known = context().plans.find(structure_.form, numbers_);
         std::optional<LaunchPlan::Loaded> programs;
         if (known.plan) programs = known.plan->programs(device_);
@@ -105,7 +105,7 @@ class Realization {
 
   private:
     using Plan = std::shared_ptr<const LaunchPlan>;
-    static bool is_recorded() { return settings().beam && TuningSession::number(); }
+    bool is_tuned() const { return session_ != 0; }
     /// Inputs whose memory results may take, for the structure. Who records launches has the memory from then on.
     void find_donated(LaunchPlan::Run& with) {
         if (!calls().empty() || Recorder::active()) return;
@@ -125,7 +125,7 @@ class Realization {
             if (changing[i])
                 known_.emplace(structure_.numbers[i],
                                codegen::number_tensor(static_cast<int>(i), structure_.numbers[i].dtype()));
-        return {roots_, device_, *calls_, structure_, known_, numbers_, donated_};
+        return {roots_, device_, *calls_, structure_, known_, numbers_, donated_, is_tuned()};
     }
 
     Plan make_plan(const std::vector<bool>& changing, LaunchPlan::Loaded& programs) {
@@ -141,14 +141,14 @@ class Realization {
                      "a graph reads memory outside its structure");
         const Plan plan = std::make_shared<LaunchPlan>(graph, programs);
         context().plans.add(structure_.form, numbers_, changing, plan, false);
-        if (plan->steps() >= kOnDisk && !build_id().empty() && !is_recorded())
+        if (plan->steps() >= kOnDisk && !build_id().empty() && !is_tuned())
             DiskCache::of_settings().put(CacheKind::plans, disk_key(changing), plan->to_bytes(programs));
         return plan;
     }
 
     Plan find_on_disk(const std::vector<bool>& changing, LaunchPlan::Loaded& programs) {
         const DiskCache disk = DiskCache::of_settings();
-        if (!disk.enabled() || build_id().empty() || is_text_wanted() || is_recorded()) return nullptr;
+        if (!disk.enabled() || build_id().empty() || is_text_wanted() || is_tuned()) return nullptr;
         const auto bytes = disk.get(CacheKind::plans, disk_key(changing));
         if (!bytes) return nullptr;
         const LaunchPlan::Extent extent{structure_.buffers.size(), numbers_.size(), calls_->sources()};
@@ -189,8 +189,9 @@ class Realization {
     UOpMap<UOp> known_;  ///< views of what is in memory already
     codegen::Signature structure_;
     std::optional<Calls> calls_;
-    std::string graph_;              ///< hash of the structure, for searches
-    std::vector<uint64_t> numbers_;  ///< of the structure
+    std::string graph_;                                                       ///< hash of the structure, for searches
+    const uint64_t session_ = settings().beam ? TuningSession::number() : 0;  ///< of tuning; 0: none
+    std::vector<uint64_t> numbers_;                                           ///< of the structure
 };
 
 /// Notes where the values of graphs are.

@@ -37,12 +37,12 @@ std::string_view text_of(Stopped stopped) {
     STRATA_CHECK(false, "no reason to stop a search");
 }
 
-/// Whether this search is not to be made again. One that was interrupted goes on; a recording has those go on that
-/// ended early.
-bool is_enough(const TuningRecord& record) {
+/// True if the record's search need not go on. An interrupted one goes on; in a tuning session those that ended early
+/// do.
+bool is_enough(const TuningRecord& record, bool is_tuned) {
     if (record.stopped == text_of(Stopped::interrupted)) return false;
     if (record.beam && record.beam < settings().beam) return false;
-    return record.stopped.empty() || TuningSession::number() == 0;
+    return record.stopped.empty() || !is_tuned;
 }
 
 void print(const codegen::Kernel& kernel, const SearchResult& found, double seconds) {
@@ -149,7 +149,8 @@ Scheduled known_schedule(const Device& device, const codegen::Kernel& kernel) {
     return unsearched(kernel, target);
 }
 
-Scheduled choose_schedule(Device& device, const codegen::Kernel& kernel, std::span<const uint64_t> slots) {
+Scheduled choose_schedule(Device& device, const codegen::Kernel& kernel, std::span<const uint64_t> slots,
+                          bool is_tuned) {
     const codegen::Target target = target_of(device);
     if (settings().beam == 0) return unsearched(kernel, target);
     Settings plain = settings();  // candidates are timed, and are nothing that strict mode is to tell of
@@ -160,7 +161,7 @@ Scheduled choose_schedule(Device& device, const codegen::Kernel& kernel, std::sp
     std::optional<Scheduled> before;
     if (const std::optional<TuningRecord> record = find_record(key)) {
         before = schedule_of(*record, kernel, target);
-        if (before && is_enough(*record)) {
+        if (before && is_enough(*record, is_tuned)) {
             note({key, *record, true});
             return *before;
         }

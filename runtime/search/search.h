@@ -7,8 +7,9 @@ namespace strata::runtime {
 
 /// The kernel with a schedule: unsearched, or from the search when settings().beam is not 0. `slots` are
 /// the arguments of a launch, whose memory the search may read; the output is not touched. An interruption of the
-/// search is thrown once the best until then is kept on disk.
-codegen::Scheduled choose_schedule(Device& device, const codegen::Kernel& kernel, std::span<const uint64_t> slots);
+/// search is thrown once the best until then is kept on disk. `is_tuned`: a search that ended early goes on.
+codegen::Scheduled choose_schedule(Device& device, const codegen::Kernel& kernel, std::span<const uint64_t> slots,
+                                   bool is_tuned = false);
 
 /// The fusion of settings().fusion.
 codegen::Fusion usual_fusion();

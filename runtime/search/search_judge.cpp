@@ -182,15 +182,15 @@ void DeviceJudge::find_expected(const codegen::Kernel& plain, const codegen::Sch
 double DeviceJudge::expect(Extent extent) {
     std::vector<uint64_t> slots = slots_;
     for (Output& output : outputs_) {
-        output.expected.reset();
+        output.reference.reset();
         output.buffer = std::make_unique<Buffer>(device_, output.type, output.size);
-        output.expected = std::make_unique<Expected>(*output.buffer, extent);
+        output.reference = std::make_unique<ReferenceOutput>(*output.buffer, extent);
         slots_[output.slot] = output.buffer->address();
-        slots[output.slot] = output.expected->right().address();
+        slots[output.slot] = output.reference->right().address();
     }
     known_ = extent;
     const double ms = launch(*right_, extent, 0, slots);
-    for (const Output& output : outputs_) output.expected->take();
+    for (const Output& output : outputs_) output.reference->take();
     return ms;
 }
 
@@ -198,7 +198,7 @@ std::optional<std::string> DeviceJudge::difference(bool partly) {
     std::string wrong;
     bool known = true;
     for (const Output& output : outputs_) {
-        std::optional<std::string> of_one = output.expected->difference(partly);
+        std::optional<std::string> of_one = output.reference->difference(partly);
         if (partly && output.at_last) continue;
         known &= of_one.has_value();
         if (of_one && wrong.empty()) wrong = *std::move(of_one);

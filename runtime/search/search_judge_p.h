@@ -12,7 +12,7 @@
 #include "strata/executable/code.h"
 #include "strata/runtime/buffer.h"
 #include "strata/runtime/program.h"
-#include "strata/runtime/search/expected_p.h"
+#include "strata/runtime/search/reference_output_p.h"
 #include "strata/runtime/search/search_compiler_p.h"
 
 namespace strata::runtime {
@@ -47,7 +47,7 @@ class DeviceJudge : public codegen::Judge {
     std::string objection(const codegen::Scheduled& best) override;
 
   private:
-    using Extent = Expected::Extent;
+    using Extent = ReferenceOutput::Extent;
     using Loaded = std::shared_ptr<const Program>;
 
     void find_expected(const codegen::Kernel& plain, const codegen::Scheduled& start);
@@ -82,7 +82,7 @@ class DeviceJudge : public codegen::Judge {
         int64_t size;
         bool at_last = false;  ///< by the finish of the kernel, which not all blocks come to when a part is run
         std::unique_ptr<Buffer> buffer = {};
-        std::unique_ptr<Expected> expected = {};
+        std::unique_ptr<ReferenceOutput> reference = {};
     };
     std::vector<Output> outputs_;
     Extent known_ = Extent::part;  ///< of the outputs

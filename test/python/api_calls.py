@@ -22,7 +22,7 @@ import numpy as np
 import random_values as st
 import strata
 from api_references import differs, expected
-from strata import Tensor, _words, dtypes, uop
+from strata import Tensor, _hints, dtypes, uop
 
 FOREIGN = (
     "incompatible function",
@@ -268,7 +268,7 @@ class Fuzzer:
             faulthandler.dump_traceback_later(31, exit=True)
 
     def call(self, label, function, given, named, allowed=ALLOWED):
-        words = [*map(_words._short.repr, given), *(f"{k}={_words._short.repr(v)}" for k, v in named.items())]
+        words = [*map(_hints._short.repr, given), *(f"{k}={_hints._short.repr(v)}" for k, v in named.items())]
         text = f"{label}({', '.join(words)})"
         self.file.seek(0)
         self.file.write(text + "\n")

@@ -9,12 +9,12 @@ a value, so that `copy` decides only who sees x[...] = value.
 from .._checks import checked
 from .creation import *
 from .creation import __all__ as _creation
+from .gathers import *
+from .gathers import __all__ as _gathers
 from .inspection import *
 from .inspection import __all__ as _inspection
 from .movement import *
 from .movement import __all__ as _movement
-from .places import *
-from .places import __all__ as _places
 from .products import *
 from .products import __all__ as _products
 from .searching import *
@@ -22,6 +22,6 @@ from .searching import __all__ as _searching
 from .statistics import *
 from .statistics import __all__ as _statistics
 
-__all__ = [*_creation, *_inspection, *_movement, *_places, *_products, *_searching, *_statistics]
+__all__ = [*_creation, *_inspection, *_movement, *_gathers, *_products, *_searching, *_statistics]
 
 globals().update({_name: checked(_f) for _name in __all__ if callable(_f := globals()[_name])})

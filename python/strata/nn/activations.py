@@ -118,7 +118,7 @@ def _module(name, function, meaning):
             raise ArgumentError(f"[{name}] takes ({', '.join(known)}), got {len(given)} values")
         values = dict(zip(known, given)) | values
         if any(v not in known for v in values):
-            from .._words import by_own_names
+            from .._hints import by_own_names
 
             renamed = by_own_names(name, known, values)
             values = values if renamed is None else renamed

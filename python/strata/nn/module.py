@@ -188,9 +188,9 @@ class Module:
     def __getattr__(self, name):
         if name.startswith("_"):  # protocols that Python and NumPy look for
             raise AttributeError(f"{type(self).__name__} has no '{name}'", name=name)
-        from .. import _words
+        from .. import _hints
 
-        return _words.attribute_of_module(self, name)
+        return _hints.attribute_of_module(self, name)
 
     def zero_grad(self) -> None:
         for parameter in self.parameters():

@@ -38,7 +38,7 @@ class RuleJudge : public Judge {
         }
         return out;
     }
-    std::string objection(const Scheduled& winner) override { return objects(winner.kernel) ? "wrong in full" : ""; }
+    std::string objection(const Scheduled& best) override { return objects(best.kernel) ? "wrong in full" : ""; }
     std::vector<UOp> seen;
     Refuses objects = [](const Kernel&) { return false; };
 

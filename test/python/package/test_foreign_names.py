@@ -9,7 +9,7 @@ import pickle
 import numpy as np
 import pytest
 import strata
-from strata import Tensor, _words, dtypes, nn, uop
+from strata import Tensor, _hints, dtypes, nn, uop
 from strata.nn import activations
 
 PYBIND = (
@@ -33,7 +33,7 @@ OWNERS = [
 @pytest.mark.parametrize("owner, table", OWNERS, ids=["Tensor", "strata", "uop", "UOp", "dtypes"])
 def test_every_name_of_the_table_is_explained_and_is_not_there(owner, table):
     explained = 0
-    for name, text in getattr(_words, table).items():
+    for name, text in getattr(_hints, table).items():
         if (
             table == "UOP"
             and hasattr(type(owner()), name)

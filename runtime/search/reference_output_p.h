@@ -12,12 +12,12 @@ namespace strata::runtime {
 
 /// The contents of a kernel's output, whichever schedule computes it. The output is poisoned, so that what a launch did
 /// not write is known.
-class Expected {
+class ReferenceOutput {
   public:
     /// How much of an output launches write: of a part the rest should take no memory.
     enum class Extent : uint8_t { whole, part };
 
-    Expected(Buffer& output, Extent written);
+    ReferenceOutput(Buffer& output, Extent written);
     /// Where what is right is computed; poisoned. Of a part that is the output itself.
     Buffer& right();
     /// Takes the values of right() as right from now on, and poisons the output. Of a part: where it was poison nothing

@@ -1,4 +1,4 @@
-"""Elements at places that the host works out: padding by what is there, windows, resizing, triangles."""
+"""Gathers of elements at positions that the host computes: padding by what is there, windows, resizing, triangles."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 // The reference output of a kernel that is searched.
-#include "strata/runtime/search/expected_p.h"
+#include "strata/runtime/search/reference_output_p.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -55,8 +55,8 @@ void put_poison(Buffer& buffer, size_t offset, size_t bytes) {
 }
 
 /// Of a part few pages are written: the others show poison that takes no memory.
-void poison_all(Buffer& buffer, Expected::Extent written) {
-    if (written == Expected::Extent::part && !buffer.allocated() && buffer.device().api().malloc_repeated)
+void poison_all(Buffer& buffer, ReferenceOutput::Extent written) {
+    if (written == ReferenceOutput::Extent::part && !buffer.allocated() && buffer.device().api().malloc_repeated)
         buffer.repeat(poison());
     else
         put_poison(buffer, 0, buffer.bytes());
@@ -64,19 +64,19 @@ void poison_all(Buffer& buffer, Expected::Extent written) {
 
 }  // namespace
 
-Expected::Expected(Buffer& output, Extent written)
+ReferenceOutput::ReferenceOutput(Buffer& output, Extent written)
     : output_(output), written_(written), width_(static_cast<size_t>(output.dtype().bytes())) {
     poison_all(output_, written);
 }
 
-std::span<uint8_t> Expected::contents(Buffer& buffer, std::vector<uint8_t>& copy) {
+std::span<uint8_t> ReferenceOutput::contents(Buffer& buffer, std::vector<uint8_t>& copy) {
     if (auto* const seen = static_cast<uint8_t*>(buffer.host_view())) return {seen, buffer.bytes()};
     copy.resize(buffer.bytes());
     buffer.copy_out(copy.data(), copy.size());
     return copy;
 }
 
-double Expected::value(std::span<const uint8_t> bytes, size_t element) const {
+double ReferenceOutput::value(std::span<const uint8_t> bytes, size_t element) const {
     if (output_.dtype() == dtypes::float32) {
         float x = 0;
         std::memcpy(&x, &bytes[element * sizeof x], sizeof x);
@@ -87,14 +87,14 @@ double Expected::value(std::span<const uint8_t> bytes, size_t element) const {
     return decode_scalar(output_.dtype(), bits);
 }
 
-Buffer& Expected::right() {
+Buffer& ReferenceOutput::right() {
     if (written_ == Extent::part) return output_;
     if (!right_) right_ = std::make_unique<Buffer>(output_.device(), output_.dtype(), output_.size());
     poison_all(*right_, written_);
     return *right_;
 }
 
-void Expected::take() {
+void ReferenceOutput::take() {
     most_.reset();
     known_.clear();
     if (written_ == Extent::whole) {
@@ -116,7 +116,7 @@ void Expected::take() {
     right_bytes_ = right_copy_;
 }
 
-void Expected::find_known(std::span<const uint8_t> written) {
+void ReferenceOutput::find_known(std::span<const uint8_t> written) {
     const std::vector<bool> own = own_pages(written);
     const size_t in_page = reinterpret_cast<uintptr_t>(written.data()) % kPage;
     for (size_t from = 0; from < written.size(); from += kChunk) {
@@ -130,7 +130,7 @@ void Expected::find_known(std::span<const uint8_t> written) {
     }
 }
 
-double Expected::most() {
+double ReferenceOutput::most() {
     if (most_) return *most_;
     most_ = 0;
     for (size_t i = 0; i < right_bytes_.size() / width_; ++i)
@@ -140,9 +140,12 @@ double Expected::most() {
 }
 
 /// Whether any of it is.
-bool Expected::is_known(std::span<const uint8_t> right) const { return written_ == Extent::whole || !is_poison(right); }
+bool ReferenceOutput::is_known(std::span<const uint8_t> right) const {
+    return written_ == Extent::whole || !is_poison(right);
+}
 
-void Expected::compare_elements(std::span<const uint8_t> got, std::span<const uint8_t> right, Worst& worst) const {
+void ReferenceOutput::compare_elements(std::span<const uint8_t> got, std::span<const uint8_t> right,
+                                       Worst& worst) const {
     for (size_t i = 0; i < got.size() / width_; ++i) {
         if (!is_known(right.subspan(i * width_, width_))) continue;
         const bool same = is_same(got.subspan(i * width_, width_), right.subspan(i * width_));
@@ -160,7 +163,8 @@ void Expected::compare_elements(std::span<const uint8_t> got, std::span<const ui
     }
 }
 
-bool Expected::compare(std::span<const uint8_t> got, std::span<const uint8_t> right, bool partly, Worst& worst) const {
+bool ReferenceOutput::compare(std::span<const uint8_t> got, std::span<const uint8_t> right, bool partly,
+                              Worst& worst) const {
     if (is_poison(got) && (partly || !is_same(got, right))) {
         worst.missing += got.size() / width_;
         return false;
@@ -178,11 +182,11 @@ bool Expected::compare(std::span<const uint8_t> got, std::span<const uint8_t> ri
     return true;
 }
 
-void Expected::poison_output(size_t from, size_t to) {
+void ReferenceOutput::poison_output(size_t from, size_t to) {
     if (from < to) put_poison(output_, from, to - from);
 }
 
-std::optional<std::string> Expected::difference(bool partly) {
+std::optional<std::string> ReferenceOutput::difference(bool partly) {
     const std::span<uint8_t> now = contents(output_, copy_);
     Worst worst;
     for (const Known& known : known_) {

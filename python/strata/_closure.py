@@ -1,5 +1,5 @@
 """The objects that a function can reach from its variables: tensors it may read and change, and all else that decides
-what it does.
+what it does. Closure guards compare them before a captured function is called again.
 """
 
 import array
@@ -41,7 +41,7 @@ HIDDEN = (
 
 
 class Place:
-    """Where a value was found, or what decides which values are there: by kind as _Guards of
+    """The place of a value, or of what decides which values are there: by kind as _Guards of
     bindings/python/capture/guards_p.h has them.
 
     holder[key] of a dict, list, tuple, deque or class, the contents of a cell or context variable, an attribute of
@@ -136,7 +136,7 @@ def dict_of(value):
     return own if isinstance(own, dict) else None
 
 
-class Reach:
+class Closure:
     """All places, once each. `objects` are arguments that are neither tensors nor plain values."""
 
     def __init__(self, function, objects):

@@ -1,5 +1,5 @@
 // Comparison of a schedule's output: exact for integers, for sums of floats within the error of another order.
-#include "strata/runtime/search/expected_p.h"
+#include "strata/runtime/search/reference_output_p.h"
 
 #include "helpers.h"
 
@@ -8,7 +8,7 @@ namespace {
 
 using namespace test;
 
-class ExpectedOutput : public Runtime {
+class ReferenceOutputs : public Runtime {
   protected:
     static constexpr int64_t kCount = 3000;
 
@@ -23,46 +23,46 @@ class ExpectedOutput : public Runtime {
     }
 };
 
-TEST_F(ExpectedOutput, IsTheSameWithinWhatAnotherOrderOfSumsMakes) {
+TEST_F(ReferenceOutputs, IsTheSameWithinWhatAnotherOrderOfSumsMakes) {
     Buffer buffer(device(), dtypes::float32, kCount);
-    Expected expected(buffer, Expected::Extent::whole);
+    ReferenceOutput reference(buffer, ReferenceOutput::Extent::whole);
     std::vector<float> values = numbers();
-    fill(expected.right(), values);
-    expected.take();
+    fill(reference.right(), values);
+    reference.take();
     fill(buffer, values);
-    EXPECT_EQ(expected.difference(false), "");
+    EXPECT_EQ(reference.difference(false), "");
     values[7] += 0.01f;
     fill(buffer, values);
-    EXPECT_EQ(expected.difference(false), "");
+    EXPECT_EQ(reference.difference(false), "");
     values[7] += 1;
     fill(buffer, values);
-    EXPECT_NE(expected.difference(false)->find("off by 1.0"), std::string::npos);
+    EXPECT_NE(reference.difference(false)->find("off by 1.0"), std::string::npos);
 }
 
-TEST_F(ExpectedOutput, KnowsWhatWasNotWritten) {
+TEST_F(ReferenceOutputs, KnowsWhatWasNotWritten) {
     Buffer buffer(device(), dtypes::float32, kCount);
-    Expected expected(buffer, Expected::Extent::whole);
+    ReferenceOutput reference(buffer, ReferenceOutput::Extent::whole);
     const std::vector<float> values = numbers();
-    fill(expected.right(), values);
-    expected.take();
-    EXPECT_NE(expected.difference(true), "") << "nothing at all";
+    fill(reference.right(), values);
+    reference.take();
+    EXPECT_NE(reference.difference(true), "") << "nothing at all";
     buffer.copy_in(values.data(), 400);
-    EXPECT_EQ(expected.difference(true), "");
+    EXPECT_EQ(reference.difference(true), "");
     buffer.copy_in(values.data(), 400);
-    EXPECT_NE(expected.difference(false)->find("2900 of 3000 elements are not written"), std::string::npos);
+    EXPECT_NE(reference.difference(false)->find("2900 of 3000 elements are not written"), std::string::npos);
     fill(buffer, values);
-    EXPECT_EQ(expected.difference(false), "") << "what a launch left is gone before the next";
-    EXPECT_NE(expected.difference(true), "");
+    EXPECT_EQ(reference.difference(false), "") << "what a launch left is gone before the next";
+    EXPECT_NE(reference.difference(true), "");
 }
 
-TEST_F(ExpectedOutput, OfManyPagesIsLookedAtWhereverItWasWritten) {
+TEST_F(ReferenceOutputs, OfManyPagesIsLookedAtWhereverItWasWritten) {
     constexpr size_t kMany = 3 << 20;  // bytes: more than a block of pages, and not a multiple of one
     Buffer buffer(device(), dtypes::uint8, kMany + 77);
-    Expected expected(buffer, Expected::Extent::whole);
+    ReferenceOutput reference(buffer, ReferenceOutput::Extent::whole);
     std::vector<uint8_t> values(kMany + 77);
     for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<uint8_t>(i * 31 >> 3);
-    fill(expected.right(), values);
-    expected.take();
+    fill(reference.right(), values);
+    reference.take();
     const auto write = [&](size_t from, size_t bytes, uint8_t change) {
         std::vector<uint8_t> now(bytes);
         for (size_t i = 0; i < bytes; ++i) now[i] = static_cast<uint8_t>(values[from + i] + change);
@@ -71,21 +71,21 @@ TEST_F(ExpectedOutput, OfManyPagesIsLookedAtWhereverItWasWritten) {
     };
     for (const size_t from : {size_t{0}, size_t{4095}, size_t{700001}, size_t{kMany - 10}}) {
         write(from, 80, 0);
-        EXPECT_EQ(expected.difference(true), "") << from;
+        EXPECT_EQ(reference.difference(true), "") << from;
         write(from, 80, 0);
         write(from + 50, 1, 1);
-        EXPECT_NE(expected.difference(true), "") << from;
-        EXPECT_NE(expected.difference(true)->find("not written"), std::string::npos) << "it is poison again: " << from;
+        EXPECT_NE(reference.difference(true), "") << from;
+        EXPECT_NE(reference.difference(true)->find("not written"), std::string::npos) << "it is poison again: " << from;
     }
     write(0, values.size(), 0);
-    EXPECT_EQ(expected.difference(false), "");
+    EXPECT_EQ(reference.difference(false), "");
 }
 
-TEST_F(ExpectedOutput, OfAPartIsComparedWhereItIsKnown) {
+TEST_F(ReferenceOutputs, OfAPartIsComparedWhereItIsKnown) {
     constexpr int64_t kMany = 1 << 20, kKnown = 5000, kFrom = 300000;
     Buffer buffer(device(), dtypes::float32, kMany);
-    Expected expected(buffer, Expected::Extent::part);
-    EXPECT_FALSE(expected.difference(true)) << "nothing is known yet";
+    ReferenceOutput reference(buffer, ReferenceOutput::Extent::part);
+    EXPECT_FALSE(reference.difference(true)) << "nothing is known yet";
     std::vector<float> values(kKnown);
     for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i) * 0.5f;
     const auto write = [&](Buffer& to, int64_t at, std::span<const float> some) {
@@ -95,36 +95,36 @@ TEST_F(ExpectedOutput, OfAPartIsComparedWhereItIsKnown) {
                               some.size_bytes())
             .value();
     };
-    write(expected.right(), kFrom, values);
-    expected.take();
-    EXPECT_FALSE(expected.difference(true)) << "nothing was written";
+    write(reference.right(), kFrom, values);
+    reference.take();
+    EXPECT_FALSE(reference.difference(true)) << "nothing was written";
     const std::vector<float> wrong(kKnown, -1);
     write(buffer, 0, wrong);
-    EXPECT_FALSE(expected.difference(true)) << "written where nothing is known";
+    EXPECT_FALSE(reference.difference(true)) << "written where nothing is known";
     write(buffer, kFrom + kKnown - 10, wrong);
-    EXPECT_NE(expected.difference(true).value_or("").find("off by"), std::string::npos);
-    EXPECT_FALSE(expected.difference(true)) << "it is poison again";
+    EXPECT_NE(reference.difference(true).value_or("").find("off by"), std::string::npos);
+    EXPECT_FALSE(reference.difference(true)) << "it is poison again";
     write(buffer, kFrom + 1000, std::span(values).subspan(1000, 100));
-    EXPECT_EQ(expected.difference(true), "");
+    EXPECT_EQ(reference.difference(true), "");
     write(buffer, kFrom + kKnown - 10, std::span(values).last(10));
     write(buffer, kFrom + kKnown, wrong);
-    EXPECT_EQ(expected.difference(true), "") << "what is next to it is not known";
+    EXPECT_EQ(reference.difference(true), "") << "what is next to it is not known";
 }
 
-TEST_F(ExpectedOutput, MayLookLikeWhatNobodyWrote) {
+TEST_F(ReferenceOutputs, MayLookLikeWhatNobodyWrote) {
     Buffer buffer(device(), dtypes::uint32, kCount);
-    Expected expected(buffer, Expected::Extent::whole);
+    ReferenceOutput reference(buffer, ReferenceOutput::Extent::whole);
     const std::vector<uint32_t> values(kCount, 0xa5a5a5a5);
-    fill(expected.right(), values);
-    expected.take();
+    fill(reference.right(), values);
+    reference.take();
     fill(buffer, values);
-    EXPECT_EQ(expected.difference(true), "");
-    EXPECT_EQ(expected.difference(false), "");
+    EXPECT_EQ(reference.difference(true), "");
+    EXPECT_EQ(reference.difference(false), "");
 }
 
-TEST_F(ExpectedOutput, OfIntegersIsExactAndOfInfinitiesTheSame) {
+TEST_F(ReferenceOutputs, OfIntegersIsExactAndOfInfinitiesTheSame) {
     Buffer whole(device(), dtypes::int32, kCount), real(device(), dtypes::float32, 2);
-    Expected integers(whole, Expected::Extent::whole), floats(real, Expected::Extent::whole);
+    ReferenceOutput integers(whole, ReferenceOutput::Extent::whole), floats(real, ReferenceOutput::Extent::whole);
     std::vector<int32_t> values(kCount, 1 << 30);
     fill(integers.right(), values);
     integers.take();
