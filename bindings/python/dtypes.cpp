@@ -80,7 +80,8 @@ void bind_dtypes(py::module_& m) {
         .def_property_readonly("is_unsigned", &DType::is_unsigned, "Whether it is an unsigned integer type.")
         .def_property_readonly("is_bool", &DType::is_bool, "Whether it is bool.")
         .def_property_readonly("is_complex", &DType::is_complex, "Whether it is a complex type, of tensors alone.")
-        .def_property_readonly("part", &DType::part, "Of a complex type's real and imaginary part; a real type itself.")
+        .def_property_readonly("part", &DType::part,
+                               "The type of a complex type's real and imaginary part; a real type itself.")
         .def_property_readonly(
             "numpy_name", [](DType t) { return std::string(t.numpy()); },
             "NumPy's name, or '' where NumPy has no such type.")

@@ -131,7 +131,7 @@ void bind_functions(py::module_& m) {
         "stack", [](Tensors tensors, int axis) { return ops::stack(all_tensors(tensors), axis); }, py::arg("tensors"),
         py::arg("axis") = 0, "Joins tensors of one shape along a new axis.");
     m.def("_root_of", &ops::root_of, py::arg("powers"), py::arg("order") = 2,
-          "That root of sums of powers: no gradient arrives at 0, where its slope is infinite.");
+          "The root of this order of sums of powers: it has no gradient at 0, where its slope is infinite.");
     m.def("broadcast_shapes", &ops::broadcast_shapes, py::arg("a"), py::arg("b"), py::pos_only(),
           "The common shape; ShapeError when they do not fit.");
     constexpr const char* seeded =

@@ -126,7 +126,8 @@ void bind_gradients(py::module_& m, Class& c) {
     c.def_property(
         "grad", [](const Tensor& t) { return if_there(t.grad()); },
         [](Tensor& t, const std::optional<Tensor>& grad) { t.set_grad(grad.value_or(Tensor())); },
-        "What backward() left here, of this shape and type; None at first. Set it to None before the next step.");
+        "The gradient that backward() left here, of this shape and type; None at first. Set it to None before the next "
+        "step.");
     c.def(
         "backward", &backward, py::arg("gradient") = py::none(),
         "Adds to the grad of each tensor that requires one the derivative of sum(gradient * this) by it. gradient: of "

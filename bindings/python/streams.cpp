@@ -121,7 +121,7 @@ void bind_stream(py::module_& m, py::class_<PyStream>& stream) {
             "ptr", [](const PyStream& s) { return s.device->api().stream_raw(handle(s)); },
             "The driver's handle as an int: a hipStream_t, a cudaStream_t; 0 is its default stream.")
         .def_property_readonly(
-            "device", [](const PyStream& s) { return s.device->name(); }, "Whose it is.")
+            "device", [](const PyStream& s) { return s.device->name(); }, "The device of the stream.")
         .def(
             "synchronize",
             [](const PyStream& s) { computing([&] { s.device->api().stream_synchronize(handle(s)).value(); }); },
@@ -139,7 +139,7 @@ void bind_stream(py::module_& m, py::class_<PyStream>& stream) {
             py::arg("event") = py::none(), "An event here, after all work that the stream was given so far.")
         .def(
             "wait_event", [](const PyStream& s, const PyEvent& event) { wait(event, s); }, py::arg("event"),
-            "What the stream is given from here on waits for the event.")
+            "All later work of the stream waits for the event.")
         .def(
             "wait_stream",
             [](const PyStream& s, const PyStream& other) {
@@ -147,7 +147,7 @@ void bind_stream(py::module_& m, py::class_<PyStream>& stream) {
                 record(here, other);
                 wait(here, s);
             },
-            py::arg("stream"), "What the stream is given from here on waits for what the other one was given so far.")
+            py::arg("stream"), "All later work of the stream waits for all work that the other one was given so far.")
         .def("__repr__", [](const PyStream& s) {
             return fmt::format("<Stream {:#x} of {}>", s.device->api().stream_raw(handle(s)), s.device->name());
         });
@@ -157,7 +157,7 @@ void bind_stream(py::module_& m, py::class_<PyStream>& stream) {
 }
 
 void bind_event(py::class_<PyEvent>& event) {
-    event.def(py::init<>(), "Of the device of the stream that records it.")
+    event.def(py::init<>(), "An event of the device of the stream that records it.")
         .def(
             "record",
             [](PyEvent& e, const PyStream* stream) -> PyEvent& {
@@ -169,8 +169,9 @@ void bind_event(py::class_<PyEvent>& event) {
         .def(
             "wait", [](const PyEvent& e, const PyStream* stream) { wait(e, or_current(e, stream)); },
             py::arg("stream") = py::none(),
-            "What a stream (by default the current one) is given from here on waits for the event; where it is one of "
-            "another device, this thread waits.")
+            "All later work of a stream (by default the current one) waits for the event; where it is one of another "
+            "device, "
+            "this thread waits.")
         .def(
             "synchronize",
             [](const PyEvent& e) {

@@ -124,7 +124,7 @@ void bind_properties(Class& c) {
     c.def_property_readonly("dtype", &Tensor::dtype, "Element type.");
     c.def_property_readonly("ndim", &Tensor::ndim, "Number of axes.");
     c.def_property_readonly(
-        "device", [](const Tensor& t) { return t.device().name(); }, "Where it is computed: 'emu:gfx1100', ...");
+        "device", [](const Tensor& t) { return t.device().name(); }, "The device that computes it: 'emu:gfx1100', ...");
     c.def_property_readonly(
         "size", [of = size_class()](const Tensor& t) -> As<"int"> { return of(t.numel()); }, "Number of elements.");
     c.def_property_readonly("nbytes", &Tensor::nbytes, "Bytes of all elements.");
@@ -205,10 +205,11 @@ void bind_exchange(Class& c) {
             return py::reinterpret_borrow<py::object>(package());
         },
         py::kw_only(), py::arg("api_version") = py::none());
-    c.def_property_readonly("__cuda_array_interface__", &cuda_array_interface,
-                            "What Numba and CuPy read: the memory of a tensor on a card of NVIDIA's, not to be "
-                            "written. AttributeError elsewhere, and for "
-                            "types that NumPy has not.");
+    c.def_property_readonly(
+        "__cuda_array_interface__", &cuda_array_interface,
+        "The interface that Numba and CuPy read: the memory of a tensor on a card of NVIDIA's, not to be "
+        "written. AttributeError elsewhere, and for "
+        "types that NumPy has not.");
     c.def(
         "__reduce__", [](Tensor & t) -> As<"tuple[Any, ...]"> {
             return py::make_tuple(package().attr("_strata").attr("_restored"), state_of(t));

@@ -91,12 +91,11 @@ TuneReport tune(Tensor& tensor, std::optional<double> seconds, std::optional<int
 }
 
 constexpr const char* kTune =
-    "Computes the value, and searches the schedules of its kernels, within limits for each kernel; tuning records are "
-    "kept "
-    "in the cache, where config(beam=1), or as wide as this search was, finds them without a search.\n\nseconds, "
-    "candidates, beam: as the settings search_seconds, search_candidates and beam; None: what the settings say, a beam "
-    "of 2 where they search nothing.\nReturns a TuneReport: print it. No kernel is slower than without a search. What "
-    "an earlier search left when it was ended early goes on.\nCtrl-C keeps the best of the kernel that is searched.";
+    "Computes the value, and searches the schedules of its kernels, within limits for each kernel. Tuning records are "
+    "kept in the cache, where config(beam=1), or as wide as this search was, finds them without a search.\n\nseconds, "
+    "candidates, beam: as the settings search_seconds, search_candidates and beam; None: the settings' values, a beam "
+    "of 2 where they search nothing.\nReturns a TuneReport: print it. No kernel is slower than without a search. An "
+    "earlier search that ended early goes on.\nCtrl-C keeps the best schedule of the kernel that is searched.";
 
 void bind_tune_report(py::module_& m) {
     py::class_<Searched>(m, "TunedKernel", "A kernel whose schedule was searched.")
@@ -113,19 +112,19 @@ void bind_tune_report(py::module_& m) {
             "rejected", [](const Searched& s) { return s.record.rejected; },
             "Those that did not compile, faulted, did not end or were wrong.")
         .def_property_readonly(
-            "seconds", [](const Searched& s) { return s.record.seconds; }, "What the search took here.")
+            "seconds", [](const Searched& s) { return s.record.seconds; }, "Seconds that the search took here.")
         .def_property_readonly(
             "schedule", [](const Searched& s) { return s.record.schedule; },
             "Actions of the best one; empty: the kernel as it is.")
         .def_property_readonly(
             "stopped", [](const Searched& s) { return s.record.stopped; },
-            "What ended the search early: search_seconds, search_candidates, interrupted; or empty.")
+            "The reason why the search ended early: search_seconds, search_candidates, interrupted; or empty.")
         .def_readonly("known", &Searched::known, "Whether an earlier search found it.")
         .def("__repr__", [](const Searched& s) {
             return fmt::format("<TunedKernel {}: {:.4f} -> {:.4f} ms, {}>", s.record.kernel, s.record.heuristic_ms,
                                s.record.best_ms, s.record.schedule);
         });
-    py::class_<TuneReport>(m, "TuneReport", "What a search found: print it.")
+    py::class_<TuneReport>(m, "TuneReport", "The results of a search: print it.")
         .def_readonly("kernels", &TuneReport::kernels, "Each kernel once.")
         .def(
             "_records", [](const TuneReport& r) -> As<"list[dict[str, Any]]"> {

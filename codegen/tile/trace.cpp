@@ -132,7 +132,7 @@ void Trace::store(UOp memory, UOp offset, UOp value, UOp predicate) {
     }
     const UOp stored = uop::store(uop::at(pointer(memory, offset, lanes, true), offset, predicate), value);
     Memory& state = here(memory);
-    // What is overwritten whole needs no other order: whatever follows comes after this store.
+    // Accesses to a place overwritten whole need no order of their own: all later ones come after this store.
     const auto is_covered = [&](const Access& a) { return a.offset == offset && a.lanes <= lanes && !predicate; };
     std::erase_if(state.writes, is_covered);
     std::erase_if(state.reads, is_covered);

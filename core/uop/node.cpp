@@ -103,7 +103,7 @@ void sweep_on_pressure() {
     if (nodes_made.load(std::memory_order_relaxed) < sweep_at.load(std::memory_order_relaxed)) return;
     try {
         sweep();
-    } catch (const std::exception&) {  // the child of a fork, or what is told of nodes found no memory
+    } catch (const std::exception&) {  // the child of a fork, or a listener to nodes found no memory
     }
 }
 
@@ -310,7 +310,7 @@ const Node* take_dead(const Node* of_list) {
 }  // namespace
 
 size_t sweep() {
-    static thread_local bool sweeps = false;  // what is told of a node may let go of tensors, and come here again
+    static thread_local bool sweeps = false;  // a listener to nodes may let go of tensors, and come here again
     if (scope_depth > 0 || sweeps) return 0;
     ScopeLock& scope = scope_lock();
     std::unique_lock exclusive(scope.mutex, std::try_to_lock);

@@ -52,7 +52,7 @@ def _tensor(value):
 
 
 def _derivatives(y, stand_ins, originals, seed=None):
-    """Of y by each of the stand-ins, as graphs over the originals; 0 where y does not depend on one."""
+    """The gradients of y by each of the stand-ins, as graphs over the originals; 0 where y does not depend on one."""
     if not isinstance(y, Tensor):
         raise UsageError(f"[grad] the function gives a {type(y).__name__}: it must give a Tensor")
     found = _strata.gradients(y, stand_ins, seed)

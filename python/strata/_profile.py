@@ -23,7 +23,7 @@ KERNELS = 8  # kernels whose instructions it shows
 
 
 def operations(assembly: str) -> list[str]:
-    """Of each instruction that Strata lowered itself, the operation that it is for: the comment above."""
+    """The operation of each instruction that Strata lowered itself: the comment above it."""
     out, comment = [], ""
     for line in assembly.splitlines():
         text = line.strip()
@@ -35,7 +35,7 @@ def operations(assembly: str) -> list[str]:
 
 
 def origin(launch: LaunchProfile, place: LaunchProfile, lowered: list[str]) -> str:
-    """Where an instruction comes from: the operation, or the line of source."""
+    """The origin of an instruction: the operation, or the line of source."""
     if lowered:
         return lowered[place["index"]] if place["index"] < len(lowered) else ""
     if not place["line"]:

@@ -111,7 +111,7 @@ def trace(x: Tensor, /, *, offset: int = 0, dtype: DTypeLike | None = None) -> T
 
 
 def _largest(size, axes, keepdims):
-    """Of sizes: 0 where there are none."""
+    """The largest of sizes: 0 where there are none."""
     return size.max(axes, keepdims=keepdims) if size.size else size.sum(axes, keepdims=keepdims)
 
 
@@ -219,7 +219,7 @@ def _of_inv(g, x):
 
 
 def _cofactors(x):
-    """Of any matrix, singular ones too: U C V^T, C the products of all singular values but one."""
+    """The cofactors of any matrix, singular ones too: U C V^T, C the products of all singular values but one."""
     u, s, vh = svd(x)
     itself = Tensor.eye(x.shape[-1], dtype="bool", device=x.device)
     others = itself.where(1, s.unsqueeze(-2)).prod(-1)

@@ -1,6 +1,5 @@
-"""What README, ARCHITECTURE, CONTRIBUTING and the pages of docs name exists: files, folders, options, settings, tests,
-names of code, links.
-"""
+"""All that README, ARCHITECTURE, CONTRIBUTING and the pages of docs name exists: files, folders, options, settings,
+tests, names of code, links."""
 
 import fnmatch
 import posixpath
@@ -10,7 +9,7 @@ import pytest
 from tree import CHECKOUT, CXX, Tree, check, make_tree
 
 ADVICE = "Say what is there now; if the sentence describes what does not exist, delete it."
-# What the documents may name without the tree having it.
+# Names that the documents may have and the tree lacks.
 EXAMPLES = {
     "asm/emu/foo.cpp": "any file",
     "test/asm/emu/foo_test.cpp": "the test of any file",

@@ -32,7 +32,7 @@ CANNOT_FAIL = {
     "__hipRegisterSurface": OF_CLANG,
     "__hipUnregisterFatBinary": OF_CLANG,
 }
-# What returns no code: any call in a test, beside rows of refusals, is one that shows what it does.
+# Functions that return no code: any call in a test, beside rows of refusals, shows what they do.
 NO_CODE = {name for name in CANNOT_FAIL if name.endswith("LastError")} | {"hipGetStreamDeviceId"}
 
 
@@ -64,7 +64,7 @@ def never_refuses(tree):
 
 
 def behind(text, start):
-    """What follows the brackets that open in front of `start`."""
+    """The text after the brackets that open before `start`."""
     depth, end = 1, start
     while depth and end < len(text):
         depth += (text[end] == "(") - (text[end] == ")")

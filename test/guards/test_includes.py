@@ -84,7 +84,7 @@ def strangers(tree):
 
 
 def unused(tree):
-    """What a folder lists and no file of it includes."""
+    """Folders that a folder lists and no file of it includes."""
     used = {(tree.folder_of(file), folder) for file in tree.product() for _, folder, _ in tree.includes(file)}
     return {
         f"{f}:{d}": f"{f} lists {d} and includes nothing of it"

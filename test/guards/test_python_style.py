@@ -17,7 +17,7 @@ def python_files(tree):
 
 
 def ruff(root, *arguments):
-    """What ruff finds wrong, "" for nothing."""
+    """The findings of ruff, "" for none."""
     run = subprocess.run([sys.executable, "-m", "ruff", *arguments], cwd=root, capture_output=True, text=True)
     started = run.returncode == 0 or (run.returncode == 1 and run.stdout)  # 1 is findings, which are printed
     assert started, run.stderr

@@ -1,4 +1,4 @@
-"""What clang-format does not see and CONTRIBUTING.md decides once: names of tests, loops."""
+"""Rules of CONTRIBUTING.md that clang-format does not see: names of tests, loops."""
 
 import re
 

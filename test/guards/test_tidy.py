@@ -14,9 +14,8 @@ COMMANDS = CHECKOUT / "build/release/compile_commands.json"
 
 
 def include_flags():
-    """What the product's targets include: the roots that the build made of every folder, and what is outside of the
-    tree.
-    """
+    """Include folders of the product's targets: the roots that the build made of every folder, and what is outside of
+    the tree."""
     flags = {f"-I{root}": None for root in sorted((COMMANDS.parent / "include_roots").iterdir())}
     for entry in json.loads(COMMANDS.read_text()):
         words = iter(shlex.split(entry["command"]))

@@ -4,7 +4,7 @@ import re
 
 from tree import CHECKOUT, Tree, check, make_tree
 
-# What knows of interrupts, of the front end's lock and of forks, and what it stands in for.
+# Files that know of interrupts, of the front end's lock and of forks, and what they stand in for.
 RULES = {
     r"\bstd::(?:timed_|shared_)?mutex\b": "core/support/mutex.h has the Mutex of a process's state",
     r"\bgil_scoped_release\b": "computing() of bindings/python/front_end_p.h gives up the GIL",

@@ -40,13 +40,14 @@ PHRASES = {
     r"who names no": "name the subject",
     r"behind one another|one behind the other": "one after the other, contiguous",
     r"(?:is|are|be) told (?:of|that|by|it)": "gets, sees, is reported",
-    r"(?:of|by|with|in|at least|at most) so many": "name the count",
+    r"(?:of|by|with|in|at least|at most|about|after|only the first) so many": "name the count",
 }
+# A comment or docstring begins with its subject: "Bytes of an operand", not "What an operand takes".
+OPENING = re.compile(r'^\s*(?:#+|"""|//[/!]?<?)\s*(?:What|Whose)\b')
 WIDTH = 120
 # Lines that may be wider: names that a prelude lists; heads of tables, whose columns are those of the rows.
 MARKED = re.compile(r"\s*//@ ")
 HEAD = re.compile(r"(?:\S {2,}(?=\S).*){3}")
-PLAIN = ("hip/", "python/", "test/", "docs/", "tools/", "examples/", "scripts/")
 
 
 def stale(tree):
@@ -63,15 +64,31 @@ def stale(tree):
 
 
 def phrases(tree):
-    """file:line of a phrase in rooms whose words are plain, and in the pages of the root."""
+    """file:line of a phrase."""
     words = re.compile("|".join(rf"\b(?:{phrase})\b" for phrase in PHRASES))
-    files = [f for f in tree.files if (f.startswith(PLAIN) or "/" not in f) and not f.startswith("test/guards/")]
     found = {}
-    for file in files:
+    for file in tree.files:
+        if file.startswith("test/guards/"):
+            continue
         for line, text in enumerate(tree.text(file).split("\n"), 1):
             if said := words.search(text):
                 instead = next(better for phrase, better in PHRASES.items() if re.fullmatch(phrase, said[0]))
                 found[f"{file}:{line}"] = f"{file}:{line}: '{said[0]}': {instead}"
+    return found
+
+
+def openings(tree):
+    """file:line of a comment or docstring that names its subject late, or not at all."""
+    found = {
+        f"{file}:{number}": f"{file}:{number}: begin with the subject"
+        for file, number, line in comments(tree)
+        if OPENING.match(line[re.search(r"(?<![:\"'\w])//", line).start() :] if spoken(line) else "")
+    }
+    for file in tree.files:
+        if not is_cxx(file) and not file.endswith((".md", ".pyi", ".json", ".svg")):
+            for number, line in enumerate(tree.text(file).split("\n"), 1):
+                if OPENING.match(line):
+                    found[f"{file}:{number}"] = f"{file}:{number}: begin with the subject"
     return found
 
 
@@ -172,6 +189,18 @@ def test_a_phrase_is_found(tmp_path):
         "codegen/c.h": "// so many\n",
     }
     assert list(phrases(make_tree(tmp_path, files))) == ["hip/a.h:1", "python/b.py:2"]
+
+
+def test_comments_begin_with_their_subject():
+    check(openings(Tree(CHECKOUT)), {}, "Name the thing, its unit or its invariant.")
+
+
+def test_a_comment_without_a_subject_is_found(tmp_path):
+    files = {
+        "a/b.h": "/// What it holds.\nint x;  ///< What it is\n/// Bytes of what it holds.\n",
+        "a/c.py": '"""What it does."""\n# What for\nx = 1  # bytes\n',
+    }
+    assert list(openings(make_tree(tmp_path, files))) == ["a/b.h:1", "a/b.h:2", "a/c.py:1", "a/c.py:2"]
 
 
 def test_comments_stay_within_120_columns():

@@ -1,4 +1,4 @@
-"""What the guards look at: the files of a tree, their includes, and the folders that CMake declares."""
+"""The tree that the guards look at: the files of a tree, their includes, and the folders that CMake declares."""
 
 import re
 import subprocess

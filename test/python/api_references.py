@@ -1,4 +1,4 @@
-"""What NumPy gives for a call of the API fuzzer (api_calls.py): functions that both have, over the arrays of the
+"""NumPy's result of a call of the API fuzzer (api_calls.py): functions that both have, over the arrays of the
 tensors.
 """
 
@@ -8,7 +8,7 @@ import warnings
 import numpy as np
 from strata import Tensor
 
-# What NumPy says: of functions that both have, over the arrays of the tensors.
+# NumPy's results: of functions that both have, over the arrays of the tensors.
 ONE_TO_ONE = {"neg": np.negative, "abs": np.abs, "square": np.square, "floor": np.floor, "ceil": np.ceil,
     "trunc": np.trunc, "round": np.rint, "isnan": np.isnan, "isinf": np.isinf, "isfinite": np.isfinite,
     "logical_not": np.logical_not, "bitwise_invert": np.invert, "maximum": np.maximum,

@@ -28,7 +28,7 @@ FLOATS = tuple(UNIT)
 
 
 class Ambiguous(Exception):
-    """What a correct computation gives here depends on its rounding."""
+    """A correct result here depends on its rounding."""
 
 
 class Node:

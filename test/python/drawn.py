@@ -28,7 +28,7 @@ ALL, REAL, NUMBERS = "biufc", "biuf", "iuf"
 
 
 class Refused(Exception):
-    """What NumPy says no to."""
+    """The call that NumPy refuses."""
 
 
 def wide(x):

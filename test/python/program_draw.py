@@ -58,7 +58,7 @@ class Draw:
         self.sizes[name] = int(size)
         return name
 
-    # What stands in a row.
+    # Operations in a row.
     def __getitem__(self, key):
         if key not in self.filled:
             self.filled[key] = getattr(self, "of_" + key)()

@@ -48,7 +48,7 @@ EMULATED_WAYS = [
 WAYS += EMULATED_WAYS if EMULATED else []
 BY_NAME = {way.name: way for way in WAYS}
 BASE = {"target": QUICK_TARGET}
-# What costs time and decides no value: times of launches, files of kernels. One program in WHOLE has it as users do.
+# Settings that cost time and decide no value: times of launches, files of kernels. One program in WHOLE has all.
 LEAN, WHOLE = {"emu_timed": False, "no_cache": True}, 8
 TAKEN = 3  # ways beside the usual one
 
@@ -66,7 +66,7 @@ def tensors(program, arrays):
 
 
 def wrong(got, want):
-    """What is wrong with results, or None."""
+    """The difference of results, or None."""
     for i, (t, x) in enumerate(zip(got, want, strict=True)):
         if t.shape != x.shape or t.dtype.name != ("boolean" if x.dtype == "bool" else x.dtype):
             return f"result {i} is {t.dtype.name}{t.shape}, not {x.dtype}{x.shape}"
@@ -180,7 +180,7 @@ def error(e):
 
 
 def check(program, way, references=None):
-    """What is wrong with a program computed one way, or None."""
+    """The difference of a program computed one way, or None."""
     with strata.config(**settings_of(way, program)):
         try:
             return CALLS[way.call](program, references or References(program))

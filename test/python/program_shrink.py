@@ -90,7 +90,7 @@ def narrower(program):
 
 
 def shrunk(program, way, tries=TRIES):
-    """What is left of a program that differs, and what is wrong with it. Threads race: they have more turns."""
+    """A program that differs, made small, and its difference. Threads race: they have more turns."""
 
     kind = lambda found: found.split(": ")[0] if "Error" in found else "values"  # noqa: E731
 

@@ -377,7 +377,7 @@ for name in ("irfft", "hfft", "irfftn"):
     row("ifftshift", strata.fft.ifftshift, [A], lambda x: torch.fft.ifftshift(x)),
 )
 
-# What layers are made of.
+# Parts of layers.
 F = torch.nn.functional if torch else None
 IMAGE, KERNEL = apart(1, 4, 5, 4), apart(4, 2, 3, 2)
 (

@@ -20,7 +20,7 @@ def unary(name, kinds, want=None, low=-4, high=4):
 
 
 def smooth(name, want=None, low=-4, high=4, kinds=ALL):
-    """Whose values are floats or complex numbers, of integers too."""
+    """Functions whose values are floats or complex numbers, of integers too."""
     return unary(name, kinds, lambda x: (want or getattr(np, name))(floats(x)), low, high)
 
 

@@ -1,4 +1,4 @@
-"""What the tests run on, which conftest.py decides."""
+"""Devices of the tests, which conftest.py decides."""
 
 import os
 

@@ -56,7 +56,7 @@ def with_places(found, return_indices):
 
 
 def shares(sizes, output_size):
-    """What each of output_size equal windows along each axis covers."""
+    """The elements under each of output_size equal windows along each axis."""
     wanted = [n if to is None else to for n, to in zip(sizes, pairs(output_size, len(sizes)))]
     return [
         [[j for j in range(n) if math.floor(i * n / to) <= j < math.ceil((i + 1) * n / to)] for i in range(to)]

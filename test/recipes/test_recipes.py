@@ -32,7 +32,7 @@ FILES = {
     "setting": (1, 1),
 }
 RECIPES = sorted(FILES)
-# What is built and run with all recipes applied: the tests that they bring, and those that look at whole tables.
+# Targets built and run with all recipes applied: the tests that they bring, and those that look at whole tables.
 GTESTS = {
     "test_core_symbolic": "Simplify.*",
     "test_codegen_linear": "*",

@@ -1,4 +1,4 @@
-"""What the LLVM inside triton assembles decodes to the text that it was assembled from (opt-in: test/run --triton)."""
+"""Code that the LLVM inside triton assembles decodes to the text it was assembled from (opt-in: test/run --triton)."""
 
 import pathlib
 import struct

@@ -40,7 +40,7 @@ MEMORY = {
     "local permute": "ds_bpermute_b32 v20, v0, v21",
     "scalar load": "s_load_b128 s[20:23], s[2:3], 0x10",
 }
-# Whose results are the chips' bit for bit, or wide sums: by mnemonic, those that an architecture has.
+# Instructions whose results are the chips' bit for bit, or wide sums: by mnemonic, those that an architecture has.
 EXACT = (
     "v_rcp_f32",
     "v_rsq_f32",

@@ -35,7 +35,7 @@ class LaunchChecks {
         uint32_t waves = 1;             ///< of a workgroup
         uint32_t lds = 0, scratch = 0;  ///< bytes a workgroup, bytes a lane
         bool raises = false;            ///< the first finding ends the launch
-        /// Whose races between workgroups are looked for, by one thread; nullptr: they are not.
+        /// Memory in which races between workgroups are looked for, by one thread; nullptr: none.
         const DeviceMemory* shared = nullptr;
         Pointers* pointers = nullptr;  ///< that share memory; nullptr: none do
     };

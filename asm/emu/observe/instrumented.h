@@ -45,7 +45,7 @@ class Watch {
 /// The next event that an observer wants.
 enum class Wants : uint8_t {
     nothing,  ///< it has seen enough of the wave
-    watched,  ///< the ops that are watched; it may be told of others, which it passes over
+    watched,  ///< the watched ops; it may get others, which it passes over
     every,
 };
 

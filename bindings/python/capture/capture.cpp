@@ -358,7 +358,8 @@ void bind_capture(py::module_& m) {
     m.def("_any_sizes", &runtime::set_any_sizes, py::arg("any"),
           "From now on this thread makes kernels for other sizes too, or for their own alone; what was so before.");
     m.def("_capturing", [] { return ops::Capture::active() != nullptr; }, "Whether a function is traced here.");
-    py::class_<Guards>(m, "_Guards", "What a captured function was seen to depend on, and whether it is so now.",
+    py::class_<Guards>(m, "_Guards",
+                       "The dependencies that a captured function was seen to have, and whether they are the same now.",
                        py::custom_type_setup(&let_collect<Guards>))
         .def(py::init<>())
         .def("add", &Guards::add, py::arg("kind"), py::arg("place"),
@@ -373,7 +374,7 @@ void bind_capture(py::module_& m) {
                 return row == Guards::kMet ? py::cast(tensors) : py::cast(row);
             },
             py::arg("tensors"));
-    py::class_<Captured>(m, "_Capture", "What a function does to tensors, to be done again.",
+    py::class_<Captured>(m, "_Capture", "The operations of a function on tensors, to be done again.",
                          py::custom_type_setup(&let_collect<Captured>))
         .def(py::init<Captured::Objects>(), py::arg("inputs"))
         .def("enter", &Captured::enter)

@@ -229,7 +229,7 @@ void bind_fidelity(py::module_& e) {
             "Documents and chapters that give the band, who saw silicon's bits, or \"no documented bound\".")
         .def_property_readonly(
             "here", [](const InstructionUse& use) { return use.fidelity.here; },
-            "What the emulator does where it is free to choose.");
+            "The emulator's choices where documents leave it free.");
     e.def("fidelity", &fidelity, py::arg("code_object"), py::arg("kernel") = "",
           "The instructions a kernel's code can reach, with how near their results are to silicon's.\n\n"
           "kernel: the first one when empty. What a launch ran: with strata.config(emu_fidelity=True), "
@@ -263,7 +263,8 @@ void bind_emulator(py::module_& m) {
         .def_readonly("missing", &FormatCoverage::missing,
                       "Compute instructions that are refused when code is loaded.");
     e.def("coverage", &coverage, py::arg("arch"),
-          "What the emulator executes of an instruction set (\"gfx1100\", ...), by encoding format. Raises UsageError "
+          "The instructions that the emulator executes of an instruction set (\"gfx1100\", ...), by encoding format. "
+          "Raises UsageError "
           "for "
           "an unknown arch.");
     bind_fidelity(e);

@@ -211,10 +211,10 @@ void bind_artifact_kernel(py::module_& m) {
             "lds", [](const Code& k) { return k.info().lds; }, "Bytes a workgroup.")
         .def_property_readonly(
             "scratch", [](const Code& k) { return k.info().scratch; }, "Bytes a lane.")
-        .def_property_readonly(
-            "buffers", &taken_buffers,
-            "What it takes the addresses of, in order: (name, dtype, elements). out<i> is written, in<i> is read.\n\n"
-            "[] for a kernel of the user's.")
+        .def_property_readonly("buffers", &taken_buffers,
+                               "The memory whose addresses it takes, in order: (name, dtype, elements). out<i> is "
+                               "written, in<i> is read.\n\n"
+                               "[] for a kernel of the user's.")
         .def_readonly("source", &Code::text, "HIP text; '' for a finished code object.")
         .def_property_readonly(
             "schedule", [](const Code& k) { return k.schedule; }, "The schedule actions, as text.")
@@ -238,7 +238,7 @@ void bind_artifact(py::module_& m) {
     using runtime::Artifact;
     bind_artifact_kernel(m);
     py::class_<Artifact>(m, "Artifact",
-                         "What strata.compile gives: sources, assembly and code objects of every kernel, in order.")
+                         "The result of strata.compile: sources, assembly and code objects of every kernel, in order.")
         .def_readonly("kernels", &Artifact::kernels, "In order of execution.")
         .def_property_readonly(
             "operands", &operands_of,
@@ -251,7 +251,7 @@ void bind_artifact(py::module_& m) {
                 for (size_t step = 0; step < a.executable.steps.size(); ++step) all.push_back(arguments_of(a, step));
                 return all;
             },
-            "Of each kernel, the names of the operands whose addresses it takes, in the order of its .buffers; \"\" is "
+            "For each kernel the names of the operands whose addresses it takes, in the order of its .buffers; \"\" is "
             "a\ncounter of its own.")
         .def_property_readonly(
             "workspace_size", [](const Artifact& a) { return executable::lay_out_workspace(a.executable).bytes; },

@@ -66,7 +66,8 @@ std::vector<int> lanes_of(const CheckFinding& f) {
 }
 
 void bind_finding(py::module_& e) {
-    py::class_<CheckFinding>(e, "Finding", "What strict mode found at one instruction of a kernel. str(): for people.")
+    py::class_<CheckFinding>(e, "Finding",
+                             "A finding of strict mode at one instruction of a kernel. str(): for people.")
         .def_property_readonly(
             "kind", [](const CheckFinding& f) { return lint::name(f.finding.kind); }, "'missing-wait', ...")
         .def_readonly("kernel", &CheckFinding::kernel, "The kernel, by its symbol.")
@@ -80,10 +81,9 @@ void bind_finding(py::module_& e) {
             "The instruction with two on either side.")
         .def_property_readonly("source", &source_of, "'file:line:column' of the instruction; '' without line tables.")
         .def_property_readonly(
-            "what", [](const CheckFinding& f) { return f.finding.what; },
-            "What is wrong, with the register or address.")
+            "what", [](const CheckFinding& f) { return f.finding.what; }, "The fault, with the register or address.")
         .def_property_readonly(
-            "fix", [](const CheckFinding& f) { return f.finding.fix; }, "What would mend it.")
+            "fix", [](const CheckFinding& f) { return f.finding.fix; }, "The change that would mend it.")
         .def_property_readonly(
             "earlier", [](const CheckFinding& f) { return instruction_at(f, f.finding.earlier); },
             "The earlier instruction that it conflicts with, or ''.")

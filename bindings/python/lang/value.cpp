@@ -11,7 +11,7 @@ using ValueClass = py::class_<LangValue>;
 
 bool is_index(DType type) { return type.scalar == Scalar::index; }
 
-/// What a Python number is where it meets a type.
+/// The type of a Python number where it meets a type.
 DType type_with(const Number& n, DType other) {
     if (n.kind == Kind::Float) return other.is_float() ? other : dtypes::float32;
     return other.is_bool() && n.kind != Kind::Bool ? dtypes::int32 : other;
@@ -180,7 +180,7 @@ void bind_properties(ValueClass& c) {
     c.def("__hash__", [](const LangValue& v) { return static_cast<py::ssize_t>(v.get().node()->hash >> 1); });
 }
 
-/// What Python asks of a value, and what to write instead.
+/// Refuses Python's conversions of a value, and says what to write instead.
 void bind_refusals(ValueClass& c) {
     const auto refuse = [&](const char* name, const char* instead) {
         c.def(

@@ -43,7 +43,7 @@ void bind_functions_of_layouts(LayoutFunctions& m) {
                                       : lo::complement(layout, lo::product(to_int_tuple(codomain)));
         },
         "layout"_a, "codomain"_a = py::none(),
-        "What with the layout fills 0 to codomain - 1 or beyond, and has no index but 0 in common with it.");
+        "The layout that, with this one, fills 0 to codomain - 1 or beyond, and has no index but 0 in common with it.");
     m.def(
         "right_inverse", [](LayoutLike L) { return lo::right_inverse(to_layout(L)); }, "layout"_a,
         "layout(R(i)) = i for every i below the size of R.");
@@ -66,7 +66,7 @@ void bind_functions_of_layouts(LayoutFunctions& m) {
             return py::cast(lo::recast_layout(to_layout(L), from, to));
         },
         "layout"_a, "old_bits"_a, "new_bits"_a,
-        "Of elements of old_bits the layout over elements of new_bits that has the same bits. LayoutError where there "
+        "The layout over elements of new_bits that has the same bits as this one of old_bits. LayoutError where there "
         "is none.");
 }
 

@@ -107,7 +107,7 @@ void bind_makers(LayoutFunctions& m) {
             for (const py::handle mode : given) modes.push_back(to_layout(mode));
             return py::cast(lo::make_layout(modes));
         },
-        "Of a shape and strides, compact without these; or of the layouts of its modes.");
+        "A layout of a shape and strides, compact without these; or of the layouts of its modes.");
     m.def(
         "make_ordered_layout",
         [](TupleLike shape, TupleLike order) {
@@ -130,7 +130,7 @@ void bind_makers(LayoutFunctions& m) {
             for (const py::handle mode : modes) out.push_back(to_tile(mode));
             return lo::Tile(std::move(out));
         },
-        "Of each mode an integer n (elements side by side), a layout, None for a mode that stays, or a tile.");
+        "A tile: for each mode an integer n (contiguous elements), a layout, None for a mode that stays, or a tile.");
     m.def(
         "make_composed_layout",
         [](AnyLike inner, TupleLike offset, AnyLike outer) {
@@ -141,7 +141,7 @@ void bind_makers(LayoutFunctions& m) {
         "c -> inner(offset + outer(c)). make_composed_layout(inner, outer): no offset.");
     m.def(
         "parse", [](const std::string& text) -> Tree { return from_any(lo::parse_layout(text)); }, "text"_a,
-        "What str() of a layout, swizzle or composed layout wrote. LayoutError names the column of a mistake.");
+        "The layout, swizzle or composed layout that str() wrote. LayoutError names the column of a mistake.");
 }
 
 }  // namespace

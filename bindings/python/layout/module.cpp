@@ -8,7 +8,7 @@ using namespace py::literals;
 /// LayoutError of Python: a ShapeError with what the C++ one has.
 void bind_error(py::module_& root, py::module_& m) {
     static PyObject* type = PyErr_NewExceptionWithDoc(
-        "strata.LayoutError", "What is no layout: the message names operation, mode and layouts.",
+        "strata.LayoutError", "An error of layouts: the message names operation, mode and layouts.",
         root.attr("ShapeError").ptr(), nullptr);
     py::handle(type).attr("__annotations__") =
         py::dict("operation"_a = "str", "mode"_a = "str", "operands"_a = "tuple[str, ...]");

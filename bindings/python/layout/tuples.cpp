@@ -28,7 +28,7 @@ void bind_arithmetic(LayoutFunctions& m) {
         "Leaf by leaf and downwards; an integer meets every leaf.");
     m.def(
         "tuple_mod", [](TupleLike a, TupleLike b) { return both<lo::tuple_mod>("tuple_mod", a, b); }, "a"_a, "b"_a,
-        "What tuple_div leaves, with the divisor's sign.");
+        "The remainder of tuple_div, with the divisor's sign.");
     m.def(
         "shape_div", [](TupleLike a, TupleLike b) { return both<lo::shape_div>("shape_div", a, b); }, "a"_a, "b"_a,
         "The sizes that are left of a after b elements in colexicographic order. LayoutError where neither divides the "
@@ -57,7 +57,7 @@ void bind_arithmetic(LayoutFunctions& m) {
         "a"_a, "b"_a, "Is b's tree a's, with leaves of a grown into trees?");
     m.def(
         "product", [](TupleLike a) -> As<"int"> { return from_int(lo::product(to_int_tuple(a))); }, "a"_a,
-        "Of all leaves.");
+        "The product of all leaves.");
     m.def(
         "product_each", [](TupleLike a) -> TupleIndex { return from_int_tuple(lo::product_each(to_int_tuple(a))); },
         "a"_a, "An integer a mode.");
@@ -66,7 +66,7 @@ void bind_arithmetic(LayoutFunctions& m) {
         [](TupleLike a, TupleLike first) -> TupleIndex {
             return from_int_tuple(lo::prefix_product(to_int_tuple(a), to_int(first)));
         },
-        "a"_a, "first"_a = 1, "Of each leaf the product of the leaves before it, from `first` on.");
+        "a"_a, "first"_a = 1, "For each leaf the product of the leaves before it, from `first` on.");
 }
 
 void bind_coordinates(LayoutFunctions& m) {
@@ -104,7 +104,7 @@ void bind_coordinates(LayoutFunctions& m) {
         [](TupleLike index, LayoutLike L) -> TupleIndex {
             return from_int_tuple(lo::flat_coord(to_int(index), to_layout(L)));
         },
-        "index"_a, "layout"_a, "Of the coordinate with that index an integer a mode.");
+        "index"_a, "layout"_a, "The coordinate with that index, an integer a mode.");
     m.def(
         "linear_coord", [](TupleLike index, LayoutLike L) -> As<"int"> {
             return from_int(lo::linear_coord(to_int(index), to_layout(L)));

@@ -250,7 +250,7 @@ void bind_layout_types(py::module_& m) {
     py::class_<lo::Swizzle> swizzle(m, "Swizzle", "XORs bits of an index into others.");
     py::class_<lo::CoordSwizzle> coord(m, "CoordSwizzle", "XORs bits of one mode of a coordinate into another's.");
     py::class_<Basis> basis(m, "Basis", "An integer times the unit of one mode of a coordinate.");
-    py::class_<lo::Tile> tile(m, "Tile", "What divides a layout mode by mode, made by make_tile.");
+    py::class_<lo::Tile> tile(m, "Tile", "The divisor of a layout mode by mode, made by make_tile.");
     bind_plain(layout);
     bind_composed(composed);
     bind_swizzles(swizzle, coord);

@@ -16,8 +16,8 @@ __attribute__((address_space(1))) char* __printf_alloc(unsigned bytes) {
     return (__attribute__((address_space(1))) char*)(buffer + 2) + at;
 }
 
-// What they have is compiled for instructions that gfx11 and later do not (s_memrealtime, dot products of signed numbers),
-// and LLVM leaves such functions out of a kernel.
+// Theirs are compiled for instructions that gfx11 and later lack (s_memrealtime, dot products of signed numbers), and
+// LLVM leaves such functions out of a kernel.
 #if defined(__GFX11__) || defined(__GFX12__)
 typedef unsigned short ushort2 __attribute__((ext_vector_type(2)));
 typedef short short2 __attribute__((ext_vector_type(2)));

@@ -69,7 +69,7 @@ def _summed(x: Tensor, labels: list[str], keep: set[str]) -> tuple[Tensor, list[
 def _contracted(
     a: Tensor, left: list[str], b: Tensor, right: list[str], keep: set[str], sizes: dict[str, int]
 ) -> tuple[Tensor, list[str]]:
-    """Of two operands, summed over what both have and nothing later does."""
+    """The product of two operands, summed over the labels that both have and nothing later does."""
     shared = [name for name in left if name in right]
     batch, inner = [name for name in shared if name in keep], [name for name in shared if name not in keep]
     rows, columns = [name for name in left if name not in shared], [name for name in right if name not in shared]

@@ -71,7 +71,7 @@ class UniqueInverse(NamedTuple):
 
 
 def _order(x: Tensor) -> Tensor:
-    """That of complex numbers is by the real part, then by the other."""
+    """The order of complex numbers is by the real part, then by the other."""
     if not x.dtype.is_complex:
         return x.argsort()
     by_imaginary = x.imag.argsort()

@@ -204,7 +204,7 @@ def _running(x: Tensor) -> Tensor:
 
 
 def _share(x: Tensor, y: Tensor) -> Tensor:
-    """Of e^y what e^x is, which is not more."""
+    """The part of e^y that e^x is, which is at most 1."""
     return _strata.where(x == y, 1.0, (x - y).exp())
 
 

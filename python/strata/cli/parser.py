@@ -321,7 +321,7 @@ def parser():
         c.set_defaults(call=call)
         return c
 
-    add("info", command("info"), "What this installation has: devices, toolchain, settings.")
+    add("info", command("info"), "Devices, toolchain and settings of this installation.")
     for commands in (assembly, mutations, launches, programs, explaining, tuning, benchmarks):
         commands(add)
     return p

@@ -122,7 +122,7 @@ def hip_kernel(file, options, **launch):
 
 
 def code_object(file, arch):
-    """Of assembly, or the file itself."""
+    """The code object of assembly, or the file itself."""
     if Path(file).suffix in (".s", ".S", ".asm"):
         return strata.asm.assemble(source_text(file), arch, file)
     return read_regular(file)

@@ -138,7 +138,7 @@ class Unpickler(pickle._Unpickler):
             self.refused()
 
     def hashed(self, keys):
-        """Of texts and numbers alone: the hash of tuples in tuples can take for ever."""
+        """Refuses keys but texts and numbers: the hash of tuples in tuples can take for ever."""
         if not all(isinstance(key, (str, bytes, int, float, type(None))) for key in keys):
             raise malformed(self.path, "a dict or set of the pickle has keys that are neither texts nor numbers")
 

@@ -4,7 +4,7 @@ from .._layout import ComposedLayout, Layout, _bank_conflicts
 
 
 class BankConflicts:
-    """Of one access of a wave to local memory.
+    """The bank conflicts of one access of a wave to local memory.
 
     ways: most different dwords of one bank in a pass, 1 without conflicts. cycles: that the access takes; without:
     that it would take without conflicts. lanes: a tuple a bank of the lanes that meet there in a pass with different

@@ -1,4 +1,4 @@
-"""What is detached: no gradient goes through, kernels do not have it, and recognisers of schedules look through it."""
+"""detach: no gradient goes through, kernels do not have it, and recognisers of schedules look through it."""
 
 import numpy as np
 import pytest

@@ -18,7 +18,7 @@ PAGES += sorted(str(p.relative_to(ROOT)) for p in ROOT.glob("docs/**/*.md"))
 START = (
     r"(?:[A-Z_]+=\S+ )*(?:(?:\.venv/bin/)?strata |python3? -P? ?-m strata |scripts/\w+|examples/run|test/[a-z]+\b(?!/))"
 )
-# What stands for something: a file, a number, the rest of a line.
+# Placeholders: a file, a number, the rest of a line.
 INSTEAD = {"NUMBER": "1", "SECONDS": "1", "SEED": "1", "EXPR": "x", "NAME": "model"}
 # Options of a command, which is not whole.
 PARTIAL = {
@@ -76,7 +76,7 @@ def test_scripts_take_what_is_written(page, line):
 
 
 def example(word):
-    """What examples/run takes a word for, without its set-up."""
+    """The example that examples/run takes a word for, without its set-up."""
     code = 'source <(sed -n "/^list()/,/^}/p; /^find_example/,/^}/p" examples/run); find_example "$1"'
     return subprocess.run(["bash", "-c", code, "examples/run", word], cwd=ROOT, capture_output=True, text=True)
 

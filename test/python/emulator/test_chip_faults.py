@@ -1,4 +1,4 @@
-"""What LLVM works around on each chip and the tables of direct lowering agree: code that clang makes differs without
+"""LLVM's workarounds on each chip and the tables of direct lowering agree: code that clang makes differs without
 the feature that stands for a fault exactly where a table has a row for that chip.
 """
 
@@ -45,7 +45,7 @@ __kernel SIZE(256) void barrier_(__global u32* restrict out, __global u32* restr
     out[t] = v;
 }
 """
-# What takes LLVM's workaround away: (the table and row that have ours, if any chip of ours needs it).
+# Features that take LLVM's workaround away: (the table and row that have ours, if any chip of ours needs it).
 FAULTS = {
     "-user-sgpr-init16-bug": ("codegen/machine/workarounds.def", "initialised_scalars"),
     "-mad-intra-fwd-bug": ("codegen/machine/workarounds.def", "products_keep_sources"),

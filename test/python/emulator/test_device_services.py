@@ -1,4 +1,4 @@
-"""What kernels ask of their host while they run: printf, assert, malloc, a barrier of the whole grid."""
+"""Services of the host to kernels that run: printf, assert, malloc, a barrier of the whole grid."""
 
 import numpy as np
 import pytest

@@ -1,6 +1,5 @@
-"""What the lanes of a wave do together, in a user's UOp kernel: values of other lanes and matrix products, on every
-arch, through HIP and by direct lowering, in strict mode.
-"""
+"""Operations of the lanes of a wave together, in a user's UOp kernel: values of other lanes and matrix products, on
+every arch, through HIP and by direct lowering, in strict mode."""
 
 import re
 from pathlib import Path

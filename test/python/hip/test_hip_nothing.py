@@ -29,7 +29,7 @@ SMALL = {
     "uintptr_t": ctypes.c_size_t,
     "unsigned long long": ctypes.c_ulonglong,
 }
-# What clang's own code calls, with what it made, and what takes references.
+# Functions that clang's own code calls, with what it made, and those that take references.
 OF_COMPILERS = re.compile(r"__hip(Register|PopCall)|_ZN8hip_impl")
 
 

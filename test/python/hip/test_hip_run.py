@@ -51,7 +51,7 @@ def another_hip(folder, name, *options):
 
 
 def refusal(program, *options):
-    """What is said instead of starting it."""
+    """The message instead of starting it."""
     done = hip_run(*options, program)
     assert (done.returncode, done.stdout) == (1, "") and done.stderr.startswith("strata: UsageError: "), done.stderr
     return done.stderr.removeprefix("strata: UsageError: ").rstrip("\n")

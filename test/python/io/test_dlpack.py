@@ -248,7 +248,7 @@ def test_versions_and_types_that_are_not_known_are_refused():
 
 
 def written(t, value):
-    """What a consumer that does not heed DLPack's flag writes to the first element; its array, which keeps the
+    """A write by a consumer that does not heed DLPack's flag, to the first element; its array, which keeps the
     memory.
     """
     array = np.from_dlpack(t)

@@ -368,7 +368,7 @@ def test_damaged_gguf_is_refused(tmp_path):
         strata.load(tmp_path / "x.gguf")
 
 
-# What is said
+# Messages
 
 
 def test_missing_files_and_unknown_names_are_said(tmp_path):

@@ -14,7 +14,7 @@ from test_onnx import ROWS, F, L, P  # noqa: E402
 
 KINDS = {"float16": (np.float16, 2.0**-10), "bfloat16": (ml_dtypes.bfloat16, 2.0**-7)}
 SIZES = {"ordinary": 1.0, "large": 300.0, "small": 2.0**-9}
-# What is left out: of other types than floats, without a value in float64 of its own, or larger than float16's range by
+# Cases left out: of other types than floats, without a value in float64 of its own, or larger than float16's range by
 # themselves.
 WITHOUT = {
     "Cast",

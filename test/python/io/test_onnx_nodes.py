@@ -31,7 +31,7 @@ def operators():
 
 
 def reason(words):
-    """What is refused, without the node's name."""
+    """The refusal, without the node's name."""
     if "operators that are not there" in words:
         return NOT_THERE
     words = re.sub(r"^\[onnx\] |'[^']*' ?| ?with \d+ inputs and [\w, ]+(?=:)", "", " ".join(words.split()))

@@ -255,7 +255,7 @@ def test_user_kernels_are_launched_again():
     assert f.captures == 1
 
 
-# What would be wrong later is refused now.
+# Functions that would be wrong later are refused now.
 
 
 def test_looking_at_values_is_refused():

@@ -1,4 +1,4 @@
-"""What captured functions see of what they can reach: attributes, containers, arrays and bytes that change are traced
+"""Captured functions and what they can reach: attributes, containers, arrays and bytes that change are traced
 anew or refused.
 """
 

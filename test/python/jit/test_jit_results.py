@@ -1,4 +1,4 @@
-"""What captured functions give back: from the third call on of the same types, with the same parts being one, as on the
+"""Results of captured functions: from the third call on of the same types, with the same parts being one, as on the
 first.
 """
 

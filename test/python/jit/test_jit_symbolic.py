@@ -141,7 +141,7 @@ def test_it_leaves_other_functions_as_they_were(rng):
     assert _any_sizes_now() is False
 
 
-# What bodies may do with sizes beside computing with tensors of them.
+# Uses of sizes in bodies beside computing with tensors of them.
 USES = {
     "arithmetic": (lambda x: x * x.shape[0] + x.shape[0] // 2 - x.shape[0] % 3,
         lambda x: x * len(x) + len(x) // 2 - len(x) % 3),

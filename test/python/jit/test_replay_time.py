@@ -1,4 +1,4 @@
-"""What the host does for a captured function that is called again, where kernels do nothing: in a process of its own,
+"""The host's time for a captured function that is called again, where kernels do nothing: in a process of its own,
 as launches are timed by the clock once something in a process has called reset_stats().
 """
 

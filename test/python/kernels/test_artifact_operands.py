@@ -1,4 +1,4 @@
-"""What strata.compile says of operands and arguments is enough to run its kernels: over memory of these sizes, in
+"""The operands and arguments of strata.compile are enough to run its kernels: over memory of these sizes, in
 order, they compute what realize does."""
 
 import numpy as np

@@ -206,7 +206,7 @@ def test_the_search_keeps_what_is_right_and_may_take_two_kernels(tmp_path, rng):
 
 @pytest.mark.emulated
 def test_workgroups_still_share_the_cores_of_the_host(rng):
-    """What the last block does is modelled the same whatever the threads."""
+    """The last block's work is modelled the same whatever the threads."""
     x = Tensor(rng.standard_normal(1 << 20).astype(np.float32)).realize()
     times = set()
     for threads in (1, 2, 4):

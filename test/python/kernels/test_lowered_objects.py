@@ -1,4 +1,4 @@
-"""What direct lowering writes is a code object to AMD's and LLVM's own tools."""
+"""The output of direct lowering is a code object to AMD's and LLVM's own tools."""
 
 import ctypes
 import re

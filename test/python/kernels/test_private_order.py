@@ -1,4 +1,4 @@
-"""What strata.jit and others call of the extension, out of its order or with other values: errors of Python's, nothing
+"""Private functions of the extension, out of their order or with other values: errors of Python's, nothing
 worse.
 """
 

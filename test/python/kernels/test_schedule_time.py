@@ -1,4 +1,4 @@
-"""What scheduling takes grows with the graph. It is measured in a process of its own, whose heap no other test has
+"""The time of scheduling grows with the graph. It is measured in a process of its own, whose heap no other test has
 used.
 
 python test/python/kernels/test_schedule_time.py SHAPE     prints the processor's seconds of a small graph and of one

@@ -1,4 +1,4 @@
-"""What is no layout is a LayoutError that names its operation, mode and operands; nothing aborts."""
+"""Wrong layouts are a LayoutError that names its operation, mode and operands; nothing aborts."""
 
 import os
 import sys

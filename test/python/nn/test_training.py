@@ -1,4 +1,4 @@
-"""What training costs and gives: the same bits each time, less memory with checkpoints, gradients in as few kernels as
+"""Cost and result of training: the same bits each time, less memory with checkpoints, gradients in as few kernels as
 they can be.
 """
 

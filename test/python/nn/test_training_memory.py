@@ -89,7 +89,7 @@ ALLOWED = {"nodes": 0, "device bytes": 0, "Python's blocks": CONTROL // 4, "heap
 
 
 def growth(steps, captured, leak="nothing", net="dense"):
-    """What the second half of the steps added, by what was counted."""
+    """The growth in the second half of the steps, by what was counted."""
     how = "captured" if captured else "plain"
     done = subprocess.run(
         [sys.executable, "-c", TRAINING, how, str(steps), leak, net], env=os.environ, capture_output=True, text=True

@@ -1,4 +1,4 @@
-"""What the instruction tables say of a mnemonic."""
+"""Facts of a mnemonic in the instruction tables."""
 
 import pytest
 import strata

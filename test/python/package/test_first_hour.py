@@ -1,4 +1,4 @@
-"""What people of PyTorch, NumPy and tinygrad type in their first hour gives a value, or an error that says what to
+"""Names that people of PyTorch, NumPy and tinygrad type in their first hour give a value, or an error that says what to
 write instead.
 """
 

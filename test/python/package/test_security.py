@@ -1,4 +1,4 @@
-"""What SECURITY.md promises, from outside: whose folders are used, which options are passed on, which names are
+"""The promises of SECURITY.md, from outside: whose folders are used, which options are passed on, which names are
 taken.
 """
 

@@ -40,7 +40,7 @@ PYTHON_ONLY = {
     }
 }
 TYPES_ONLY = {"Mnemonic"}  # protocols of a stub: nothing at run time
-# What Python gives every class, and pybind11's own.
+# Members that Python gives every class, and pybind11's own.
 GIVEN = {
     "__doc__",
     "__module__",

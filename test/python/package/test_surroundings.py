@@ -1,4 +1,4 @@
-"""What is said, and done, where the process's surroundings are unusual: no temporary folder, ^C at the start, suspended
+"""Messages and results where the process's surroundings are unusual: no temporary folder, ^C at the start, suspended
 blocks.
 """
 

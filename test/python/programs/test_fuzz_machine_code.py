@@ -159,7 +159,7 @@ def test_mutated_code_objects_are_run_or_refused():
                     .numpy()
                 )
             )
-    # What a kernel writes is its own affair, x too; the next one is right.
+    # The kernel may write x and all else of its own; the next one is right.
     after = strata.Tensor.empty(256).custom_kernel(
         strata.Tensor(np.arange(256, dtype=np.float32)), kernel=strata.asm_kernel(images[0], grid=4, block=64)
     )[0]

@@ -48,7 +48,7 @@ class Program:
         return tensor(self.name, v), v
 
     def in_type(self, x):
-        """What is left of exact results: integers wrap, floats are of the type already."""
+        """Exact results in the type: integers wrap, floats are of the type already."""
         if not is_float(self.name):
             return np.asarray(x).astype(self.name)
         v = np.asarray(rounded(self.name, x), np.float64)

@@ -66,7 +66,7 @@ NOT = {
     ),
 }  # fmt: skip
 
-# What a row does not draw though others do, by the reason.
+# Values that a row does not draw though others do, by the reason.
 WITHOUT = {
     "view": {"takes no tensor": "tril_indices triu_indices fftfreq rfftfreq"},
 }

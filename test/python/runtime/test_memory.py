@@ -1,4 +1,4 @@
-"""What a process holds in memory stays near what its tensors need, however long it runs. Each case is a process of its
+"""The memory of a process stays near what its tensors need, however long it runs. Each case is a process of its
 own, which prints by how many MiB it grew, at most and at its end.
 """
 

@@ -15,7 +15,7 @@ ROWS = re.findall(
     (Path(__file__).parents[3] / "core/support/settings.def").read_text(),
     re.MULTILINE,
 )
-# What a setting of `none` is left at, with the reason.
+# Settings of `none` that the test leaves as they are, with the reason.
 LEFT = {
     "tools": "where programs are looked for",
     "cache_dir": "where files are kept",

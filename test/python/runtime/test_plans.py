@@ -79,7 +79,7 @@ def test_a_random_program_over_other_data_and_numbers(seed):
 
 
 def counted(call):
-    """What call() gives, and (structures scheduled, structures known, milliseconds of compiling) meanwhile."""
+    """The result of call(), and (structures scheduled, structures known, milliseconds of compiling) meanwhile."""
     strata.reset_stats()
     value = call()
     s = strata.stats()

@@ -114,7 +114,7 @@ def expect(shared, before, written):
 
 @pytest.fixture(params=SHARINGS.values(), ids=SHARINGS.keys())
 def shared(request):
-    """What shares memory, and the values of an equal one: to look at them would realize them."""
+    """A tensor that shares memory, and the values of an equal one: to look at them would realize them."""
     strata.manual_seed(7)
     before = values(request.param())
     strata.manual_seed(7)

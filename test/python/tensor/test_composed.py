@@ -1,4 +1,5 @@
-"""What NumPy and PyTorch have beside the array API: einsum, quantiles, bins, windows and the like, against NumPy."""
+"""Functions that NumPy and PyTorch have beside the array API: einsum, quantiles, bins, windows and the like, against
+NumPy."""
 
 import math
 

@@ -1,4 +1,5 @@
-"""What must not be lost on the way: integers beyond a float, signs of zero, ranges of types, shapes beyond 64 bits."""
+"""Facts that must not be lost on the way: integers beyond a float, signs of zero, ranges of types, shapes beyond 64
+bits."""
 
 import itertools
 import math

@@ -1,4 +1,4 @@
-"""What becomes one kernel, by counts of kernels and what they compute; codegen/schedule decides it."""
+"""Fusion into one kernel, by counts of kernels and what they compute; codegen/schedule decides it."""
 
 import numpy as np
 import pytest

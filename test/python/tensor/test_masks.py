@@ -1,4 +1,4 @@
-"""What depends on values: x[mask], nonzero, repeat by counts and the sets, against NumPy."""
+"""Shapes that depend on values: x[mask], nonzero, repeat by counts and the sets, against NumPy."""
 
 import numpy as np
 import pytest

@@ -60,7 +60,7 @@ def test_products_of_narrow_types_are_made_by_matrix_instructions(dtype, arch, t
 @pytest.mark.parametrize("arch", ARCHS)
 @pytest.mark.parametrize("dtype", OPERANDS)
 def test_all_lanes_take_part_where_few_have_results(dtype, arch, target, rng):
-    """What makes the operands is done in all lanes, though those beyond the last column store nothing."""
+    """Operands are computed in all lanes, though those beyond the last column store nothing."""
     a, b = rng.integers(-4, 5, (16, 100)).astype(np.float64), rng.integers(-4, 5, (100, 17)).astype(np.float64)
     with on(arch, target, check="raise"):
         product = (Tensor(a).cast(dtype).realize() * 2) @ (Tensor(b).cast(dtype).realize() + 1)
@@ -183,7 +183,7 @@ def test_sides_of_any_size_are_filled_up_with_zeros_that_nobody_loads(sizes, arc
 
 
 def test_values_beyond_the_sides_do_not_matter(rng):
-    """What comes after an operand's rows in memory is infinite."""
+    """The memory after an operand's rows is infinite."""
     x, y = rng.standard_normal((40, 64)).astype(np.float16), rng.standard_normal((64, 40)).astype(np.float16)
     x[:, 33:], y[33:, :] = np.inf, np.inf
     got = Tensor(x)[:, :33] @ Tensor(y)[:33, :]

@@ -1,4 +1,4 @@
-"""What a tensor shows of its values, and how they are copied, pickled and shared."""
+"""The values that a tensor shows, and how they are copied, pickled and shared."""
 
 import copy
 import pickle

@@ -197,7 +197,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
 
 
 def _axis(x, dim):
-    """Where none is named: 0 of tensors of no, one or three axes, else 1."""
+    """The axis where none is named: 0 of tensors of no, one or three axes, else 1."""
     return dim if dim is not None else 0 if x.ndim in (0, 1, 3) else 1
 
 

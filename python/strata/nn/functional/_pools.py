@@ -65,7 +65,7 @@ def _named(name, function, meaning):
 
 
 class _Windows:
-    """Where the windows of a pool stand: numbers an axis, and how many places there are."""
+    """The places of a pool's windows: numbers an axis, and how many places there are."""
 
     def __init__(self, name, sizes, window, stride, padding=0, dilation=1, ceil_mode=False):
         axes = len(sizes)
@@ -245,7 +245,7 @@ def _wanted(name, sizes, output_size):
 
 
 def _shares(n, to):
-    """Of n places those of each of `to` windows of nearly equal size, which overlap where n is no multiple."""
+    """The places among n of each of `to` windows of nearly equal size, which overlap where n is no multiple."""
     return [[*range(i * n // to, -(-(i + 1) * n // to))] for i in range(to)]
 
 
@@ -322,13 +322,13 @@ def _max_unpool(axes: int) -> MaxUnpool:
     return _named(
         name,
         unpool,
-        f"What max_pool{axes}d chose, at the places that it gave, and 0 elsewhere. output_size: "
+        f"The elements that max_pool{axes}d chose, at the places that it gave, and 0 elsewhere. output_size: "
         f"where several sizes give this one.",
     )
 
 
 def _starts(n, k, to, u):
-    """Where windows begin, (n, channels, to): nearly evenly, moved by u from [0, 1)."""
+    """The starts of windows, (n, channels, to): nearly evenly, moved by u from [0, 1)."""
     if to == 1:
         return (u * 0 + (n - k)).cast("int64")
     apart = (n - k) / (to - 1)

@@ -6,7 +6,7 @@ from rocm.bindings import hip, hiprtc
 
 
 def ok(answer):
-    """What a call gives beside its code, which is that of success."""
+    """The results of a call beside its code, which is that of success."""
     code, *rest = answer if isinstance(answer, tuple) else (answer,)
     assert int(code) == 0, code
     return rest[0] if rest else None
