@@ -28,8 +28,8 @@ labels = digits.target[order]
 seen, kept = images[:1437], images[1437:]
 
 net = nn.Sequential(
-    nn.Conv2d(1, 16, 3, padding=1), nn.ReLU(), nn.MaxPool((2, 2)),
-    nn.Conv2d(16, 32, 3, padding=1), nn.ReLU(), nn.MaxPool((2, 2)),
+    nn.Conv2d(1, 16, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2),
+    nn.Conv2d(16, 32, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2),
     nn.Flatten(), nn.Dropout(0.2), nn.Linear(128, 10),
 )  # fmt: skip
 step = optim.AdamW(net.parameters(), optim.cosine(4e-3, count, warmup=10))

@@ -132,6 +132,7 @@ INIT = {**{f"{name}_": f"tensor.assign(strata.nn.init.{name}(tensor.shape))" for
         "orthogonal_": "strata.linalg.qr(x)"}  # fmt: skip
 OPTIM = {
     "lr_scheduler": "lr=strata.optim.cosine(3e-4, steps=1000), step_decay, linear, exponential",
+    "GradScaler": "strata.optim.LossScaler()",
     "RMSprop": "strata.optim.Adam",
     "Adagrad": "strata.optim.Adam",
     "LBFGS": "strata.optim.SGD",

@@ -13,7 +13,22 @@ from ..functional import embedding, layernorm, linear, rmsnorm, scaled_dot_produ
 from . import functional, init, losses
 from .activations import *  # noqa: F403
 from .attention import KVCache, MultiheadAttention, rotary
-from .convolution import AvgPool, Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d, MaxPool
+from .convolution import (
+    AvgPool,
+    AvgPool1d,
+    AvgPool2d,
+    AvgPool3d,
+    Conv1d,
+    Conv2d,
+    Conv3d,
+    ConvTranspose1d,
+    ConvTranspose2d,
+    ConvTranspose3d,
+    MaxPool,
+    MaxPool1d,
+    MaxPool2d,
+    MaxPool3d,
+)
 from .layers import Dropout, Embedding, Flatten, Identity, Linear, Sequential
 from .losses import cross_entropy
 from .module import Module

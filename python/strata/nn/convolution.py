@@ -131,39 +131,80 @@ class ConvTranspose3d(_ConvolutionTransposed):
     axes = 3
 
 
-class MaxPool(Module):
+class _Pool(Module):
+    axes: int | None = None  # those of kernel_size
+
+    def _keep(self, kernel_size):
+        if self.axes is not None:
+            name, kernel_size = type(self).__name__, _each(kernel_size, self.axes)
+            if len(kernel_size) != self.axes:
+                raise UsageError(f"[{name}] a kernel_size of {len(kernel_size)} axes: one number, or {self.axes}")
+        self.kernel_size = kernel_size
+
+    def _describes(self):
+        return f"{self.kernel_size}"
+
+
+class MaxPool(_Pool):
     """functional.max_pool: `kernel_size` has a number for each of the last axes, (2, 2) for images."""
 
     def __init__(
         self, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0, dilation: Sizes = 1
     ) -> None:
-        self.kernel_size, self.stride, self.padding, self.dilation = kernel_size, stride, padding, dilation
+        self._keep(kernel_size)
+        self.stride, self.padding, self.dilation = stride, padding, dilation
 
     def forward(self, x: Tensor) -> Tensor:
         return max_pool(x, self.kernel_size, self.stride, self.padding, self.dilation)
 
-    def _describes(self):
-        return f"{self.kernel_size}"
 
-
-class AvgPool(Module):
+class AvgPool(_Pool):
     """functional.avg_pool: `kernel_size` has a number for each of the last axes."""
 
     def __init__(
         self, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0, count_include_pad: bool = True
     ) -> None:
-        self.kernel_size, self.stride, self.padding, self.count_include_pad = (
-            kernel_size,
-            stride,
-            padding,
-            count_include_pad,
-        )
+        self._keep(kernel_size)
+        self.stride, self.padding, self.count_include_pad = stride, padding, count_include_pad
 
     def forward(self, x: Tensor) -> Tensor:
         return avg_pool(x, self.kernel_size, self.stride, self.padding, self.count_include_pad)
 
-    def _describes(self):
-        return f"{self.kernel_size}"
+
+class MaxPool1d(MaxPool):
+    """MaxPool of (n, channels, size)."""
+
+    axes = 1
+
+
+class MaxPool2d(MaxPool):
+    """MaxPool of (n, channels, height, width)."""
+
+    axes = 2
+
+
+class MaxPool3d(MaxPool):
+    """MaxPool of (n, channels, depth, height, width)."""
+
+    axes = 3
+
+
+class AvgPool1d(AvgPool):
+    """AvgPool of (n, channels, size)."""
+
+    axes = 1
+
+
+class AvgPool2d(AvgPool):
+    """AvgPool of (n, channels, height, width)."""
+
+    axes = 2
+
+
+class AvgPool3d(AvgPool):
+    """AvgPool of (n, channels, depth, height, width)."""
+
+    axes = 3
 
 
 check_all(globals(), __name__)

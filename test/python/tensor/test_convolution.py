@@ -159,6 +159,18 @@ def test_layers(axes, rng):
         layer(Tensor.zeros(4, 8))
 
 
+@pytest.mark.parametrize("axes", AXES)
+@pytest.mark.parametrize("kind", ["Max", "Avg"])
+def test_pooling_layers_have_as_many_axes_as_their_names(rng, axes, kind):
+    x = Tensor(rng.uniform(-1, 1, (2, 3, *AXES[axes])))
+    layer, general = getattr(nn, f"{kind}Pool{axes}d"), getattr(nn, f"{kind}Pool")
+    np.testing.assert_array_equal(layer(2)(x).numpy(), general((2,) * axes)(x).numpy())
+    np.testing.assert_array_equal(layer(3, 1, 1)(x).numpy(), general((3,) * axes, 1, 1)(x).numpy())
+    assert repr(layer(2)) == f"{kind}Pool{axes}d({(2,) * axes})"
+    with pytest.raises(strata.UsageError, match=rf"{kind}Pool{axes}d\] a kernel_size of {axes + 1} axes"):
+        layer((2,) * (axes + 1))
+
+
 def test_an_image_goes_through_a_small_net(rng):
     net = nn.Sequential(
         nn.Conv2d(1, 4, 3, padding=1),
