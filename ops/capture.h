@@ -42,8 +42,8 @@ class Capture {
         runtime::Recorder::Scope recorder_;
     };
 
-    /// Computes the results and what the inputs became, which are views of memory then, with no past. Usage error where
-    /// something was read that is no input.
+    /// Computes the results and what the inputs became, which are views of memory then, without a history. Usage error
+    /// where something was read that is no input.
     void finish(const std::vector<Tensor*>& results);
     /// The difference from the other capture; none: they do the same.
     std::optional<std::string> difference(const Capture& other) const;
@@ -52,7 +52,7 @@ class Capture {
     /// settings;
     /// none: it is. Computes inputs that are not in memory.
     std::optional<std::string> mismatch(const std::vector<Tensor*>& inputs) const;
-    /// Whether there is none, where settings are known to be the same.
+    /// True if there is none, where settings are known to be the same.
     bool fits(const std::vector<Tensor*>& inputs) const { return !mismatch_of_inputs(inputs); }
     auto feed() const { return replay_->feed(); }
     bool is_fed() const { return replay_->is_fed(); }

@@ -62,7 +62,7 @@ std::vector<Tensor*> tensors_of(std::string_view where, const std::vector<Kernel
     return tensors;
 }
 
-/// Whether the memory of its buffer is the tensor in row-major order.
+/// True if the memory of its buffer is the tensor in row-major order.
 bool is_whole(const Tensor& t) { return !t.is_uniform() && whole_buffer(t.in_memory()); }
 
 /// Puts the tensor into memory of the device, row by row.

@@ -20,7 +20,7 @@ Tensor detach(const Tensor& x);
 /// The same of one real tensor; what is made of it is computed by itself, though the same is made of x.
 Tensor recompute(const Tensor& x);
 
-/// Whether a gradient of x could be asked for.
+/// True if a gradient of x could be asked for.
 bool wants_gradient(const Tensor& x);
 
 /// For functions of tensors: the value of x as a node of its own, that requires a gradient; and a result with others in

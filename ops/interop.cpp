@@ -113,7 +113,7 @@ void Tensor::realize(const std::vector<Tensor*>& tensors) {
 }
 
 void Tensor::realize_real(const std::vector<Tensor*>& tensors) {
-    const WithoutPast with_past(false);
+    const NoGrad with_history(false);
     runtime::collect_dropped();
     std::map<const runtime::Device*, std::vector<Tensor*>> by_device;
     for (Tensor* t : tensors)
@@ -126,7 +126,7 @@ void Tensor::realize_real(const std::vector<Tensor*>& tensors) {
             rooted.emplace_back(t->uop());
             nodes.push_back(rooted.back().get());
         }
-        // The history of a value is kept where a gradient may be asked for. Leaves have no past, and their nodes stay
+        // The history of a value is kept where a gradient may be asked for. Leaves have none, and their nodes stay
         // only where others know them.
         std::vector<bool> keeps = reach_leaves(nodes);
         for (size_t i = 0; i < group.size(); ++i)

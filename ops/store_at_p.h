@@ -3,7 +3,7 @@
 
 namespace strata::ops {
 
-/// Whether a store of so few values is worth a kernel that changes the tensor where it is: it is in memory as it is.
+/// True if a store of so few values is worth a kernel that changes the tensor where it is: it is in memory as it is.
 bool is_stored_in_place(const Tensor& old, int64_t values);
 /// old (n, width) with values (m, width) in rows at positions (m,), which are right; kept (m,): which of them are
 /// stored, one at most for a row; none: all are. One kernel that touches these rows alone, and before it a copy where

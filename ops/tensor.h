@@ -19,12 +19,12 @@ namespace ops {
 struct Leaf;
 struct Parts;
 
-/// While one lives this thread makes tensors without a past: no gradient goes past them. `false`: with one again.
-class WithoutPast {
+/// While one lives this thread makes tensors without a history: no gradient goes past them. `false`: with it again.
+class NoGrad {
   public:
-    explicit WithoutPast(bool without = true) : previous_(exchange(without)) {}
-    ~WithoutPast() { now_ = previous_; }
-    WithoutPast(const WithoutPast&) = delete;
+    explicit NoGrad(bool without = true) : previous_(exchange(without)) {}
+    ~NoGrad() { now_ = previous_; }
+    NoGrad(const NoGrad&) = delete;
     static bool now() { return now_; }
     static bool exchange(bool without) { return std::exchange(now_, without); }  ///< gives what it was before
 
@@ -70,7 +70,7 @@ class Tensor {
     /// Over a tensor-level node; `device` = where its buffers live, nullptr = not placed: it goes where its partners
     /// are.
     explicit Tensor(UOp node, const runtime::Device* device = nullptr)
-        : root_(node), device_(device), quiet_(ops::WithoutPast::now()) {}
+        : root_(node), device_(device), no_grad_(ops::NoGrad::now()) {}
     /// The same value everywhere: `scalar` is a node of shape (). Takes no memory and broadcasts for nothing.
     static Tensor uniform(UOp scalar, Shape shape, const runtime::Device* device = nullptr);
 
@@ -91,7 +91,7 @@ class Tensor {
     UOp uop() const;     ///< the node, with the tensor's shape; DType error for complex tensors
     UOp value() const {  ///< the node, with shape () when uniform; DType error for complex tensors
         if (parts_) say_that_parts_are_two();
-        return ops::WithoutPast::now() && !quiet_ ? cut() : root_.get();
+        return ops::NoGrad::now() && !no_grad_ ? cut() : root_.get();
     }
     bool is_uniform() const { return uniform_; }
     const runtime::Device* placement() const { return device_; }
@@ -191,7 +191,7 @@ class Tensor {
     std::shared_ptr<ops::Leaf> leaf_;  ///< a gradient is wanted
     const runtime::Device* device_ = nullptr;
     bool uniform_ = false;
-    bool quiet_ = false;  ///< made where nothing had a past
+    bool no_grad_ = false;  ///< made without a history
     Shape uniform_shape_;
     mutable Root cut_;
 };

@@ -81,8 +81,8 @@ void bind_for_derivatives(py::module_& m) {
     m.def("_with_gradient", &with_gradient, py::arg("value"), py::arg("inputs"), py::arg("to"));
     m.def("_made_again", &made_again, py::arg("value"), py::arg("inputs"), py::arg("make"));
     m.def("_take_losses", &take_losses, "Losses of this thread, since this was called last, that are alive.");
-    m.def("_without_past", &ops::WithoutPast::exchange, py::arg("without"),
-          "From now on this thread makes tensors with a past or without; what was so before.");
+    m.def("_no_grad", &ops::NoGrad::exchange, py::arg("without"),
+          "Sets whether this thread makes tensors without a history; returns the setting before.");
     m.def(
         "_differentiating", [](int more) { return functions_differentiated += more; }, py::arg("more") = 0,
         "How many functions this thread differentiates, one inside of another; the argument is added to it.");

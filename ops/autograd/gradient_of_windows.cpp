@@ -63,7 +63,7 @@ Tensor folded(const Tensor& g, const Shape& sizes, const Shape& stride, const Sh
     });
 }
 
-/// Whether terms have the channels last: those that matrix instructions multiply, where channels fill a load of 16
+/// True if terms have the channels last: those that matrix instructions multiply, where channels fill a load of 16
 /// bytes.
 bool has_channels_last(DType type, int64_t channels) {
     constexpr int64_t kLoadBits = 128;

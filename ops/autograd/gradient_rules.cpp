@@ -63,7 +63,7 @@ Rules& rules() {
     return *all;
 }
 
-/// Whether the graph of a value that a kernel leaves has it among what the kernel was given.
+/// True if the graph of a value that a kernel leaves has it among what the kernel was given.
 bool is_given(UOp value, UOp input) {
     while (value.is(Op::bitcast) || value.is(Op::detach)) value = value.src(0);
     if (!value.is(Op::pick)) return false;
@@ -100,7 +100,7 @@ Tensor held(const Tensor& x) { return Tensor(x.uop(), x.placement()); }
 
 Tensor with_backward(const Tensor& value, std::string_view kind, std::initializer_list<Tensor> inputs,
                      std::function<std::vector<Tensor>(const Tensor&)> backward) {
-    if (WithoutPast::now()) return value;
+    if (NoGrad::now()) return value;
     GradientRule rule{.backward = std::move(backward), .kind = kind};
     for (const Tensor& x : inputs) {
         const UOp node = x.uop();
@@ -111,7 +111,7 @@ Tensor with_backward(const Tensor& value, std::string_view kind, std::initialize
 
 Tensor without_derivative(const Tensor& value, std::vector<Tensor> inputs) {
     std::erase_if(inputs, [](const Tensor& x) { return !x.dtype().is_float() || !wants_gradient(x); });
-    if (WithoutPast::now() || inputs.empty()) return value;
+    if (NoGrad::now() || inputs.empty()) return value;
     GraphScope scope;
     GradientRule rule{.kind = "without derivative"};
     rule.inputs.emplace_back(value.uop());

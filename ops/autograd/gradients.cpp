@@ -17,7 +17,7 @@
 
 namespace strata::ops {
 
-constinit thread_local bool WithoutPast::now_ = false;
+constinit thread_local bool NoGrad::now_ = false;
 
 namespace {
 
@@ -295,7 +295,7 @@ bool wants_gradient(const Tensor& x) {
 }
 
 std::vector<Tensor> gradients(const Tensor& y, const std::vector<Tensor>& xs, const Tensor& seed) {
-    const WithoutPast with_past(false);
+    const NoGrad with_history(false);
     check("gradients", y, seed);
     if (y.is_complex()) return gradients(weighted(y, seed), xs);
     if (std::ranges::any_of(xs, &Tensor::is_complex)) {
@@ -341,14 +341,14 @@ Tensor recompute(const Tensor& x) { return marked(Op::recompute, x); }
 Tensor stand_in(const Tensor& x) {
     if (x.is_complex()) return each_part(Tensor(x).realize(), stand_in);
     check("grad", "an argument", x);
-    const WithoutPast with_past(false);
+    const NoGrad with_history(false);
     Tensor out = detach(detach(Tensor(x).realize()));
     out.requires_grad_();
     return out;
 }
 
 Tensor replaced(const Tensor& t, const std::vector<Tensor>& stand_ins, const std::vector<Tensor>& originals) {
-    const WithoutPast with_past(false);
+    const NoGrad with_history(false);
     GraphScope scope;
     if (stand_ins.size() != originals.size())
         user_error(ErrorKind::Usage, "[replaced] {} tensors by {}", stand_ins.size(), originals.size());

@@ -68,9 +68,9 @@ Tensor Tensor::twin() const {
 }
 
 void Tensor::become_source() {
-    const WithoutPast with_past(false);
+    const NoGrad with_history(false);
     memory_ = cut_ = Root();
-    quiet_ = leaf_->stays = false;
+    no_grad_ = leaf_->stays = false;
     if (uniform_ || !source_of_gradient(value())) {
         root_ = contiguous().root_;
         uniform_ = false;

@@ -140,13 +140,13 @@ const Row& row_of(const Row (&rows)[n], std::string_view name, DType type) {
 /// y, a function's value, past which gradients go by its slopes p + qi, one for each of the tensors z: a step dx + dy i
 /// of one makes one of (p dx - q dy) + (q dx + p dy) i (Cauchy, Riemann). Real ones have no dy.
 Tensor with_slopes(const Tensor& y, const std::vector<Tensor>& z, const std::function<std::vector<Tensor>()>& slopes) {
-    if (WithoutPast::now()) return y;
+    if (NoGrad::now()) return y;
     std::vector<RuleInput> inputs;
     for (const Tensor& t : z) {
         inputs.emplace_back(t.real().uop());
         if (t.is_complex()) inputs.emplace_back(t.imag().uop());
     }
-    const auto past = [=](const Tensor& g, bool imaginary) {
+    const auto part = [=](const Tensor& g, bool imaginary) {
         std::vector<Tensor> found = slopes(), out;
         for (size_t i = 0; i < z.size(); ++i) {
             const Tensor& s = found[i];
@@ -156,8 +156,8 @@ Tensor with_slopes(const Tensor& y, const std::vector<Tensor>& z, const std::fun
         return out;
     };
     return Tensor::of_parts(
-        with_rule(y.real(), {.inputs = inputs, .backward = [=](const Tensor& g) { return past(g, false); }}),
-        with_rule(y.imag(), {.inputs = inputs, .backward = [=](const Tensor& g) { return past(g, true); }}));
+        with_rule(y.real(), {.inputs = inputs, .backward = [=](const Tensor& g) { return part(g, false); }}),
+        with_rule(y.imag(), {.inputs = inputs, .backward = [=](const Tensor& g) { return part(g, true); }}));
 }
 
 }  // namespace

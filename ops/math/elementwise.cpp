@@ -125,7 +125,7 @@ Tensor less_or_equal(const Tensor& a, const Tensor& b) {
     return op(Op::bit_or, op(Op::cmplt, a, b), op(Op::cmpeq, a, b));  // false with NaN
 }
 
-/// Whether a truncated remainder r must move by one divisor to get the divisor's sign.
+/// True if a truncated remainder r must move by one divisor to get the divisor's sign.
 Tensor wrong_sign(const Tensor& r, const Tensor& b) {
     if (b.value().is_const() && const_value(b.value()) > 0) return negative(r);
     return op(Op::bit_and, op(Op::cmpne, r, like(r, 0)), op(Op::cmpne, negative(r), negative(b)));

@@ -11,7 +11,7 @@ namespace strata::ops {
 /// The words of one item: ordered by the first, then by the second. No two items are equal.
 using Words = std::vector<UOp>;
 
-/// Whether one item comes before another; or is the same.
+/// True if one item comes before another; or is the same.
 UOp before(const Words& a, const Words& b);
 UOp not_after(const Words& a, const Words& b);
 Words either_of(UOp condition, const Words& a, const Words& b);

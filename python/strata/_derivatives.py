@@ -39,11 +39,11 @@ def _on_stand_ins(where, f, arguments, places, named=types.MappingProxyType({}))
         given[i] = _strata._stand_in(originals[-1])
         stand_ins.append(_strata._twin(given[i]))
     _strata._differentiating(1)
-    before = _strata._without_past(False)
+    before = _strata._no_grad(False)
     try:
         return called(where, f, given, named), stand_ins, originals
     finally:
-        _strata._without_past(before)
+        _strata._no_grad(before)
         _strata._differentiating(-1)
 
 
@@ -263,7 +263,7 @@ def checkpoint(f: Callable[..., object]) -> Callable[..., Tensor]:
             for i, t in zip(places, tensors):
                 sources.append(
                     t if _strata._wants_gradient(t) else t.requires_grad_()
-                )  # so that values in memory keep their past
+                )  # so that values in memory keep their history
                 given[i] = _strata._twin(sources[-1])
             return call(given, True)
 
@@ -276,7 +276,7 @@ _blocks = threading.local()  # of no_grad that this thread is in: what was so be
 
 
 def _enter():
-    block = [_strata._without_past(True)]
+    block = [_strata._no_grad(True)]
     vars(_blocks).setdefault("stack", []).append(block)
     return block
 
@@ -291,7 +291,7 @@ def _leave(block):
     if at < len(stack):
         stack[at][0] = block[0]
     else:
-        _strata._without_past(block[0])
+        _strata._no_grad(block[0])
 
 
 def _inside_no_grad(call, *given, **named):

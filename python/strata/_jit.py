@@ -126,7 +126,7 @@ class jit(_strata._Calls):
     that the body assigns to or leaves gradients in, tensors that it puts in place of others, and random numbers go on
     as without jit. The function may be a module, a functools.partial or another object that is called. Arguments and
     results are tensors, plain values, and lists, tuples and dicts of them; modules and other objects may be arguments
-    too, and objects that were there before the call may come back. Results have no past: gradients do not go through
+    too, and objects that were there before the call may come back. Results have no history: gradients do not go through
     them, so loss.backward() belongs inside.
 
     UsageError for what a replay would not do again: reading values of tensors (item(), numpy(), if x > 0), NumPy arrays
@@ -176,11 +176,11 @@ class jit(_strata._Calls):
         """A call that is not what was captured last."""
         if _strata._capturing() or _derivatives.inside():
             return called("jit", self.function, args, kwargs)
-        before = _strata._without_past(False)
+        before = _strata._no_grad(False)
         try:
             return self._call(args, kwargs)
         finally:
-            _strata._without_past(before)
+            _strata._no_grad(before)
 
     def _call(self, args, kwargs):
         given = Arguments(args, kwargs, self.__name__)

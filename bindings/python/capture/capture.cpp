@@ -172,7 +172,7 @@ class Captured {
         if (!call_->args.are_again(args.first(unnamed), room->inputs) ||
             !call_->named.are_again(names, args.data() + unnamed, room->inputs))
             return {};
-        const ops::WithoutPast with_past(false);
+        const ops::NoGrad with_history(false);
         if (call_->guards->met(room->inputs) != Guards::kMet) return {};
         room->find_tensors();
         std::optional<std::vector<Tensor>> results = replay_if_met(room->tensors);

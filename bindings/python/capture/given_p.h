@@ -11,7 +11,7 @@ class Given {
   public:
     explicit Given(PyObject* value);
 
-    /// Whether it was given again, with the tensors that stand there now; false where that is not seen at once.
+    /// True if it was given again, with the tensors that stand there now; false where that is not seen at once.
     bool is_again(PyObject* now, std::vector<py::object>& tensors) const;
     /// The same of the items of a list, a tuple or a call,
     bool are_again(std::span<PyObject* const> now, std::vector<py::object>& tensors) const;

@@ -24,7 +24,7 @@ class Guards {
     int traverse(visitproc visit, void* arg) const { return traverse_all(rows_, visit, arg); }
     void clear() { const std::vector<Row> gone = std::move(rows_); }
 
-    /// Whether plain values are the same one.
+    /// True if plain values are the same one.
     static bool equal(PyObject* now, PyObject* then);
 
   private:

@@ -38,7 +38,7 @@ ops::KernelArgument of_numpy_scalar(py::handle value) {
             exact};
 }
 
-/// Whether it is a number, structure or array of ctypes. A pointer's bytes are an address of the host, which no kernel
+/// True if it is a number, structure or array of ctypes. A pointer's bytes are an address of the host, which no kernel
 /// can use.
 bool is_ctypes(py::handle value) {
     if (!py::hasattr(value, "_b_base_")) return false;

@@ -217,7 +217,7 @@ def test_no_function_answers_in_the_words_of_its_binding(function):
                     e, (strata.Error, TypeError, ValueError, OverflowError, AttributeError, BufferError)
                 ), repr(e)
     (
-        strata._strata._without_past(False),
+        strata._strata._no_grad(False),
         strata._strata._any_sizes(False),
     )  # what no_grad and jit turn on, and this test too
 
