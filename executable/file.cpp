@@ -110,7 +110,7 @@ void visit_steps(auto& io, auto& exe) {
     });
 }
 
-/// Whether a launch writes each parameter into the bytes that bytes_of() counts.
+/// True if a launch writes each parameter into the bytes that bytes_of() counts.
 bool fit(const std::vector<ParameterPlace>& places) {
     uint32_t end = 0;
     for (const ParameterPlace& place : places) {

@@ -29,7 +29,7 @@ Result<uint64_t> bits_of_number(const Argument::Number& number, DType type);
 /// A number in `size` bytes, by its own kind: an integer, or a float of that size. Error (Launch) where there is none.
 Result<isa::Bytes> bytes_of_number(const Argument::Number& number, size_t size);
 
-/// Whether memory of this type is what a pointer is for. Pointers to characters take any; those to unsigned and to
+/// True if memory of this type is what a pointer is for. Pointers to characters take any; those to unsigned and to
 /// short integers take any type of their size, as kernels use them for bits; other integers take integers.
 bool points_to(const executable::Parameter& pointer, DType type);
 

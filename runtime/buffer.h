@@ -82,7 +82,7 @@ UOp borrowed_buffer(Device& device, DType dtype, int64_t size, void* memory, std
 /// A buffer node over memory of the device, which `owner` keeps.
 UOp borrowed_buffer(Device& device, DType dtype, int64_t size, providers::DevicePtr memory,
                     std::shared_ptr<void> owner);
-/// Whether nothing else sees the memory below a view (reshapes of one buffer): no other tensor, graph, or array of the
+/// True if nothing else sees the memory below a view (reshapes of one buffer): no other tensor, graph, or array of the
 /// host. The view itself has `roots` Roots and `users` nodes.
 bool is_alone(UOp view, uint32_t roots, uint32_t users);
 /// Copies the contents of one buffer to another of its size and device.

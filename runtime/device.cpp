@@ -23,7 +23,7 @@ bool may_have_devices(const providers::Provider& provider) {
     return !may || may();
 }
 
-/// Whether `name` is the prefix, or an alias of it.
+/// True if `name` is the prefix, or an alias of it.
 bool stands_for(std::string_view name, std::string_view prefix) {
     return name == prefix || std::ranges::any_of(providers::kAliases, [&](const providers::Alias& alias) {
                return alias.name == name && alias.prefix == prefix;

@@ -41,7 +41,7 @@ class Device {
 
     /// The one that takes what is given to no other.
     Result<providers::StreamHandle*> own_stream();
-    /// Whether there was ever another.
+    /// True if there was ever another.
     bool had_streams() const { return had_streams_.load(std::memory_order_relaxed); }
     void has_streams() { had_streams_ = true; }
 

@@ -15,7 +15,7 @@ class Computing {
     Computing();
     ~Computing();
     Computing(const Computing&) = delete;
-    /// Whether no other thread computes; then none does until this ends.
+    /// True if no other thread computes; then none does until this ends.
     bool stay_alone();
 
   private:

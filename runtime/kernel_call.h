@@ -20,7 +20,7 @@ class KernelCall {
     const std::shared_ptr<Program>& program() const { return program_; }
     const LaunchShape& shape() const { return shape_; }
     const std::vector<size_t>& parameters() const { return parameters_; }  ///< of each tensor
-    /// Whether the kernel writes a tensor, as far as anybody says: the stores of a graph, pointers to const. None: an
+    /// True if the kernel writes a tensor, as far as anybody says: the stores of a graph, pointers to const. None: an
     /// assembler's parameters do not tell.
     std::optional<bool> writes(size_t tensor) const { return writes_[tensor]; }
     bool tells_writes() const;  ///< of all tensors

@@ -108,7 +108,7 @@ class PlanRun {
         return Root(u);
     }
 
-    /// Whether an operand was filled over an input.
+    /// True if an operand was filled over an input.
     bool took_input(uint32_t at) const {
         const auto inputs = std::span(exe_.operands).first(exe_.inputs);
         return nodes_[at] && std::ranges::find(inputs, at, &executable::Operand::heir) != inputs.end();

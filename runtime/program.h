@@ -20,7 +20,7 @@ struct Launched {
     std::unique_ptr<PendingTime> time = {};  ///< with Wait::timed
 };
 
-/// Whether a launch returns once it ran, with its time, or before; timed: before, and its time can be read later.
+/// True if a launch returns once it ran, with its time, or before; timed: before, and its time can be read later.
 enum class Wait : uint8_t { no, timed, yes };
 /// Which workgroups run of an emulated launch with settings().emu_sampled. sparse: the first, the last and one between.
 enum class Sample : uint8_t { usual, sparse };
@@ -101,7 +101,7 @@ class Program {
 /// The __device__ and __constant__ variables of a code object, by their symbols.
 std::vector<std::string> variables_of(const isa::CodeObject& object);
 
-/// Whether programs are to have their text: a profile names operations by that, and direct lowering makes it for it
+/// True if programs are to have their text: a profile names operations by that, and direct lowering makes it for it
 /// alone.
 bool is_text_wanted();
 

@@ -15,7 +15,7 @@ class KernelCall;
 /// device of graphs that read no memory; nullptr = the default device.
 std::vector<Root> realize(std::span<const UOp> roots, Device* fallback = nullptr);
 
-/// Whether realize, on this thread, makes kernels that serve other sizes too, once it has met the same graph in two
+/// True if realize, on this thread, makes kernels that serve other sizes too, once it has met the same graph in two
 /// sizes.
 bool any_sizes();
 bool set_any_sizes(bool any);  ///< gives what it was before

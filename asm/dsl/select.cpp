@@ -131,7 +131,7 @@ class Selector {
     Selected result;
 
   private:
-    /// Whether the arch has such registers: accumulation registers are CDNA's, which has 102 scalar ones.
+    /// True if the arch has such registers: accumulation registers are CDNA's, which has 102 scalar ones.
     Result<void> exists(const DynOperand& given, int wanted, const std::string& name) const {
         const ArchInfo& arch = info(machine_.arch);
         if (!cdna() && (given.kind == Kind::agpr || given.reserved))

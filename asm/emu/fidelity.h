@@ -54,7 +54,7 @@ struct FidelityRow {
 std::span<const FidelityRow> fidelity_rows();
 /// The row that counts for an instruction; nullptr: it is exact.
 const FidelityRow* fidelity_row(isa::Family family, const isa::Row& row);
-/// Whether `name` fits a pattern in which * stands for any letters.
+/// True if `name` fits a pattern in which * stands for any letters.
 bool fits(std::string_view name, std::string_view pattern);
 
 }  // namespace strata::emu

@@ -28,7 +28,7 @@ namespace dpp16 {
 inline constexpr uint16_t quad_perms = 0x100;  ///< controls below permute quads
 }  // namespace dpp16
 
-/// Whether a control names a lane pattern.
+/// True if a control names a lane pattern.
 constexpr bool knows_dpp16(Family family, uint32_t ctrl) {
     for (const Dpp16Pattern& row : kDpp16Patterns)
         if (row.families.has(family) && row.has(ctrl)) return true;

@@ -40,7 +40,7 @@ std::vector<std::string_view> names(const Name (&all)[N], uint16_t bits) {
     return found;
 }
 
-/// Whether lanes or bits of a vector destination stay as they were because of the instruction's modifiers.
+/// True if lanes or bits of a vector destination stay as they were because of the instruction's modifiers.
 bool keeps_destination(const Inst& inst) {
     if (!inst.dst[0].is_vector()) return false;
     const bool all_rows = inst.dpp.row_mask == 0xf && inst.dpp.bank_mask == 0xf;

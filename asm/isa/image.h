@@ -45,7 +45,7 @@ struct ImageForm {
 
     bool has_sampler() const { return kind >= ImageKind::sample; }
     Type data_type() const { return kImageDataTypes[kind == ImageKind::gather ? 4 : std::popcount(components)]; }
-    /// Whether there is an instruction that wants these components.
+    /// True if there is an instruction that wants these components.
     bool has_components() const {
         return kind == ImageKind::gather ? std::has_single_bit(components) : components != 0;
     }

@@ -44,7 +44,7 @@ struct Rules {
     }
     /// Dwords of an operand; of a lane mask those that its alignment tells.
     constexpr int span(Type type) const { return spans[static_cast<size_t>(type)]; }
-    /// Whether a scalar code can name an operand of that many dwords. Pairs may start at any plain register, larger
+    /// True if a scalar code can name an operand of that many dwords. Pairs may start at any plain register, larger
     /// groups lie between multiples of four: the hardware ignores low bits.
     constexpr bool scalar_fits(uint32_t code, uint32_t dwords) const {
         if (dwords == 1 || code >= code::inline_zero || code == code::null) return true;

@@ -38,7 +38,7 @@ size_t copied_sources(std::string_view mnemonic) {
 
 bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
-/// Whether the destination is a summand, a factor or an operand of the operation, not only what it leaves.
+/// True if the destination is a summand, a factor or an operand of the operation, not only what it leaves.
 bool computes_with_destination(std::string_view mnemonic) {
     constexpr std::string_view parts[] = {"mac_", "dot2acc_", "dot2c_", "dot4c_", "dot8c_", "s_addk", "s_mulk"};
     return std::ranges::any_of(parts, [&](std::string_view part) { return contains(mnemonic, part); });
@@ -175,7 +175,7 @@ class Builder {
         return index == data ? Use::stored : Use::address;
     }
 
-    /// Whether operands may be halves of registers: DPP and SDWA move whole ones, VOPD and images have none.
+    /// True if operands may be halves of registers: DPP and SDWA move whole ones, VOPD and images have none.
     bool may_name_halves() const {
         return !inst_.row_y && !inst_.sdwa.present && inst_.dpp.kind == isa::DppKind::none &&
                inst_.row->format != Format::MIMG;
@@ -229,7 +229,7 @@ class Builder {
         access_.writes[access_.write_count++] = write;
     }
 
-    /// Whether an X half, or an instruction of one half, reads its destination.
+    /// True if an X half, or an instruction of one half, reads its destination.
     bool reads_destination() const {
         const Row& row = *inst_.row;
         const uint8_t reads = inst_.row_y ? isa::facts(family_, row).reads : implied_reads_;

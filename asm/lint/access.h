@@ -19,7 +19,7 @@ struct Registers {
     bool overlaps(const Registers& other) const {
         return first < other.first + other.count && other.first < first + count;
     }
-    /// Whether they have bits in common.
+    /// True if they have bits in common.
     bool meets(const Registers& other) const { return halves & other.halves && overlaps(other); }
     bool operator==(const Registers&) const = default;
 };
@@ -64,7 +64,7 @@ struct Access {
 };
 /// EXEC is among the reads of every instruction that it governs.
 Access access_of(isa::Arch arch, const isa::Inst& inst, int wave_size);
-/// Whether it is RDNA's message that gives the vector registers back: MSG_DEALLOC_VGPRS (RDNA3 ISA 5.4.2).
+/// True if it is RDNA's message that gives the vector registers back: MSG_DEALLOC_VGPRS (RDNA3 ISA 5.4.2).
 bool releases_registers(isa::Family family, const isa::Inst& inst);
 
 /// An instruction on the way of a wave, or of control flow.

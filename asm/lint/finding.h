@@ -44,7 +44,7 @@ class Findings {
     void add(const Findings& others);
     bool empty() const { return found_.empty(); }
     uint64_t made() const { return made_; }  ///< of any kind, repeated ones too
-    /// Whether one of that kind at that instruction is known: it is counted, and its words need not be made again.
+    /// True if one of that kind at that instruction is known: it is counted, and its words need not be made again.
     bool again(Kind kind, uint64_t pc);
     /// Who is seen in the findings to come that name nobody; nullptr: nobody.
     void witness(const Witness* witness) { witness_ = witness; }

@@ -218,7 +218,7 @@ bool Recent::meets(size_t rule, const Trace& trace, const Now& now) const {
     return false;
 }
 
-/// Whether one operand was last written before EXEC changed and another one after it.
+/// True if one operand was last written before EXEC changed and another one after it.
 bool Recent::forwards(const Trace& pair, const Now& now) const {
     const auto written_within = [&](const Registers& registers, int valus) {
         return std::ranges::any_of(traces_, [&](const Trace& trace) {

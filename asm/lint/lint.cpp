@@ -218,7 +218,7 @@ class Linter {
         Entry::add(step, state.written);
     }
 
-    /// Whether what comes next is no longer of this code: another kernel, what lies after a function, padding.
+    /// True if what comes next is no longer of this code: another kernel, what lies after a function, padding.
     bool is_end(uint64_t pc) {
         const uint64_t address = text_.address + pc;
         if (leaders_.contains(pc)) return false;

@@ -58,7 +58,7 @@ struct State {
 
 constexpr uint64_t kPreloadBytes = 256;  // code that loads arguments which firmware may have loaded
 
-/// Whether what writes EXEC leaves lanes of it out, and gives none back.
+/// True if what writes EXEC leaves lanes of it out, and gives none back.
 bool only_takes_lanes(const isa::Inst& inst) {
     const std::string_view name = inst.row->mnemonic;
     const auto is_exec = [&](size_t i) { return inst.src[i].code == isa::code::exec_lo; };
@@ -241,7 +241,7 @@ class Tracer {
         if (chosen != kUnknown && chooses(line.inst, second)) chosen = either(chosen, kPlain);
         return std::max(computed == kUnknown ? chosen : either(chosen, computed), kPlain);
     }
-    /// Whether one of two sources that are handed on is no register.
+    /// True if one of two sources that are handed on is no register.
     static bool chooses(const isa::Inst& inst, bool second) {
         const std::string_view name = (second ? inst.row_y : inst.row)->mnemonic;
         if (name.find("cndmask") == name.npos && name.find("cselect") == name.npos && !name.starts_with("s_cmov"))

@@ -49,7 +49,7 @@ void Outstanding::settle() {
     marks_ = {};
 }
 
-/// Whether the instruction is a wait for counters, which it then is.
+/// True if the instruction is a wait for counters, which it then is.
 bool Outstanding::wait(const Inst& inst) {
     const std::string_view mnemonic = inst.row->mnemonic;
     if (!mnemonic.starts_with("s_wait")) return false;
@@ -92,7 +92,7 @@ bool Outstanding::may_touch(const Registers& registers) const {
     return false;
 }
 
-/// Whether what a later instruction writes comes after what the operation writes, without a wait: both are of one kind.
+/// True if what a later instruction writes comes after what the operation writes, without a wait: both are of one kind.
 /// FLAT goes two ways.
 bool Outstanding::ends_before(const Operation& operation, const Inst& later) const {
     if (operation.row->format == Format::FLAT || later.row->format == Format::FLAT) return false;

@@ -21,7 +21,7 @@ class Outstanding {
     void step(const Step& step, Findings& found);
     /// Adds what another path left; whether anything was new. Counters take the path that waited less.
     bool join(const Outstanding& other);
-    /// Whether nothing is under way, and the vector registers are there.
+    /// True if nothing is under way, and the vector registers are there.
     bool idle() const { return operations_.empty() && !released_; }
     /// Everything has ended: functions wait for all when they are entered and before they return.
     void settle();

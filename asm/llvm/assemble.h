@@ -30,7 +30,7 @@ Result<std::vector<DisassembledLine>> disassemble_instructions(std::span<const u
 /// The whole code object as text: a heading per kernel with its resources, then its instructions with offsets.
 Result<std::string> disassemble(std::span<const uint8_t> code_object);
 
-/// Whether libLLVM 19 can be loaded on this machine.
+/// True if libLLVM 19 can be loaded on this machine.
 bool llvm_available();
 
 }  // namespace strata::isa

@@ -3,7 +3,7 @@
 
 namespace strata::isa {
 
-/// Whether a file says that it is code for NVIDIA's chips.
+/// True if a file says that it is code for NVIDIA's chips.
 bool is_cubin(std::span<const uint8_t> file);
 
 /// Kernels with their parameters, and variables, of a linked file for NVIDIA's chips. It has no segments here: the

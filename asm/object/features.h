@@ -12,7 +12,7 @@ struct GenericTarget {
 };
 std::span<const GenericTarget> generic_targets();
 
-/// Whether memory instructions of the object's code may run again after a page fault (XNACK): it was made for machines
+/// True if memory instructions of the object's code may run again after a page fault (XNACK): it was made for machines
 /// where they do, or for any.
 bool faults_replay(const CodeObject& object);
 

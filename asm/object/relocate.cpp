@@ -55,7 +55,7 @@ bool in_memory(const LinkInput& input, int section) {
     return section >= 0 && input.sections[section].flags & SHF_ALLOC;
 }
 
-/// Whether the value is an address that the loader moves: an absolute reference between parts of the loaded image.
+/// True if the value is an address that the loader moves: an absolute reference between parts of the loaded image.
 bool needs_loader(const LinkInput& input, const InputRelocation& relocation, const RelocRow& row) {
     return row.formula == Formula::absolute && in_memory(input, relocation.section) &&
            in_memory(input, input.symbols[relocation.symbol].section);

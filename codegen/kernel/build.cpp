@@ -33,7 +33,7 @@ std::vector<int> row_axes(const std::vector<UOp>& order, const Shape& body) {
     return {};
 }
 
-/// Whether other axes stand between those that are reduced.
+/// True if other axes stand between those that are reduced.
 bool is_apart(UOp reduction) {
     const std::vector<int>& axes = reduction.as<ReduceArg>().axes;
     const Shape& shape = reduction.src(0).shape();

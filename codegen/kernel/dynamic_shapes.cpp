@@ -20,7 +20,7 @@ namespace {
 constexpr uint64_t kLeastRange = 32;                  // what shorter ranges end at
 constexpr uint64_t kLeastMemory = uint64_t{1} << 20;  // elements; a parameter's size is a bound of offsets
 
-/// Whether a source is a number that a launch can give as well.
+/// True if a source is a number that a launch can give as well.
 bool is_number(UOp user, size_t source) {
     const UOp u = user.src(source);
     if (!u.is_const()) return false;

@@ -14,7 +14,7 @@ bool is_of_threads(UOp u) {
     return (u.is(Op::range) && range_arg(u).axis != Axis::global) || (u.is(Op::special) && u.as<SpecialArg>().thread);
 }
 
-/// Whether all threads of a block have the same value. Empty: the value is made of loads, or of others that are neither
+/// True if all threads of a block have the same value. Empty: the value is made of loads, or of others that are neither
 /// constants, numbers of the launch nor numbers of blocks, threads and steps.
 std::optional<bool> is_same_in_block(UOp value) {
     bool same = true;

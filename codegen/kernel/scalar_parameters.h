@@ -9,7 +9,7 @@ namespace strata::codegen {
 /// narrow again, which keeps their value.
 UOp number_parameter(int slot, DType type);
 bool can_be_parameter(DType type);
-/// Whether an operation is no faster for knowing the number that is this source of it: divisors and counts of shifts
+/// True if an operation is no faster for knowing the number that is this source of it: divisors and counts of shifts
 /// are worth knowing.
 bool no_faster_for_knowing(Op user, size_t source);
 /// The bits that a launch gives in place of a constant.

@@ -25,7 +25,7 @@ bool is_zero_load(UOp u, UOp inside) {
            holds_in(inside, u.src(0).src(2));
 }
 
-/// Whether a product of loads is zero wherever a condition that they all have does not hold.
+/// True if a product of loads is zero wherever a condition that they all have does not hold.
 bool is_zero_outside(UOp product, UOp inside) {
     const std::vector<UOp> nodes = toposort(product, [](UOp u) { return !u.is(Op::mul) && !u.is(Op::cast); });
     return std::ranges::all_of(nodes,

@@ -3,7 +3,7 @@
 
 namespace strata::codegen {
 
-/// Whether a value changes from step to step of a range: some of it is inside of what closes that.
+/// True if a value changes from step to step of a range: some of it is inside of what closes that.
 bool moves_with(UOp u, UOp range);
 
 /// The sink with a longer range in place of one: loads, stores and checks of indices beyond its size are masked,

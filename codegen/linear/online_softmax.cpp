@@ -72,7 +72,7 @@ class Matching {
         return UOp();
     }
 
-    /// Whether a term is the exponential of `f` less the shift, times what is known before the maximum is.
+    /// True if a term is the exponential of `f` less the shift, times what is known before the maximum is.
     bool is_scaled(UOp term, UOp f) const {
         if (term.is(found_.exponential)) {
             UOp difference = term.src(0);

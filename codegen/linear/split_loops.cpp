@@ -98,7 +98,7 @@ class Splitting {
         return uop::end(substitute(moved(end.src(0), range, second + steps, second), {{second, late}}), {late});
     }
 
-    /// Whether its steps differ in some comparison, and no other loop in it does with them.
+    /// True if its steps differ in some comparison, and no other loop in it does with them.
     static bool may_be_split(UOp end) {
         const std::vector<UOp> order = toposort(end.src(0));
         const UOpMap<bool> of_step = dependents(order, end.src(1));

@@ -8,7 +8,7 @@
 
 namespace strata::codegen {
 
-/// Whether code is written as text too.
+/// True if code is written as text too.
 enum class Text : bool { no, yes };
 
 /// A linear program as machine code.

@@ -16,7 +16,7 @@ inline bool fills_lower_half(const Instruction& instruction) {
            !row.mnemonic.starts_with("v_fma_mixhi");
 }
 
-/// Whether dst[0] is read too: it is added to, or lanes or bits of it stay.
+/// True if dst[0] is read too: it is added to, or lanes or bits of it stay.
 inline bool reads_destination(const MachineFunction& function, const Instruction& instruction) {
     if (!instruction.dst[0] || instruction.keeps) return static_cast<bool>(instruction.dst[0]);
     return implicit_reads(function, instruction) & isa::implicit::destination &&
@@ -66,7 +66,7 @@ struct OffsetRange {
 };
 OffsetRange offset_range(isa::Family family, isa::Format format);
 
-/// Whether an operand that is not placed is this register of the machine.
+/// True if an operand that is not placed is this register of the machine.
 bool names(std::span<const Place> places, std::span<const isa::Operand> operands, uint16_t code);
 inline bool reads_named(const Instruction& instruction, uint16_t code) {
     return names(instruction.src, instruction.inst.src, code);
@@ -76,18 +76,18 @@ inline bool writes_named(const Instruction& instruction, uint16_t code) {
 }
 bool reads_scc(const MachineFunction& function, const Instruction& instruction);
 bool writes_scc(const MachineFunction& function, const Instruction& instruction);
-/// Whether what code[i] leaves in SCC is written again in the block before it is read.
+/// True if what code[i] leaves in SCC is written again in the block before it is read.
 bool leaves_scc(const MachineFunction& function, std::span<const Instruction> code, size_t i);
 bool reads_vcc(const MachineFunction& function, const Instruction& instruction);
 bool writes_vcc(const MachineFunction& function, const Instruction& instruction);
 
-/// Whether a lane's result is made of other lanes' operands: these must run too.
+/// True if a lane's result is made of other lanes' operands: these must run too.
 inline bool crosses_lanes(const Instruction& instruction) {
     return instruction.pseudo == Pseudo::none && (instruction.inst.dpp.kind != isa::DppKind::none ||
                                                   instruction.inst.row->mnemonic.starts_with("v_permlane"));
 }
 
-/// Whether results arrive before all sources are read, so that they share no register with them: matrix products
+/// True if results arrive before all sources are read, so that they share no register with them: matrix products
 /// (RDNA3 ISA 7.9, CDNA3 ISA 7.1; the accumulator itself may be the result), 64-bit products and sums of differences
 /// of gfx11 and before, loads of several dwords that CDNA repeats after a page fault.
 bool writes_early(const MachineFunction& function, const Instruction& instruction);

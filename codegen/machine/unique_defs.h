@@ -30,7 +30,7 @@ class UniqueDefs {
     std::vector<bool> single_;     // each unit
 };
 
-/// Whether an instruction computes from its sources alone (and SCC), for all lanes, and does nothing but fill its
+/// True if an instruction computes from its sources alone (and SCC), for all lanes, and does nothing but fill its
 /// destinations (and SCC): it may run wherever they are known.
 bool is_pure(const MachineFunction& function, const Instruction& instruction);
 

@@ -19,7 +19,7 @@ struct Access {
     std::vector<int64_t> lanes;  ///< where the lanes of the first wave are, in elements
 };
 
-/// Whether scalar registers have it: all lanes of a wave read one element of memory that is only read.
+/// True if scalar registers have it: all lanes of a wave read one element of memory that is only read.
 bool is_scalar(const Access& access, const Target& target);
 
 /// All of a kernel, with its threads as lanes.

@@ -192,7 +192,7 @@ class Estimator {
         if (!access.store) wait(access, kLocalClocks);
     }
 
-    /// Whether threads wait for each other before they fill local memory again, so that a step's loads are not a step
+    /// True if threads wait for each other before they fill local memory again, so that a step's loads are not a step
     /// ahead.
     bool is_kept_back() const {
         return std::ranges::any_of(scopes_.order(),

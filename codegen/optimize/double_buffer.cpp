@@ -34,7 +34,7 @@ int64_t half_of(UOp memory) {
     return (memory.as<ParamArg>().size + wide - 1) / wide * wide;
 }
 
-/// Whether the loop starts again: then the last step's half may not be the first one's.
+/// True if the loop starts again: then the last step's half may not be the first one's.
 bool starts_again(UOp sink, UOp outer) {
     int64_t loops = 0;
     for (UOp u : toposort(sink)) {

@@ -43,7 +43,7 @@ int64_t unroll_inside(ScheduleBuilder& plan) {
     return plan.add(ActionKind::unroll, static_cast<int>(inside - rows.begin()), width) ? width : 1;
 }
 
-/// Whether most memory is walked along a range, rather than in another layout.
+/// True if most memory is walked along a range, rather than in another layout.
 bool walks_mostly(const ScheduleBuilder& plan, UOp range) {
     int64_t all = 0;
     for (const Walked& a : walked_memory(plan.kernel())) all += a.size;
@@ -85,7 +85,7 @@ bool share_columns(ScheduleBuilder& plan) {
     return true;
 }
 
-/// Whether what a reduction makes of the range is used along it: by another reduction, or an end that closes it too.
+/// True if what a reduction makes of the range is used along it: by another reduction, or an end that closes it too.
 bool is_row(UOp sink, UOp range) {
     const auto along = [&](UOp u) { return closes(u, range); };
     return std::ranges::any_of(toposort(sink), [&](UOp u) {
@@ -93,7 +93,7 @@ bool is_row(UOp sink, UOp range) {
     });
 }
 
-/// Whether memory goes on from row to row rather than along one.
+/// True if memory goes on from row to row rather than along one.
 bool stand_in_columns(const ScheduleBuilder& plan, UOp row) {
     const std::optional<int> column = plan.unit_stride_axis(ActionKind::local);
     return column &&

@@ -49,7 +49,7 @@ UOp split(UOp sink, UOp& range, int64_t count, Axis axis) {
     return replace_range(sink, old, slow * count + fast, std::array{slow, fast});
 }
 
-/// Whether thread 0 of a block stores all that it does: its threads are those of reductions, and no store is in their
+/// True if thread 0 of a block stores all that it does: its threads are those of reductions, and no store is in their
 /// ranges.
 bool stores_by_one_thread(UOp sink) {
     const auto axis = [](UOp u) { return range_arg(u).axis; };

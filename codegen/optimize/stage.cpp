@@ -273,7 +273,7 @@ class Staging {
         }
         return sum;
     }
-    /// Whether lanes have parts of both sides of the tile, as NVIDIA's matrix instructions want it.
+    /// True if lanes have parts of both sides of the tile, as NVIDIA's matrix instructions want it.
     bool in_both_sides(const Operand& o) const {
         return !target_.arch.is_amd() && std::ranges::count_if(o.tile, is_lane) > 1;
     }

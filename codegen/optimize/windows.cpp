@@ -66,7 +66,7 @@ bool take(ScheduleBuilder& plan, const std::array<UOp, 2>& sides, const WaveTile
     return true;
 }
 
-/// Whether memory goes on from step to step of a range that instructions have whole tiles of.
+/// True if memory goes on from step to step of a range that instructions have whole tiles of.
 bool goes_along(UOp factor, UOp range) {
     return range_arg(range).size % kSide == 0 && std::ranges::any_of(toposort(factor), [&](UOp u) {
                return u.is(Op::load) && step_of(u.src(0).src(1), range) == 1;

@@ -15,7 +15,7 @@ bool is_statement(UOp u) {
     return u.dtype().scalar == Scalar::none || u.is(Op::range) || u.is(Op::special) || u.is(Op::param) ||
            u.is(Op::define_var);
 }
-/// Whether the source of that number is where a tile in local memory starts.
+/// True if the source of that number is where a tile in local memory starts.
 bool reads_tile(UOp u, size_t source) {
     if (is_ldmatrix(u)) return true;
     const auto product = warpgroup_product(u);

@@ -140,7 +140,7 @@ class Uses {
         return inside.contains(attention.sum.src(0)) && inside.contains(attention.result.src(0)) &&
                std::ranges::all_of(attention.inside, [&](UOp u) { return used_[u] > 0; });
     }
-    /// Whether others use what is inside of the one that was closed last.
+    /// True if others use what is inside of the one that was closed last.
     bool is_shared(const Attention& attention) {
         return std::ranges::any_of(attention.inside, [&](UOp u) { return used_[u] != uses_.at(u); });
     }

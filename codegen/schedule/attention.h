@@ -24,10 +24,10 @@ struct Attention {
 
 /// Query rows that read the same keys.
 int64_t rows_of(const Attention& attention);
-/// Whether so few rows read the same keys that these are better divided among blocks, where there are many.
+/// True if so few rows read the same keys that these are better divided among blocks, where there are many.
 bool has_few_rows(const Attention& attention);
 
-/// Whether matrix instructions compute the products of a fused kernel (codegen/optimize/attention/parts.cpp).
+/// True if matrix instructions compute the products of a fused kernel (codegen/optimize/attention/parts.cpp).
 bool has_matrix_products(const Attention& attention);
 
 /// The maximum of rows that is subtracted before an exponential: as it is, or another number where it is not finite; or

@@ -37,7 +37,7 @@ double sharing(const Attention& attention) {
     return static_cast<double>(std::clamp<int64_t>(kBlock / threads, 1, kBeside));
 }
 
-/// Whether it is known without memory which scores a mask takes out.
+/// True if it is known without memory which scores a mask takes out.
 bool has_known_mask(const Attention& attention) {
     return std::ranges::any_of(attention.inside, [](UOp u) {
         return u.is(Op::where) && std::ranges::none_of(toposort(u.src(0)), [](UOp s) { return s.is(Op::buffer); });

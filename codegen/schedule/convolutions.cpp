@@ -88,7 +88,7 @@ std::optional<int64_t> place_of(Chain chain, Shape at) {
     return flat;
 }
 
-/// Whether the first terms of a sum in the middle are neighbours in the last node.
+/// True if the first terms of a sum in the middle are neighbours in the last node.
 bool has_terms_together(Chain chain, size_t axis) {
     Shape at = chain[0].shape();
     const int64_t terms = std::min(at[axis], kNeighbours);

@@ -66,7 +66,7 @@ class Factoring {
     static bool is_sum_of_two(UOp u) {
         return (u.is(Op::add) || u.is(Op::sub)) && u.src(0).shape() == u.src(1).shape();
     }
-    /// Whether one of two terms is the same all along the sum.
+    /// True if one of two terms is the same all along the sum.
     bool is_difference(UOp u) const { return same(u.src(0), kDeepestFactor) || same(u.src(1), kDeepestFactor); }
     UOp negative(UOp factor) const { return alu(Op::neg, {factor ? factor : one()}); }
     UOp along(UOp factor) const {
@@ -112,7 +112,7 @@ class Factoring {
         return u.with_src(sources);
     }
 
-    /// Whether a factor is made of another reduction of the same loops.
+    /// True if a factor is made of another reduction of the same loops.
     bool waits_for(UOp factor) const {
         UOpSet seen{factor};
         std::vector<UOp> left{factor};

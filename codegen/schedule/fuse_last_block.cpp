@@ -72,7 +72,7 @@ class Finishing {
         std::ranges::move(more, std::back_inserter(beside));
     }
 
-    /// Whether a step can be part of another one, of which it reads nothing.
+    /// True if a step can be part of another one, of which it reads nothing.
     static bool are_of_the_same_loops(const ScheduleItem& other, const ScheduleItem& item) {
         if (item.body.shape() != other.body.shape()) return false;
         const std::vector<UOp> made = other.outputs(), order = in_order(item.bodies());
@@ -100,7 +100,7 @@ class Finishing {
         return std::clamp<int64_t>(terms / kShortRow, 1, kOfBlock);
     }
 
-    /// Whether columns are reduced, and walked again.
+    /// True if columns are reduced, and walked again.
     static bool has_rows_down_columns(const ScheduleItem& item) {
         int reductions = 0, down = 0;
         for (UOp u : in_order(item.bodies())) {

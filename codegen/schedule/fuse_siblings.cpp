@@ -77,7 +77,7 @@ Form form_of(std::span<const UOp> bodies, const CostModel& costs) {
     return form;
 }
 
-/// Whether each element of what is made of `value` takes that one element of it, or all of its row.
+/// True if each element of what is made of `value` takes that one element of it, or all of its row.
 bool stays_in_place(UOp root, UOp value, const Form& form) {
     UOpSet made{value};
     for (UOp u : toposort(root)) {
@@ -260,18 +260,18 @@ class Joining {
                (early && !a.scans && !a.is_product() && is_launch(b));
     }
 
-    /// Whether it matters little when a value is made: it is a result, or small.
+    /// True if it matters little when a value is made: it is a result, or small.
     bool may_be_early(const ScheduleItem& item) const {
         return kept_.contains(item.output) || bytes_in(item.body) * kLittleOfCard <= policy_.costs.card_bytes();
     }
 
-    /// Whether a launch takes longer than the memory of a kernel: beside another one it costs less, whatever that
+    /// True if a launch takes longer than the memory of a kernel: beside another one it costs less, whatever that
     /// reads.
     bool is_launch(const Form& form) const {
         return !form.scans && !form.is_product() && policy_.costs.memory(form.bytes) < policy_.costs.launch();
     }
 
-    /// Whether matrix instructions multiply each of several products in less time: in kernels of their own, though
+    /// True if matrix instructions multiply each of several products in less time: in kernels of their own, though
     /// these do not have the form that plan_storage knows.
     bool is_for_matrices(const Form& joined) const {
         const bool is_narrow = std::ranges::any_of(joined.buffers, [](UOp b) { return b.dtype().bytes() < 4; });

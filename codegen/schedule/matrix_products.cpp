@@ -26,7 +26,7 @@ UOp below_views_and_casts(UOp u) {
     return u;
 }
 
-/// Whether a value is another one, with a mark of gradients.
+/// True if a value is another one, with a mark of gradients.
 bool is_mark(UOp u) { return u.is(Op::detach) || u.is(Op::recompute); }
 
 /// The factor in the type of an operand, wherever its casts are among its views.

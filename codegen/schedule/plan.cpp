@@ -196,7 +196,7 @@ class Planner {
     /// Cost from which a value is stored rather than repeated: one number is little beside a launch.
     static int dear(UOp u) { return u.numel() == 1 ? kShared : kDear; }
 
-    /// Whether more than one kernel may need the value: what is made of it does not soon meet in one value again.
+    /// True if more than one kernel may need the value: what is made of it does not soon meet in one value again.
     bool is_shared(UOp u) const {
         auto users = users_.find(u);
         if (users == users_.end()) return false;
@@ -213,7 +213,7 @@ class Planner {
         return false;
     }
 
-    /// Whether a view is all of a value, moved about: then the value is stored as it is computed, which other views of
+    /// True if a view is all of a value, moved about: then the value is stored as it is computed, which other views of
     /// it have too.
     static bool shows_all(UOp view) {
         UOp value = view;
@@ -270,7 +270,7 @@ class Planner {
 
     static double bytes_of(UOp u) { return static_cast<double>(u.numel() * u.dtype().bytes()); }
 
-    /// Whether a value is made by arithmetic, rather than found at places that are computed.
+    /// True if a value is made by arithmetic, rather than found at places that are computed.
     static bool is_computed(UOp u) { return info(u.op()).elementwise() && !u.is(Op::constant); }
 
     static bool can_be_cut(UOp u) {
@@ -364,14 +364,14 @@ class Planner {
         return info(u.op()).elementwise() || keeps_results(u) || u.is(Op::contiguous) ? c.part : Part::other;
     }
 
-    /// Whether `u` repeats the results in its source along the rows that their kernel has. Attention has no rows, nor
+    /// True if `u` repeats the results in its source along the rows that their kernel has. Attention has no rows, nor
     /// have products by matrix instructions.
     bool makes_rows(UOp u, UOp source) {
         const Carried& c = carried_[source];
         return u.is(Op::expand) && c.part == Part::results && !is_alone(c.reduction) && widens_results(u, c.reduction);
     }
 
-    /// Whether reductions can be one loop; attention is with no other, nor is a product by matrix instructions.
+    /// True if reductions can be one loop; attention is with no other, nor is a product by matrix instructions.
     bool are_one_loop(UOp a, UOp b) const { return a == b || (same_loops(a, b) && !is_alone(a) && !is_alone(b)); }
     bool is_alone(UOp reduction) const { return sums_.contains(reduction) || products_.contains(reduction); }
 

@@ -32,7 +32,7 @@ std::vector<UOp> rebuild_all(std::span<const UOp> roots, F f) {
     return rebuild_all(roots, in_order(roots), rebuilt, f);
 }
 
-/// Whether the products and exponentials of attention take less time as kernels of their own, with the scores in
+/// True if the products and exponentials of attention take less time as kernels of their own, with the scores in
 /// memory, or must be: registers cannot hold what a row sums.
 bool is_slower_fused(const Attention& attention, const Policy& policy);
 
@@ -51,7 +51,7 @@ Plan plan_storage(std::span<const UOp> targets, const Policy& policy, bool has_p
 /// several graphs, which may share nodes.
 std::vector<UOp> split_reductions(std::span<const UOp> roots, const Policy& policy, bool has_product_chains = false);
 
-/// Whether a sum is a product of matrices, of sides that tiles are of.
+/// True if a sum is a product of matrices, of sides that tiles are of.
 bool is_tiled_product(UOp u);
 /// A sum of products that matrix instructions compute; none: left is empty.
 struct MatrixProduct {
@@ -62,7 +62,7 @@ struct MatrixProduct {
 };
 /// Recognised where instructions take less time than one kernel with other sums does: in matrix_products.cpp.
 MatrixProduct matrix_product_of(UOp sum, const CostModel& costs);
-/// Whether a product takes less time without matrix instructions than a kernel of its own is launched in.
+/// True if a product takes less time without matrix instructions than a kernel of its own is launched in.
 bool is_little(ProductShape shape, const CostModel& costs);
 /// The sums of products whose sum a sum of several products is; empty: it is none.
 std::vector<UOp> matrix_products_in(UOp sum, const CostModel& costs);

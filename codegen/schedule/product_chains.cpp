@@ -46,7 +46,7 @@ class Inside {
     /// `also`: reductions of what is made of the products.
     Inside(DType type, std::vector<UOp> also) : type_(type), also_(std::move(also)) {}
 
-    /// Whether there are such products in it; false too where they are far.
+    /// True if there are such products in it; false too where they are far.
     bool add(UOp u) {
         if (const auto [at, is_new] = leads_.try_emplace(u, false); !is_new) return at->second;
         if (leads_.size() > kNear) return false;

@@ -158,7 +158,7 @@ class Scheduler {
         return buffers;
     }
 
-    /// Whether a source of one custom node is the only use of the memory that it was lowered to.
+    /// True if a source of one custom node is the only use of the memory that it was lowered to.
     bool is_alone(UOp source, UOp lowered, const Plan& plan) {
         if (!made_.contains(buffer_under(lowered))) return is_stored_view(source) && storage_.is_alone(lowered);
         while (uses_.at(source) == 1) {

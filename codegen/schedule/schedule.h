@@ -54,17 +54,17 @@ class Storage {
     /// Of each source of a custom node, the first that is the same tensor: what is written to one of several that share
     /// memory is not seen by the others.
     virtual std::vector<size_t> tensors(UOp custom) { return first_places(custom.src()); }
-    /// Whether the kernels are to serve other sizes too: then what blocks are there is no part of them.
+    /// True if the kernels are to serve other sizes too: then what blocks are there is no part of them.
     virtual bool serves_other_sizes() { return false; }
     /// The chip of the kernels: its usual card decides what they cost.
     virtual Chip chip() { return isa::Arch::gfx1100; }
-    /// Whether the target has kernels of chains of products (product_chains.h).
+    /// True if the target has kernels of chains of products (product_chains.h).
     virtual bool has_product_chains() { return !target_of(chip()).matrix.empty(); }
-    /// Whether a custom node may write to this view, its source: what is there is seen by nobody else.
+    /// True if a custom node may write to this view, its source: what is there is seen by nobody else.
     virtual bool is_alone(UOp /*view*/) { return false; }
     /// The same of memory that nothing was put in: a new buffer takes its place.
     virtual bool is_unset(UOp /*view*/) { return false; }
-    /// Whether the kernel of a custom node wrote what this shows of it, which only the graphs read.
+    /// True if the kernel of a custom node wrote what this shows of it, which only the graphs read.
     virtual bool is_dropped(UOp /*pick*/) { return false; }
 };
 

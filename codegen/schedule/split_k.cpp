@@ -63,7 +63,7 @@ class Product {
 
     int64_t side() const { return std::min(a_.times, b_.times); }
     bool is_narrow() const { return std::max(a_.bytes, b_.bytes) < kWideBytes; }
-    /// Whether tiles go through all its steps; threads share each sum otherwise.
+    /// True if tiles go through all its steps; threads share each sum otherwise.
     bool has_tiles(const CostModel& costs) const {
         return is_narrow() || costs.has_matrices(kWideBytes) || side() >= (steps_ < kSharedFrom ? kTile : kTileOfLong);
     }

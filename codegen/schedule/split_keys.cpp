@@ -85,7 +85,7 @@ Pieces pieces_of(const Attention& attention, const CostModel& costs, const Rates
     return out.count > 1 ? out : Pieces{};
 }
 
-/// Whether matrix instructions have rows enough; tiles of them are not of pieces.
+/// True if matrix instructions have rows enough; tiles of them are not of pieces.
 bool by_matrices(const Attention& attention) { return has_matrix_products(attention) && rows_of(attention) >= kSide; }
 
 /// One attention over pieces of its keys.
@@ -132,7 +132,7 @@ class Splitting {
         return total_ && (weights_ || attention_.result.is(Op::fdiv));
     }
 
-    /// Whether the keys are the last axis of a node that has them.
+    /// True if the keys are the last axis of a node that has them.
     bool follow_keys(UOp u) {
         const bool ends = !u.shape().empty() && u.shape().back() == keys_;
         const bool had = std::ranges::any_of(u.src(), [&](UOp s) { return with_keys_.contains(s); });

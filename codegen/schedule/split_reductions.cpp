@@ -64,7 +64,7 @@ Nodes repeated_in(std::span<const UOp> order) {
     return repeated;
 }
 
-/// Whether a reduction goes through rows whose results, of another one along them, were repeated for it.
+/// True if a reduction goes through rows whose results, of another one along them, were repeated for it.
 bool walks_again(UOp u, const Nodes& repeated) {
     return std::ranges::any_of(toposort(u.src(0)), [&](UOp other) {
         return other.is(Op::reduce) && repeated.contains(other) && other.src(0).shape() == u.src(0).shape() &&

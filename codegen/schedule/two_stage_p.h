@@ -37,12 +37,12 @@ struct TwoStage {
     Shape shape_of_pieces() const;
 };
 
-/// Whether a reduction takes two stages.
+/// True if a reduction takes two stages.
 bool is_two_stage(UOp reduction, const CostModel& costs);
 /// The same where what makes two reductions of the elements would read them twice: of more results, whose columns no
 /// block holds.
 bool is_two_stage_where_read_twice(UOp reduction, const CostModel& costs);
-/// Whether columns are so few that few blocks read all of them, for longer than a second stage takes; and its pieces.
+/// True if columns are so few that few blocks read all of them, longer than a second stage takes; its pieces.
 bool leaves_card_idle(UOp reduction, const CostModel& costs);
 TwoStage stages_of_columns(UOp reduction, const CostModel& costs);
 /// The pieces of such a one; of `most` elements where a block goes through each twice.

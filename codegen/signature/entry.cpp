@@ -52,7 +52,7 @@ std::string_view without_parameters(std::string_view name) {
     return name;
 }
 
-/// Whether the parameters that the wanted name has, if any, are those of a signature.
+/// True if the parameters that the wanted name has, if any, are those of a signature.
 bool same_parameters(std::string_view wanted, std::string_view signature) {
     if (without_parameters(wanted) == wanted) return true;
     return std::ranges::equal(parameters_of_signature(wanted), parameters_of_signature(signature),

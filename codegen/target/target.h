@@ -44,7 +44,7 @@ struct MatrixShape {
     /// Elements that a lane holds of A, and of B where waves compute it alone; of C. The table says which.
     int operand_elements() const;
     int accumulator_elements() const;
-    /// Whether it computes sums of this type of products of its operands that are rounded to `product`.
+    /// True if it computes sums of this type of products of its operands that are rounded to `product`.
     bool computes(DType product, DType sum) const;
 };
 /// All rows, of all families.

@@ -10,7 +10,7 @@ bool is_index(DType type) { return type.scalar == Scalar::index; }
 UOp zero_of(UOp x) { return constant_int(x.dtype(), 0); }
 bool both_positive(UOp a, UOp b) { return proves_at_least(a, 0) && proves_at_least(b, 0); }
 
-/// Whether the truncated remainder must move by one divisor.
+/// True if the truncated remainder must move by one divisor.
 UOp has_wrong_sign(UOp rest, UOp b) {
     if (proves_at_least(b, 0)) return rest < zero_of(rest);
     const UOp differ = alu(Op::cmpne, {rest < zero_of(rest), b < zero_of(b)});

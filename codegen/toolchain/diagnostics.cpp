@@ -39,7 +39,7 @@ struct FirstError {
     int count = 0;
 };
 
-/// Whether a line starts a message: "...: error: ", "...: warning: ", "...: note: ".
+/// True if a line starts a message: "...: error: ", "...: warning: ", "...: note: ".
 bool starts_message(std::string_view line) {
     for (std::string_view kind : {"fatal error: ", "error: ", "warning: ", "note: ", "remark: "})
         if (size_t at = line.find(kind); at != line.npos && (at == 0 || line.substr(0, at).ends_with(": ")))

@@ -34,14 +34,14 @@ std::string joined_lines(std::string_view text) {
     return out;
 }
 
-/// Whether the word at `at` names a file of the toolchain: `include <`.
+/// True if the word at `at` names a file of the toolchain: `include <`.
 bool is_system_include(std::string_view text, size_t at) {
     if (!text.substr(at).starts_with("include")) return false;
     const size_t next = text.find_first_not_of(" \t", at + std::string_view("include").size());
     return next != text.npos && text[next] == '<';
 }
 
-/// Whether some word of the text could make a compiler read a file: directives are spelt out in the text, whatever
+/// True if some word of the text could make a compiler read a file: directives are spelt out in the text, whatever
 /// macros do.
 bool may_read_files(std::string_view text) {
     const std::string lines = joined_lines(text);
@@ -51,7 +51,7 @@ bool may_read_files(std::string_view text) {
     return false;
 }
 
-/// Whether a text asks for files that no list of dependencies names: those that are not there, and those that assembly
+/// True if a text asks for files that no list of dependencies names: those that are not there, and those that assembly
 /// reads.
 bool hides_files(std::string_view text) {
     std::string lines = joined_lines(text);

@@ -8,7 +8,7 @@
 
 namespace strata::codegen {
 
-/// Whether a source may read files that are not part of the toolchain: its cache key then covers what they hold. True
+/// True if a source may read files that are not part of the toolchain: its cache key then covers what they hold. True
 /// if any directive other than `#include <...>` could, or an option names a path.
 bool may_include_files(const HipSource& source);
 
@@ -19,7 +19,7 @@ bool may_include_files(const HipSource& source);
 std::optional<std::string> describe_includes(std::string_view text, std::string_view dependencies,
                                              std::string_view header, std::span<const std::string> args);
 
-/// Whether everything in such a description is as it was.
+/// True if everything in such a description is as it was.
 bool still_valid(std::string_view description);
 
 }  // namespace strata::codegen

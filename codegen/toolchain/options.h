@@ -24,7 +24,7 @@ bool are_listed(const std::vector<std::string>& options);
 
 /// Error (Usage): the first option that is not passed on (options.def).
 Result<void> check_options(const std::vector<std::string>& options);
-/// Whether one of them makes clang read files of the user.
+/// True if one of them makes clang read files of the user.
 bool may_read_files(const std::vector<std::string>& options);
 
 }  // namespace strata::codegen

@@ -11,7 +11,7 @@ inline constexpr std::string_view kDeviceMemoryFile = "strata-memory";
 int make_memory_file(std::string_view name);
 /// The size of such a file stays what it is: a process that maps it meets no missing page. False: the host refuses.
 bool fix_size(int file);
-/// Whether a descriptor is of a file in memory whose name begins so, of this user, whose size is fixed.
+/// True if a descriptor is of a file in memory whose name begins so, of this user, whose size is fixed.
 bool is_memory_file(int file, std::string_view name);
 
 }  // namespace strata

@@ -22,7 +22,7 @@ bool is_quotient(UOp u, UOp x, int64_t divisor) {
            !__builtin_mul_overflow(const_int(x.src(1)), divisor, &product) && const_int(u.src(1)) == product;
 }
 
-/// Whether a % n == b % n by their form, as where one of them was taken modulo n term by term.
+/// True if a % n == b % n by their form, as where one of them was taken modulo n term by term.
 bool has_same_remainder(UOp a, UOp b, int64_t n) {
     if (bounds(a).low < 0 || bounds(b).low < 0) return false;
     const Linear x = linear(a), y = linear(b);

@@ -21,7 +21,7 @@ class Seen {
     }
     Seen(const Seen&) = delete;
 
-    /// Whether it is new.
+    /// True if it is new.
     bool add(UOp u) {
         size_t at = place_of(u);
         if (slots_[at].walk == walk_) return false;

@@ -57,7 +57,7 @@ Code event_of_node(const void* handle, bool waits, void** out) {
     });
 }
 
-/// Whether a copy would write to what it reads.
+/// True if a copy would write to what it reads.
 bool overlaps(const Box& box) {
     const DevicePtr to = address(box.to), from = address(box.from);
     return box.rows.height == 1 && to < from + box.rows.width && from < to + box.rows.width;

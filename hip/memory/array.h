@@ -41,7 +41,7 @@ struct OwnArray : Array {
 /// The array of a handle; nullptr: no array, or freed.
 const OwnArray* array_at(const void* handle);
 void forget_arrays(int device);  ///< whose memory is given back
-/// Whether a device has images: those of gfx11 and gfx12 do here.
+/// True if a device has images: those of gfx11 and gfx12 do here.
 bool has_images(int device);
 
 /// One side of a copy of rows, at a place in bytes, rows and slices: memory of the program's or the library's, or an

@@ -37,13 +37,13 @@ void note(const Block& block);
 std::optional<Block> take_note(DevicePtr start);  ///< of a block that is no more
 /// The block that an address lies in.
 std::optional<Block> block_of(const void* memory);
-/// Whether an address is of a device, freed or beyond any block: no memory that the host made.
+/// True if an address is of a device, freed or beyond any block: no memory that the host made.
 bool belongs_to_device(const void* memory);
-/// Whether a range shares an address with a block.
+/// True if a range shares an address with a block.
 bool overlaps_block(const void* memory, size_t bytes);
 size_t free_bytes(int device);
 void count_used(int device, int64_t bytes);  ///< what was taken besides blocks, or given back
-/// Whether a copy may read or write bytes from an address in a block on. Error: hipErrorInvalidValue.
+/// True if a copy may read or write bytes from an address in a block on. Error: hipErrorInvalidValue.
 Code check_span(const Block& block, const void* from, size_t bytes, bool writes);
 /// All that allocate() gave on a device.
 std::vector<Block> blocks_of(int device);

@@ -32,7 +32,7 @@ struct Box {
 };
 inline Code perform(Stream& stream, const Box& box) { return copy_rows(stream, box.to, box.from, box.rows); }
 Code check(const Box& box);
-/// Whether both sides hold what is copied, as copy_rows() checks it too.
+/// True if both sides hold what is copied, as copy_rows() checks it too.
 Code check_spans(const Box& box);
 /// Of hipMemcpy3DParms, and back. Error: hipErrorInvalidValue.
 Code box_of(const void* parameters, Box& out);

@@ -71,7 +71,7 @@ bool is_advice(int advice) { return (advice >= 1 && advice <= 6) || advice == 10
 /// A device, or hipCpuDeviceId.
 bool is_place(int device) { return device == -1 || device_at(device); }
 
-/// Whether bytes lie in one block that both the host and devices use.
+/// True if bytes lie in one block that both the host and devices use.
 Code check_managed(const void* memory, size_t bytes) {
     const std::optional<Block> block = block_of(memory);
     if (!block || bytes == 0 || bytes > block->behind(address(memory))) return hipErrorInvalidValue;

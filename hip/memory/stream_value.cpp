@@ -24,7 +24,7 @@ bool holds(T there, T value, unsigned comparison, T mask) {
     }
 }
 
-/// Whether a value of T lies in memory that devices use, and which the host may read or write too.
+/// True if a value of T lies in memory that devices use, and which the host may read or write too.
 template <class T>
 bool may_hold(const void* memory, bool writes) {
     const std::optional<Block> block = block_of(memory);

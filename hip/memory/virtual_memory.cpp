@@ -132,7 +132,7 @@ Code reserve(void** out, size_t bytes, size_t align, void* wanted, unsigned long
     return hipSuccess;
 }
 
-/// Whether a mapping shares an address with a range.
+/// True if a mapping shares an address with a range.
 bool has_mapped(VirtualMemory& own, DevicePtr low, size_t bytes) {
     const auto behind = own.mapped.lower_bound(low + bytes);
     if (behind == own.mapped.begin()) return false;

@@ -3,9 +3,9 @@
 
 namespace strata::hip::library {
 
-/// Whether an address lies in a range that hipMemAddressReserve gave.
+/// True if an address lies in a range that hipMemAddressReserve gave.
 bool is_reserved(const void* memory);
-/// Whether bytes from an address on are mapped, to parts that some device may read, or write. Error:
+/// True if bytes from an address on are mapped, to parts that some device may read, or write. Error:
 /// hipErrorInvalidValue.
 Code check_mapped(const void* memory, size_t bytes, bool writes);
 /// Unmaps and forgets the memory of a device.

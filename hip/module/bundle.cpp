@@ -106,7 +106,7 @@ bool is_generic(std::string_view target) { return target.substr(0, target.find('
 
 std::pair<bool, size_t> rank(const Entry& entry) { return {!is_generic(entry.target), entry.target.size()}; }
 
-/// Whether a target id without features is the processor's, or one of several that it belongs to.
+/// True if a target id without features is the processor's, or one of several that it belongs to.
 bool is_of(std::string_view target, std::string_view processor) {
     const auto is_its = [&](const isa::GenericTarget& row) {
         return row.name == target && isa::info(row.arch).name == processor;

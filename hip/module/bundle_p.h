@@ -14,7 +14,7 @@ namespace strata::hip::library {
 /// Errors: Unsupported, naming the archs that there is code for; Device: it is no image.
 Result<isa::Bytes> code_for(const void* image, std::optional<size_t> size, std::string_view arch);
 
-/// Whether code for one target runs on another: the same arch, and no feature the other way round.
+/// True if code for one target runs on another: the same arch, and no feature the other way round.
 bool fits(std::string_view code, std::string_view arch);
 
 enum class Compression : uint16_t { zlib = 0, zstd = 1 };

@@ -12,7 +12,7 @@ Code find_variable(const void* host, DeviceRange& out);
 Code part_of(const void* symbol, size_t bytes, size_t offset, char*& out);
 /// Name of the kernel; nullptr: the function stands for none.
 const char* kernel_name(const void* host);
-/// Whether a registered code object fits a device.
+/// True if a registered code object fits a device.
 bool is_there_code_for(int device);
 /// Takes what is loaded of registered code from a device; it comes back when it is needed.
 void unload_registered(int device);

@@ -69,7 +69,7 @@ Code begin_in(void* handle, void* graph_handle, void* const* nodes, const void* 
     return code == hipSuccess ? begin(handle, mode, graph, std::move(after)) : code;
 }
 
-/// Whether all that other streams recorded is what this one waits for.
+/// True if all that other streams recorded is what this one waits for.
 bool joined(const Capture& capture, Stream* stream) {
     std::vector<const Node*> reached;
     std::unordered_set<const Node*> known;
@@ -108,7 +108,7 @@ Code end(void* handle, void** graph) {
     return hipSuccess;
 }
 
-/// Whether a stream that records, and lets no other call pass, is ordered before and after what the legacy stream does.
+/// True if a stream that records, and lets no other call pass, is ordered before and after what the legacy stream does.
 bool orders_with_capture(const Stream& legacy) {
     return std::ranges::any_of(guarded(), [&](const auto& one) {
         return one->origin->device == legacy.device && !(one->origin->flags & kNonBlocking);

@@ -71,7 +71,7 @@ std::shared_ptr<Capture> capture_of(const Stream& stream);
 void leave_capture(Stream& stream);
 /// A call that cannot be recorded was made: the graph is lost.
 void invalidate(Stream& stream);
-/// Whether such a call is refused, whatever its stream, as one captures that wants it so: whose graph is lost then.
+/// True if such a call is refused, whatever its stream, as one captures that wants it so: whose graph is lost then.
 bool refused_by_capture();
 /// Keeps work for the graph that a stream records.
 Code record(Stream& stream, NodeType type, Work work);

@@ -50,7 +50,7 @@ Waiting& waiting() {
 }
 using Lock = std::unique_lock<Mutex>;
 
-/// Whether two streams of a device come one after the other.
+/// True if two streams of a device come one after the other.
 bool ordered(const Stream& a, const Stream& b) {
     if (&a == &b) return true;
     if (a.device != b.device || a.legacy == b.legacy) return false;
@@ -118,7 +118,7 @@ size_t threads_of_program() {
     return count;
 }
 
-/// Whether another process may see what is written to memory, and write there.
+/// True if another process may see what is written to memory, and write there.
 bool is_shared(const void* memory) { return host_access(memory, 1).shared; }
 
 /// Nothing can be done, all threads wait for that, and no other process can change it.

@@ -7,7 +7,7 @@
 /// their order as soon as they can be, by whichever thread calls the library next.
 namespace strata::hip::library {
 
-/// Whether it is there. It is asked while the streams are locked: it calls nothing of this header.
+/// True if it is there. It is asked while the streams are locked: it calls nothing of this header.
 using Ready = std::function<bool()>;
 struct Awaited {
     Ready ready = {};                        ///< none: it waits for what stands before it alone

@@ -21,7 +21,7 @@ class AllocatorBins {
     std::optional<DevicePtr> take(size_t bytes);
     /// A block of rounded(bytes) that the driver gave.
     void add(DevicePtr memory, size_t bytes);
-    /// Whether the block is kept; else the driver is to free it.
+    /// True if the block is kept; else the driver is to free it.
     bool keep(DevicePtr memory);
     /// All that are kept, for the driver to free.
     std::vector<DevicePtr> give_back();

@@ -139,7 +139,7 @@ double ReferenceOutput::most() {
     return *most_;
 }
 
-/// Whether any of it is.
+/// True if any of it is.
 bool ReferenceOutput::is_known(std::span<const uint8_t> right) const {
     return written_ == Extent::whole || !is_poison(right);
 }

@@ -48,7 +48,7 @@ uint32_t memory_of(const Executable& exe, uint32_t at) {
     return exe.operands[last].place == kNone ? last : 1'000'000 + exe.operands[last].place;
 }
 
-/// Whether each step finds what it reads, and each result is there at the end, where memory holds what was filled last.
+/// True if each step finds what it reads, and each result is there at the end, where memory holds what was filled last.
 bool runs(const Executable& exe) {
     std::map<uint32_t, uint32_t> held;
     for (uint32_t at = 0; at < exe.inputs; ++at) held[memory_of(exe, at)] = at;

@@ -55,7 +55,7 @@ Known Registers::fetch(const Moment& moment, const Operand& operand, int lane) c
     return operand.type == Type::lanes ? bits_of(value >> known(static_cast<uint64_t>(lane) & 31), 1) : value;
 }
 
-/// Whether all that an instruction computes with is known, of a lane; `half`: of a packed instruction's results.
+/// True if all that an instruction computes with is known, of a lane; `half`: of a packed instruction's results.
 bool Registers::knows_all(const Moment& moment, int lane, int half) const {
     const isa::Inst& inst = moment.inst();
     for (const Read& read : moment.step.access->all_reads()) {

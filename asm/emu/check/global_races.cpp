@@ -17,7 +17,7 @@ constexpr uint64_t kPageBits = 12;
 
 bool is_global(uint64_t address) { return !is_private(address) && address >> 32 != kSharedAperture; }
 
-/// Whether both may be made at the same time.
+/// True if both may be made at the same time.
 bool both_atomic(Atomic a, Atomic b) {
     if (a > b) std::swap(a, b);
     if (a == Atomic::no) return false;

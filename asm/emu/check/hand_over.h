@@ -10,7 +10,7 @@ namespace strata::emu {
 enum class HandOver : uint8_t { none, releases, acquires, listens };
 HandOver hand_over_of(isa::Family family, const isa::Inst& inst);
 
-/// Whether an access to global memory is one that others may make at the same time.
+/// True if an access to global memory is one that others may make at the same time.
 enum class Atomic : uint8_t {
     no,
     load,    ///< at the device's scope

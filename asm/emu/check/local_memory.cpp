@@ -59,14 +59,14 @@ LocalMemory::Way LocalMemory::way_of(const MemoryFields& fields) {
     return fields.is(kIsStore) ? Way::store : Way::load;
 }
 
-/// Whether an earlier touch by another wave has no barrier between it and one now.
+/// True if an earlier touch by another wave has no barrier between it and one now.
 bool LocalMemory::races(Touch touch, const Moment& moment, Way way) const {
     const Now at = now(moment.wave);
     if (touch < at.since || ((touch & kWaveBits) == at.own && !(touch & kSeveral))) return false;
     return !(touch & kAtomic) || way == Way::store;
 }
 
-/// Whether a lane stores what is there. Waves that store equal values to the same bytes need no order among each other.
+/// True if a lane stores what is there. Waves that store equal values to the same bytes need no order among each other.
 bool LocalMemory::stores_what_is_there(const Wave& wave, uint32_t offset, uint32_t bytes, const Part& part) {
     return part.stored && offset + bytes <= wave.lds_size && std::memcmp(part.stored, wave.lds + offset, bytes) == 0;
 }
@@ -91,7 +91,7 @@ void LocalMemory::report(const Moment& moment, uint32_t offset, const Cell& cell
     });
 }
 
-/// Whether it races; `told`: something of the same access has been said to.
+/// True if it races; `told`: something of the same access has been said to.
 bool LocalMemory::touch(const Moment& moment, uint32_t offset, uint32_t bytes, Cell& cell, const Part& part,
                         bool told) {
     const bool writes = part.way != Way::load;

@@ -43,7 +43,7 @@ int LocalMemory::extents_of(const Places& places, Extent* extents) {
     return made;
 }
 
-/// Whether nobody else has touched it so that it matters.
+/// True if nobody else has touched it so that it matters.
 [[gnu::always_inline]] inline bool LocalMemory::is_free(const Cell& cell, Way way, const Now& now) {
     const Touch harmless = way == Way::store ? 0 : kAtomic;
     const bool with_write =
@@ -290,7 +290,7 @@ bool LocalMemory::are_known(const Places& places, int32_t apart) const {
     return !(unknown & bits_of_bytes(0, static_cast<uint32_t>(places.bytes)));
 }
 
-/// Whether all bytes of a stretch are known, as far as that is soon told.
+/// True if all bytes of a stretch are known, as far as that is soon told.
 bool LocalMemory::lies_known(int32_t first, int32_t end) {
     if (first >= known_first_ && end <= known_end_) return true;
     if (known_tries_ == kKnownTries || end - first > kMostKnown) return false;

@@ -42,7 +42,7 @@ class PrivateMemory {
     std::vector<uint32_t> known_;   ///< bits of a dword, by dword and lane
 };
 
-/// Whether an address of a lane leads to private memory.
+/// True if an address of a lane leads to private memory.
 constexpr bool is_private(uint64_t address) {
     return address >> 32 == kPrivateAperture || address >> 47 == kScratchWindow >> 47;
 }

@@ -21,7 +21,7 @@ class Registers {
     static ScalarSet known_at_start(const GivenScalars& given);
     /// Looks at what the instruction reads, and notes what it writes.
     void step(const Moment& moment);
-    /// Whether all is known that a run of instructions reads; what it writes then is known too, which pass() notes.
+    /// True if all is known that a run of instructions reads; what it writes then is known too, which pass() notes.
     bool knows(const Run& run, uint64_t exec) const {
         const RunRegisters& all = run.registers;
         if ((all.scalars_read & ~whole_).any()) return false;

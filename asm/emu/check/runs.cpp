@@ -41,7 +41,7 @@ void insert_low(std::vector<uint16_t>& rows, uint16_t row, const std::vector<uin
     if (!std::ranges::count(done, row)) insert(rows, row);
 }
 
-/// Whether the first destination is the lower half of a register that keeps the upper one.
+/// True if the first destination is the lower half of a register that keeps the upper one.
 bool writes_low(const isa::Inst& inst, const lint::Access& access) {
     const std::string_view name = inst.row->mnemonic;
     const bool high = inst.op_sel & 8 || name.find("_hi") != name.npos || name.find("mixhi") != name.npos;

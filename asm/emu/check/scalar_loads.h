@@ -6,7 +6,7 @@
 
 namespace strata::emu {
 
-/// Whether it is a scalar load or store by an address, not by a descriptor.
+/// True if it is a scalar load or store by an address, not by a descriptor.
 bool is_plain_scalar(const isa::Inst& inst);
 uint64_t scalar_address(const Wave& wave, const ScalarMemoryFields& fields);
 

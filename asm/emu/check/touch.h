@@ -17,7 +17,7 @@ struct Now {
 /// access that comes near none of others' cannot race with them.
 class Stretches {
   public:
-    /// Whether another wave has touched something between the first and the last byte of the stretch.
+    /// True if another wave has touched something between the first and the last byte of the stretch.
     bool near(int32_t first, int32_t end, const Now& now) const {
         if (newest_ < now.since) return false;
         uint32_t found = unlisted_ >= now.since;

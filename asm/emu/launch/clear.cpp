@@ -16,7 +16,7 @@ class Walk {
   public:
     explicit Walk(int rows) : rows_(static_cast<size_t>(rows), Row::untouched) {}
 
-    /// Whether all lanes are on after it.
+    /// True if all lanes are on after it.
     bool pass(const lint::Access& access) {
         for (const lint::Read& read : access.all_reads()) touch(read.registers, Row::read);
         bool all_on = true;

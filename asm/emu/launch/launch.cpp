@@ -195,7 +195,7 @@ class Checks {
     bool ended_launch() const { return checks_.setup().raises && !checks_.findings().empty(); }
 
   private:
-    /// Whether accesses to global memory are looked at.
+    /// True if accesses to global memory are looked at.
     bool one_by_one(const LaunchConfig& config) const { return config.check_races || pointers_; }
 
     std::unique_ptr<Pointers> pointers_;

@@ -57,7 +57,7 @@ class DeviceMemory {
     bool overlaps(uint64_t address, uint64_t bytes) const;
     /// Memory owned by the host that the device may use as it is.
     void map(uint64_t address, void* host, uint64_t bytes, std::string label);
-    /// Whether exactly this range is mapped.
+    /// True if exactly this range is mapped.
     bool is_mapped(uint64_t address, uint64_t bytes) const;
     /// Sets what kernels may do from now on with the memory that starts at `address`.
     void permit(uint64_t address, bool readable, bool writable);

@@ -3,7 +3,7 @@
 
 namespace strata::emu {
 
-/// Whether the order in which workgroups come to an instruction can decide what is in memory at the end.
+/// True if the order in which workgroups come to an instruction can decide what is in memory at the end.
 enum class Order : uint8_t {
     free,            ///< no
     decides_floats,  ///< through atomics of floats only: sums round differently

@@ -98,7 +98,7 @@ struct ToGroups : ToFlushed {
         return (Floats)((c & 0x7f800000) == 0 ? Bits{} : c);
     }
 };
-/// Whether products are added in fours, two pairs and the fours' sum rounded each, before they are added to C.
+/// True if products are added in fours, two pairs and the fours' sum rounded each, before they are added to C.
 template <class Out>
 constexpr bool kInFours = __is_same(Out, ToGroups);
 

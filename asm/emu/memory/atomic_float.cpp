@@ -105,7 +105,7 @@ struct Brain {
     static U4 narrow(F4 x) { return ((U4)x + 0x7fff + ((U4)x >> 16 & 1)) >> 16; }
 };
 
-/// Whether both numbers' exponents are below the largest: one more in the last place carries into the sign then.
+/// True if both numbers' exponents are below the largest: one more in the last place carries into the sign then.
 template <class Format>
 bool finite(u32 pair) {
     constexpr u32 kLast = Format::kExponents & ~(Format::kExponents << 1);

@@ -23,11 +23,11 @@ struct BufferResource {
     /// The part of the scalar offset that counts in the range. GFX9 compares the instruction's and the lane's offset
     /// alone (CDNA3 ISA 9.1.5.1, "Raw Buffer"), as LLVM's intrinsics say too; RDNA takes it off the number of records.
     [[gnu::always_inline]] uint32_t checked(uint32_t soffset) const { return gfx9 ? 0 : soffset; }
-    /// Whether num_records counts bytes.
+    /// True if num_records counts bytes.
     [[gnu::always_inline]] bool raw(bool indexed) const {
         return gfx9 ? stride == 0 || !indexed : out_of_range == 3 && (element == 0 || stride == 0);
     }
-    /// Whether bytes are in range that end at `end` after their index's first one and at `place_end` after the base and
+    /// True if bytes are in range that end at `end` after their index's first one and at `place_end` after the base and
     /// the scalar offset. A place in range stays in range with smaller numbers.
     [[gnu::always_inline]] bool in_range(bool indexed, uint64_t index, uint64_t end, uint64_t place_end,
                                          uint32_t soffset) const {
@@ -71,7 +71,7 @@ class BufferView {
     BufferView(const Wave* wave, const Op* op);
 
     const BufferResource& resource() const { return resource_; }
-    /// Whether `bytes` bytes from `at` on after the lane's first byte are in range (RDNA3 ISA, "Range Checking").
+    /// True if `bytes` bytes from `at` on after the lane's first byte are in range (RDNA3 ISA, "Range Checking").
     bool inside(int lane, uint32_t at, uint32_t bytes) const;
     /// Address of the byte `at` after the lane's first one.
     uint64_t address(int lane, uint32_t at) const;

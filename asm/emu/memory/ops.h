@@ -64,7 +64,7 @@ uint64_t lane_addresses(Wave* wave, const Op* op, uint64_t* addresses);
 bool read_lane(Wave* wave, const Op* op, int lane, uint64_t address, uint32_t bytes, void* to);
 bool write_lane(Wave* wave, const Op* op, int lane, uint64_t address, uint32_t bytes, const void* from);
 
-/// Whether a lane's address lies in private memory, whose dwords are interleaved.
+/// True if a lane's address lies in private memory, whose dwords are interleaved.
 bool in_private(const Op* op, uint64_t address);
 /// Host address of an atomic outside private memory; nullptr for none (a fault if `failed`).
 uint8_t* atomic_place(Wave* wave, const Op* op, int lane, uint64_t address, uint32_t bytes, bool& failed);

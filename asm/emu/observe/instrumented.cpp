@@ -22,7 +22,7 @@ const Op* observed(Wave* wave, const Op* op) {
     return next.run(wave, next.op);
 }
 
-/// Whether the op stands for itself alone, or all those that it stands for too are left as in the program.
+/// True if the op stands for itself alone, or all those that it stands for too are left as in the program.
 template <class Left>
 bool runs_as_one(const Op& op, size_t at, Left left) {
     if (op.layout != Layout::memory || !op.memory().is(kGrouped)) return true;

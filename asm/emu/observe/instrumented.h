@@ -65,7 +65,7 @@ class Observer {
     virtual void started(const Wave&) {}
     /// The wave has come to its end.
     virtual void ended(const Wave&) {}
-    /// Whether the waves of its workgroups take turns at each wait, as in hardware, whatever the seed.
+    /// True if the waves of its workgroups take turns at each wait, as in hardware, whatever the seed.
     virtual bool orders_waves() const { return false; }
 };
 

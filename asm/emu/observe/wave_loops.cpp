@@ -47,7 +47,7 @@ void WaveLoops::flush(uint64_t clock, double cycles) {
     cycles_ = cycles;
 }
 
-/// Whether further turns of the loop are like those that were measured: the first turn alone is not, unless it is long.
+/// True if further turns of the loop are like those that were measured: the first turn alone is not, unless it is long.
 bool WaveLoops::may_leave_out(const OfLoop& loop) const {
     return loop.inside >= budget_ && (loop.turns > 1 || loop.inside - loop.inside_at_entry >= budget_);
 }

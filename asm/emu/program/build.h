@@ -16,7 +16,7 @@ uint64_t branch_target(uint64_t offset, const isa::Inst& inst);
 
 /// How the order of workgroups can change an instruction's result.
 Order order_of(isa::Family family, const isa::Inst& inst);
-/// Whether control may go on where following the code's own flow does not lead.
+/// True if control may go on where following the code's own flow does not lead.
 bool leaves_known_code(const isa::Inst& inst);
 
 /// The code that is reachable from one entry and not decoded yet.
@@ -39,7 +39,7 @@ const Op* go_on_elsewhere(Wave* wave, const Op* op);
 /// Before a vector instruction of code that uses gfx9's register indexing or VSKIP (CDNA3 ISA, "VGPR Indexing"): runs
 /// it as MODE says.
 const Op* indexed(Wave* wave, const Op* op);
-/// Whether the instruction turns on one of those modes.
+/// True if the instruction turns on one of those modes.
 bool starts_indexing(const isa::Inst& inst);
 
 /// Lays out what was found as ops: in the order of the text, with glue where that has gaps.

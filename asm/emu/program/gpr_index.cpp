@@ -36,14 +36,14 @@ bool shift_registers(Inst& inst, uint32_t m0, const Program& program) {
     return inside;
 }
 
-/// Whether relative register numbers have a meaning for the instruction.
+/// True if relative register numbers have a meaning for the instruction.
 bool can_be_indexed(const Inst& inst) {
     const std::string_view name = inst.row->mnemonic;
     return inst.dpp.kind == isa::DppKind::none && !inst.sdwa.present && !name.starts_with("v_readlane") &&
            !name.starts_with("v_readfirstlane");
 }
 
-/// Whether M0[15:12] selects one of the instruction's vector registers.
+/// True if M0[15:12] selects one of the instruction's vector registers.
 bool is_selected(const Inst& inst, uint32_t m0) {
     auto selected = [&](const Operand& operand, int bit) {
         return (m0 >> bit & 1) && operand.present() && operand.is_vector();

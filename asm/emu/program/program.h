@@ -36,7 +36,7 @@ class Program final : public Code {
     Program(isa::Arch arch, int wave_size, int vgprs, int accum_offset, std::span<const uint8_t> text,
             uint64_t address);
 
-    /// Whether instructions like this one, with registers in place of other operands, can run.
+    /// True if instructions like this one, with registers in place of other operands, can run.
     static bool executes(isa::Arch arch, int wave_size, const isa::Inst& inst);
 
     /// Decodes from byte offset `entry`. Error (Unsupported) names the instruction that cannot run and its offset.
@@ -59,9 +59,9 @@ class Program final : public Code {
     int wave_size() const { return wave_size_; }
     int vgprs() const { return vgprs_; }
     int accum_offset() const { return accum_offset_; }
-    /// Whether MODE may tell vector instructions to add to register numbers, or to do nothing (gfx9).
+    /// True if MODE may tell vector instructions to add to register numbers, or to do nothing (gfx9).
     bool indexes_registers() const { return indexed_; }
-    /// Whether results may depend on the order of the workgroups. Code that jumps to what is not decoded yet may come
+    /// True if results may depend on the order of the workgroups. Code that jumps to what is not decoded yet may come
     /// to any instruction of the text: all of it is looked at once, when this is first asked.
     Order order();
     isa::Arch arch() const { return arch_; }

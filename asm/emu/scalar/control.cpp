@@ -167,7 +167,7 @@ constexpr NamedHandler kControl[] = {
     {"s_setkill", s_setkill},
 };
 
-/// Whether an s_waitcnt waits for vector memory (all ones in vmcnt: it does not). vmcnt is bits 15:10 of RDNA3, and
+/// True if an s_waitcnt waits for vector memory (all ones in vmcnt: it does not). vmcnt is bits 15:10 of RDNA3, and
 /// bits 15:14 and 3:0 of gfx9.
 bool waits_for_memory(const Decoded& decoded) {
     const auto simm = static_cast<u32>(decoded.inst.offset);

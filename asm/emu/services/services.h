@@ -23,7 +23,7 @@ struct ServiceArguments {
 
     static Result<ServiceArguments> of(const isa::CodeObject& object, const isa::KernelInfo& kernel);
     bool any() const { return hostcall >= 0 || heap >= 0 || grid >= 0 || printf >= 0; }
-    /// Whether the host has to look after every turn of a wave.
+    /// True if the host has to look after every turn of a wave.
     bool watched() const { return hostcall >= 0 || printf >= 0; }
 };
 
@@ -41,7 +41,7 @@ class Services {
 
     /// Gets ready for a launch, and writes the addresses that the kernel wants into its arguments.
     Result<void> begin(const ServiceArguments& wanted, const Shape& shape, std::span<uint8_t> kernarg);
-    /// Whether a wave waits for an answer.
+    /// True if a wave waits for an answer.
     bool called() const { return answers_ && buffer_.called(); }
     /// The wave had its turn.
     void had_turn(const Wave& wave) {

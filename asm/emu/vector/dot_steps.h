@@ -179,7 +179,7 @@ STRATA_EMU_INLINE Signed addend_place(const Floats& c) {
     return kind == Sum::half ? larger_of(place, Signed{} + ((127 - 14) << 23)) : place;
 }
 
-/// Whether steps look at the upper 16 bits of places alone: what is below may be anything.
+/// True if steps look at the upper 16 bits of places alone: what is below may be anything.
 template <DotUnit unit, Sum kind, bool zeros>
 constexpr bool kTakesUpperHalves =
 #if defined(__AVX512DQ__)

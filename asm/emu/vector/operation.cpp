@@ -20,7 +20,7 @@ using isa::Format;
 using isa::Inst;
 using isa::Operand;
 
-/// Whether bit 7 of a 16-bit operand's register number is a half, as in RDNA's short encodings.
+/// True if bit 7 of a 16-bit operand's register number is a half, as in RDNA's short encodings.
 bool names_halves(const Decoded& decoded) {
     const Format format = decoded.inst.encoding;
     return (format == Format::VOP1 || format == Format::VOP2 || format == Format::VOPC) && !is_cdna(decoded.family());

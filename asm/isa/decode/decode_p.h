@@ -37,7 +37,7 @@ class Decoder {
         if (field.shift < 64) return field.get(word_);
         return third_ >> (field.shift - 64) & ((uint32_t{1} << field.bits) - 1);
     }
-    /// Whether a load, or an atomic that returns.
+    /// True if a load, or an atomic that returns.
     bool returns(const Inst& inst) const {
         bool asked = !(inst.row->flags & kAtomic) || (layout_->th.bits ? inst.th & 1 : inst.glc);
         return inst.row->dst_kind[0] && asked && !inst.lds;

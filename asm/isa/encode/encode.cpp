@@ -40,7 +40,7 @@ bool Encoder::run(Encoded& out) {
     return true;
 }
 
-/// Whether the operand's code may stand where `kind` and `type` are wanted.
+/// True if the operand's code may stand where `kind` and `type` are wanted.
 bool Encoder::check(const Operand& operand, Type type, uint8_t kind, std::string_view name) {
     if (!operand.present()) return fail("{} is missing", name);
     if (!kind) return absent(operand, name);

@@ -53,7 +53,7 @@ class Encoder {
 
     bool destinations();
     bool source(size_t index, const Field& field);
-    /// Whether a 16-bit operand of a native form is the upper half of its register; `bit` is its bit of op_sel.
+    /// True if a 16-bit operand of a native form is the upper half of its register; `bit` is its bit of op_sel.
     bool upper_half(Type type, size_t bit) const { return names_halves_ && is_half(type) && inst_.op_sel >> bit & 1; }
     uint32_t register_halves() const;
     bool implicit(const Operand& operand, uint16_t code, std::string_view name);

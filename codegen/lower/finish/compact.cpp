@@ -153,7 +153,7 @@ class Shortener {
         }
     }
 
-    /// Whether SCC is written before it is read; at the end of a block it may be read.
+    /// True if SCC is written before it is read; at the end of a block it may be read.
     bool scc_is_dead(const std::vector<Instruction>& code, size_t from) const {
         for (size_t i = from; i < code.size(); ++i) {
             const lint::Access access = lint::access_of(function_.target.arch, code[i].inst, function_.wave_size());

@@ -26,7 +26,7 @@ bool ends_scope(std::string_view mnemonic) {
 }
 bool begins_scope(std::string_view mnemonic) { return mnemonic == "s_barrier" || mnemonic == "s_barrier_wait"; }
 
-/// Whether threads may read in global memory what others of the workgroup wrote: some buffer is read and written.
+/// True if threads may read in global memory what others of the workgroup wrote: some buffer is read and written.
 bool shares_global_memory(const LinearProgram& program) {
     const auto is_global = [](UOp u) { return u.is(Op::param) && u.as<ParamArg>().space == Space::global; };
     UOpMap<bool> read, written;

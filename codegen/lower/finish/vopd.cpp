@@ -105,7 +105,7 @@ class Pairs {
         return (reads && std::ranges::any_of(access.all_reads(), overlaps)) ||
                (writes && std::ranges::any_of(access.all_writes(), overlaps));
     }
-    /// Whether a later instruction may run before an earlier one; halves of one read before either writes.
+    /// True if a later instruction may run before an earlier one; halves of one read before either writes.
     static bool may_pass(const lint::Access& later, const lint::Access& earlier, bool at_once) {
         for (const lint::Read& read : later.all_reads())
             if (touches(read.registers, earlier, false, true)) return false;

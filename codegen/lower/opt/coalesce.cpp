@@ -137,7 +137,7 @@ class Coalescer {
     }
 
     bool interfere(Place a, Place b, uint32_t tied) { return overwrites(a, b, tied) || overwrites(b, a, tied); }
-    /// Whether something is written to `a` while `b` is live. A product that is `tied` may fill its accumulator.
+    /// True if something is written to `a` while `b` is live. A product that is `tied` may fill its accumulator.
     bool overwrites(Place a, Place b, uint32_t tied) {
         const std::span<const Segment> live = units_[live_.unit(b)].live;
         for (const Definition& definition : units_[live_.unit(a)].definitions) {

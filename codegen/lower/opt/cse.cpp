@@ -103,7 +103,7 @@ class Reuse {
         }
     }
 
-    /// Whether both differ in the names of what they write alone.
+    /// True if both differ in the names of what they write alone.
     bool is_same(const Instruction& a, const Instruction& b) const {
         for (size_t i = 0; i < 2; ++i)
             if (bool(a.dst[i]) != bool(b.dst[i]) || (a.dst[i] && function_.bank(a.dst[i]) != function_.bank(b.dst[i])))

@@ -97,7 +97,7 @@ class PairLocal {
         const isa::Format format = one.inst.row->format;
         return stores && format != isa::Format::GLOBAL && format != isa::Format::SMEM;
     }
-    /// Whether an access of the stretch reads it.
+    /// True if an access of the stretch reads it.
     bool is_used(const std::vector<Instruction>& code, Place place) const {
         return std::ranges::any_of(stretch_, [&](const Access& access) {
             const auto meets = [&](Place read) {

@@ -111,7 +111,7 @@ class Scheduler {
         block.code = std::move(code);
     }
 
-    /// Whether EXEC matters to it.
+    /// True if EXEC matters to it.
     bool is_predicated(const Instruction& instruction) const {
         if (instruction.pseudo == Pseudo::copy) return function_.bank(instruction.dst[0]) != Bank::scalar;
         return implicit_reads(function_, instruction) & isa::implicit::exec;

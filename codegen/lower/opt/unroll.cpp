@@ -219,7 +219,7 @@ class Unroller {
             });
     }
 
-    /// Whether it has in every round what the first one left in it.
+    /// True if it has in every round what the first one left in it.
     bool stays(Place place, uint32_t b) const {
         bool written = false;
         for (int i = 0; i < place.dwords; ++i) {

@@ -18,7 +18,7 @@ class LiveIntervalUnion {
         const Stay* stay = after(segment.begin);
         return stay->begin < segment.end ? stay : nullptr;
     }
-    /// Whether nobody is there. Intervals placed in the order of their starts meet the last stay first.
+    /// True if nobody is there. Intervals placed in the order of their starts meet the last stay first.
     bool is_free(Segment segment) const {
         if (stays_.empty() || stays_.back().end <= segment.begin) return true;
         return stays_.back().begin >= segment.end && !overlap(segment);

@@ -17,7 +17,7 @@ class AttentionBlock : public AttentionLoop {
 
     /// The product whose keys are the values too, as in the gradient of queries; none: -1.
     static int64_t product_of_values(const AttentionParts& p);
-    /// Whether rows and keys are enough for the tile, and its columns no more than it has registers for.
+    /// True if rows and keys are enough for the tile, and its columns no more than it has registers for.
     static bool fits(const AttentionParts& p, const AttentionTile& tile);
 
   protected:
@@ -48,7 +48,7 @@ class AttentionBlock : public AttentionLoop {
     virtual UOp place_in_tile(UOp key, UOp chunk, int64_t depth) const = 0;
     virtual int64_t size_of_tile(int64_t depth) const = 0;
     virtual Copies copies_of_values() { return copies_of_rows(p_.value, p_.column); }
-    /// Whether keys in local memory may be read as values.
+    /// True if keys in local memory may be read as values.
     virtual bool has_values_as_keys() const { return true; }
     virtual void take_queries() = 0;
     /// Registers of the sums, by matrices of rows and 16 columns.

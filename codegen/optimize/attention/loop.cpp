@@ -117,7 +117,7 @@ void AttentionLoop::update(const Register& r, int64_t i, UOp value) {
     updates_.push_back(uop::store(in_loop(r, i), value));
 }
 
-/// Whether scores are products, by a number or masked out: far numbers lose their difference when they are scaled
+/// True if scores are products, by a number or masked out: far numbers lose their difference when they are scaled
 /// first.
 bool AttentionLoop::are_near() const {
     const UOp none = number(-std::numeric_limits<double>::infinity());

@@ -45,7 +45,7 @@ void take_factor(AttentionParts& p) {
     p.of_scores = below, p.to_exp2 *= factor;
 }
 
-/// Whether what is stored has the top itself, beside what the sums are.
+/// True if what is stored has the top itself, beside what the sums are.
 bool stores_top(const AttentionParts& p) {
     UOpMap<bool> seen;
     std::vector<UOp> stack{p.store.src(1)};

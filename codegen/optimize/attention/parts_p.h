@@ -42,7 +42,7 @@ UOp masked_scores(const AttentionParts& parts);
 /// Attention whose results are as narrow as its operands, and whose keys and values are memory read as it is.
 bool is_plain_attention(const AttentionParts& parts);
 
-/// Whether a value is memory read as it is, along the row, from places that 16 bytes can be read at.
+/// True if a value is memory read as it is, along the row, from places that 16 bytes can be read at.
 bool is_plain_row(UOp value, UOp row);
 
 }  // namespace strata::codegen

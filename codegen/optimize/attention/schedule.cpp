@@ -49,7 +49,7 @@ Ranges ranges_of(UOp sink) {
     return found;
 }
 
-/// Whether a load reads elsewhere in the second step of a range.
+/// True if a load reads elsewhere in the second step of a range.
 bool moves_with_step(UOp load, UOp range) {
     const UOp offset = load.src(0).src(1);
     if (!depends_on(offset, range)) return false;

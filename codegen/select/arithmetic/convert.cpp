@@ -68,7 +68,7 @@ bool Conversions::convert_truth(UOp u, const Value& x) {
     return true;
 }
 
-/// Whether a number differs from 0.
+/// True if a number differs from 0.
 bool Conversions::convert_to_truth(UOp u, const Value& x) {
     const NumberClass source = class_of(u.src(0).dtype());
     struct Row {

@@ -19,7 +19,7 @@ bool KnownPredicates::hold_often(UOp predicate) {
     return all >= kOften;
 }
 
-/// Whether lanes may differ in it.
+/// True if lanes may differ in it.
 bool KnownPredicates::varies(UOp u) {
     if (const auto found = varies_.find(u); found != varies_.end()) return found->second;
     const bool of_lane = u.is(Op::load) || (u.is(Op::special) && u.as<SpecialArg>().thread);

@@ -9,7 +9,7 @@ namespace strata::codegen {
 /// Facts of the predicates of a kernel before it runs.
 class KnownPredicates {
   public:
-    /// Whether a predicate often holds for some lane of a wave, if all values of what lanes share are as frequent.
+    /// True if a predicate often holds for some lane of a wave, if all values of what lanes share are as frequent.
     bool hold_often(UOp predicate);
 
   private:

@@ -15,14 +15,14 @@ void RegisterMemory::add(UOp memory) {
     }
 }
 
-/// Whether it may be written again: what was made of it is not what it would be later.
+/// True if it may be written again: what was made of it is not what it would be later.
 bool RegisterMemory::has(Place place) const {
     return std::any_of(registers_.begin(), registers_.end(), [&](const auto& memory) {
         return std::any_of(memory.second.begin(), memory.second.end(), [&](Place p) { return p.reg == place.reg; });
     });
 }
 
-/// Whether nothing is stored to the register between a load and the last use of what was loaded.
+/// True if nothing is stored to the register between a load and the last use of what was loaded.
 bool RegisterMemory::stays(UOp load) const {
     const size_t from = *context_.position(load);
     const size_t to = std::max(from, context_.last_use(from));

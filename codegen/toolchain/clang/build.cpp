@@ -158,7 +158,7 @@ class Build {
         return run_clang(tools_, args, "hip", text);
     }
 
-    /// Whether a file of the cache that the arguments name is no longer there.
+    /// True if a file of the cache that the arguments name is no longer there.
     static bool are_gone(const Arguments& args) {
         for (size_t i = 0; i + 1 < args.size(); ++i)
             if ((args[i] == "-include-pch" || args[i] == "-mlink-builtin-bitcode") &&

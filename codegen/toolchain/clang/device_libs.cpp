@@ -17,7 +17,7 @@ bool is_wave64(isa::Arch arch, const std::vector<std::string>& args) {
     return isa::info(arch).wave_size == 64;
 }
 
-/// Whether the libraries are from before ROCm 5.7: the names of a module's functions stand in its file as they are.
+/// True if the libraries are from before ROCm 5.7: the names of a module's functions stand in its file as they are.
 bool want_additions(const Toolchain& tools) {
     const auto library = read_file(tools.bitcode + "/ockl.bc");
     return library && library->find("__printf_alloc") == library->npos;

@@ -180,7 +180,7 @@ TEST_F(CompileTest, AUserSourceThatCrashesClangIsACompileError) {
     EXPECT_NE(compiled.error().message.find("clang crashed"), std::string::npos) << compiled.error().message;
 }
 
-/// Whether generated text that crashes clang is an error, after which the process compiles by the program.
+/// True if generated text that crashes clang is an error, after which the process compiles by the program.
 bool survives(std::string_view text) {
     Uncached uncached;
     const HipSource source{.text = std::string(text), .kernel = "k"};

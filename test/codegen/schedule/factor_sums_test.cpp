@@ -22,7 +22,7 @@ void expect_near(const Array& got, const Array& wanted) {
     for (size_t i = 0; i < wanted.numel(); ++i) EXPECT_NEAR(got.f[i], wanted.f[i], 1e-4 + 1e-5 * std::abs(wanted.f[i]));
 }
 
-/// Whether a sum of these loops is made of another one.
+/// True if a sum of these loops is made of another one.
 bool waits(UOp root) {
     UOpSet made;
     for (UOp u : in_order(std::span(&root, 1))) {

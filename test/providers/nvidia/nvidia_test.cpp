@@ -82,7 +82,7 @@ TEST_F(NvidiaTest, MemoryIsCopiedInAndOut) {
     EXPECT_EQ(api.pooled_bytes(0), pooled + 1024) << "small blocks are kept";
 }
 
-/// Whether the last copy to the host went to memory that the driver gave out.
+/// True if the last copy to the host went to memory that the driver gave out.
 bool was_read_to_pinned_memory(const FakeCuda& fake) {
     return std::ranges::any_of(fake.pinned, [&](const auto& p) {
         return fake.read_to >= p.first && fake.read_to < static_cast<char*>(p.first) + p.second;

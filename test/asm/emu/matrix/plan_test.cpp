@@ -165,7 +165,7 @@ class MatrixRun {
             }
     }
 
-    /// Whether sums are those that chips were seen to give (dot_reference.h).
+    /// True if sums are those that chips were seen to give (dot_reference.h).
     bool chip_order() const { return !c_.cdna() && !c_.sparse && (c_.a == "f16" || c_.a == "bf16"); }
 
     /// The bits of a row of A, or a column of B, signs changed as the modifiers say.

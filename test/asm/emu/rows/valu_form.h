@@ -13,9 +13,9 @@ constexpr int kMaskOut = 10, kMaskIn = 12, kScalarIn = 20, kScalarOut = 30, kVcc
 
 enum class Variant : uint8_t { plain, modifiers, dpp, sdwa, mode };
 
-/// Whether MODE's rounding and denormals, and the output modifier, act on this row as on a sum: for Variant::mode.
+/// True if MODE's rounding and denormals, and the output modifier, act on this row as on a sum: for Variant::mode.
 bool follows_mode(const isa::Row& row);
-/// Whether it rounds as MODE says but is no sum: denormals stay.
+/// True if it rounds as MODE says but is no sum: denormals stay.
 bool only_rounds(const isa::Row& row);
 
 /// The row's instruction, encoded and decoded again; nothing where the row has no such variant.
