@@ -95,8 +95,8 @@ Tensor fitted(const Tensor& value, const Shape& to) {
     return expand_to(value.reshape(from), to);
 }
 
-/// Of the positions of x[indices], flattened, whether none of those after each is the same; none: there is one. One
-/// array of indices alone decides for whole rows.
+/// For each of the positions of x[indices], flattened, whether none of those after it is the same; none: there is one.
+/// One array of indices alone decides for whole rows.
 Tensor is_last_of_rows(const std::vector<Index>& indices, const Tensor& positions) {
     const auto is_array = [](const Index& i) { return i.kind == Index::Kind::tensor; };
     const auto one = std::ranges::find_if(indices, is_array);

@@ -50,7 +50,7 @@ Parts atanh_of(const Parts& z);
 Parts asin_of(const Parts& z);
 Parts acos_of(const Parts& z);
 Parts power_of(const Parts& a, const Parts& b);
-// Of tensors one of which may be real.
+// The slope for tensors one of which may be real.
 Tensor slope_by_base(const Tensor& a, const Tensor& b);
 Tensor slope_by_exponent(const Tensor& a, const Tensor& y);
 Parts sign_of(const Parts& z);

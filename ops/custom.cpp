@@ -138,7 +138,7 @@ std::vector<size_t> tensors_at(const std::vector<size_t>& places, const std::vec
     return tensors;
 }
 
-/// Of the tensors, those of parameters that the kernel may write: `parameters` has the parameter of each.
+/// The tensors of parameters that the kernel may write: `parameters` has the parameter of each.
 std::vector<size_t> written_of(const executable::Code& code, std::span<const size_t> parameters) {
     std::vector<size_t> written;
     for (size_t i = 0; i < parameters.size(); ++i)

@@ -104,7 +104,7 @@ Tensor take_axis(const Tensor& x, const Tensor& indices, int axis) {
 
 namespace {
 
-/// Of offsets below `elements`; those that are not checked keep all bits of their indices.
+/// The type of offsets below `elements`; those that are not checked keep all bits of their indices.
 DType offset_dtype(int64_t elements) {
     return settings().check_indices && elements <= int_max(dtypes::int32) ? dtypes::int32 : dtypes::int64;
 }

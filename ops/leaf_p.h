@@ -21,7 +21,7 @@ std::shared_ptr<Leaf> leaf_of(UOp value);
 /// another view.
 UOp source_of_gradient(UOp root);
 
-/// Of each node, whether a gradient of it could be asked for: it depends on a tensor that lives and requires one.
+/// For each node, whether a gradient of it could be asked for: it depends on a tensor that lives and requires one.
 std::vector<bool> reach_leaves(std::span<const UOp> roots);
 inline bool reaches_leaf(UOp root) { return reach_leaves({&root, 1})[0]; }
 

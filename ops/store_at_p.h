@@ -12,7 +12,7 @@ Tensor stored_at(const Tensor& old, const Tensor& positions, const Tensor& value
 /// Sums (n,) of the integers (m,) for each place, 0 where there are none: by atomic additions, as their order is no
 /// matter.
 Tensor integer_sums_at(const Tensor& positions, const Tensor& values, int64_t n);
-/// Of positions (m,), whether none of those after each is the same; none: there is one.
+/// For each of positions (m,), whether none of those after it is the same; none: there is one.
 Tensor is_last_there(const Tensor& positions);
 
 }  // namespace strata::ops

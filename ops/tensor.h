@@ -74,7 +74,7 @@ class Tensor {
     /// The same value everywhere: `scalar` is a node of shape (). Takes no memory and broadcasts for nothing.
     static Tensor uniform(UOp scalar, Shape shape, const runtime::Device* device = nullptr);
 
-    /// Of two real tensors of one shape and type, float32 or float64.
+    /// A complex tensor of two real ones of one shape and type, float32 or float64.
     static Tensor of_parts(const Tensor& real, const Tensor& imag);
 
     explicit operator bool() const { return parts_ || root_.get(); }

@@ -89,8 +89,8 @@ struct HipApi {
     bool (*may_have_devices)() = nullptr;
     /// Memory that holds a pattern over and over, and takes less than its size; nullptr: there is none such.
     Result<DevicePtr> (*malloc_repeated)(int device, size_t bytes, std::span<const uint8_t> pattern) = nullptr;
-    /// Of the emulator: memory of the host that kernels use at its own address, once more to say anew whether they may
-    /// write; workgroups of a kernel that a unit holds.
+    /// Calls of the emulator: memory of the host that kernels use at its own address, once more to say anew whether
+    /// they may write; workgroups of a kernel that a unit holds.
     Result<void> (*map_host)(int device, void* memory, size_t bytes, bool writable) = nullptr;
     Result<void> (*unmap_host)(int device, void* memory) = nullptr;
     Result<int> (*groups_per_unit)(FunctionHandle*, uint32_t block, uint32_t dynamic_lds) = nullptr;

@@ -42,7 +42,7 @@ class PackedArguments {
 
     /// The explicit part of the kernarg segment; an address a tensor, in order.
     std::span<const uint8_t> bytes(std::span<const providers::DevicePtr> addresses);
-    /// Of each tensor, its parameter.
+    /// The parameter of each tensor.
     const std::vector<size_t>& tensor_parameters() const { return tensor_parameters_; }
 
   private:

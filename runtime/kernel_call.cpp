@@ -53,7 +53,7 @@ KernelCall::KernelCall(Device& device, const CustomLaunch& launch, size_t tensor
     }
 }
 
-/// Of a graph: each argument has the slot of its place.
+/// Takes the slots of a graph: each argument has the slot of its place.
 void KernelCall::take_slots(std::span<const Argument> arguments, UOp sink) {
     const executable::Code& code = program_->code;
     const std::vector<std::optional<bool>> stored = stored_slots(sink, arguments.size());

@@ -35,7 +35,7 @@ class Profiler {
     const std::shared_ptr<Profiler> around_;
     mutable Mutex mutex_;
     std::vector<ProfiledLaunch> all_;
-    /// Of each code object on a device, what is kept once.
+    /// Facts of each code object on a device, kept once.
     struct Known {
         std::shared_ptr<const ProfiledKernel> kernel;
         std::vector<std::shared_ptr<const emu::LaunchProfile>> profiles = {};  ///< those that differ, the last ones

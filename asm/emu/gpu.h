@@ -47,8 +47,8 @@ struct LaunchConfig {
     bool timed = true;
     /// Run those workgroups alone that the timing model measures: what others would write stays as it was.
     bool sampled = false;
-    /// Of those the first, the last and one between: enough to see what a kernel computes, and how far from another its
-    /// time is.
+    /// Runs the first of those, the last and one between: enough to see what a kernel computes, and how far from
+    /// another its time is.
     bool sparse = false;
     /// Time the launch with what earlier launches that ask for it left in L2 and the last-level cache; else both are
     /// empty.

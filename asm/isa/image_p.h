@@ -13,7 +13,7 @@ struct ImageLayout {
     Field fifth;             ///< address, which nothing here has
     uint8_t resource_shift;  ///< registers of scalar groups are counted in groups
 };
-/// Of a row with format MIMG of RDNA3 or RDNA4.
+/// The layout of a row with format MIMG of RDNA3 or RDNA4.
 const ImageLayout& image_layout(Family family, const Row& row);
 
 }  // namespace strata::isa

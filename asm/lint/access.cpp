@@ -82,7 +82,7 @@ Named read_name(const Row& row) {
             .permutes_halves = name.starts_with("v_permlane64")};
 }
 
-/// Of a row of the family's table, whose name is read once.
+/// The facts of a row of the family's table, whose name is read once.
 Named named(isa::Family family, const Row& row) {
     const std::span<const Row> all = isa::rows(family);
     if (std::less<>()(&row, all.data()) || !std::less<>()(&row, all.data() + all.size())) return read_name(row);

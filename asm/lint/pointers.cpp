@@ -22,9 +22,9 @@ constexpr Origin kPlain = 1;    ///< no argument's pointer
 constexpr Origin kKernarg = 2;  ///< the address of the arguments, unchanged
 constexpr Origin kFirst = 3, kSeveral = 255;
 
-/// Of paths that meet.
+/// The origin where paths meet.
 Origin either(Origin a, Origin b) { return a == b || !b ? a : !a ? b : kSeveral; }
-/// Of operands: a pointer and an offset are that pointer.
+/// The origin of a sum: a pointer and an offset are that pointer.
 Origin both(Origin a, Origin b) {
     if (a <= kPlain || a == b) return std::max(a, b);
     return b <= kPlain ? a : kSeveral;

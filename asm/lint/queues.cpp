@@ -5,7 +5,7 @@ namespace {
 
 using isa::Format;
 
-/// Of FLAT on RDNA each counter sees one of the two ways that the operation may go.
+/// Each counter sees one of the two ways that a FLAT operation on RDNA may go.
 Queue queue_of(isa::Arch arch, const isa::Inst& inst, uint16_t counter) {
     constexpr uint16_t local = isa::counter::lgkmcnt | isa::counter::dscnt;
     const bool cdna = isa::is_cdna(isa::info(arch).family);

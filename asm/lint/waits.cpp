@@ -183,7 +183,7 @@ void Outstanding::start(const Step& step) {
     fresh.writes_local = writes_local(inst);
     const bool only_stores = !fresh.fills.count && !next && !fresh.writes_local;
     if (only_stores && !stores_privately(*inst.row)) return;
-    // Of stores to private memory it matters whether any is under way: the last one ends last.
+    // For stores to private memory it matters whether any is in flight: the last one ends last.
     if (only_stores)
         std::erase_if(operations_, [&](const Operation& operation) {
             return operation.is_private_store && operation.counts[0].by.counter == fresh.counts[0].by.counter;

@@ -44,7 +44,7 @@ std::string described(const Tensor& t, std::string_view state) {
 
 constexpr int64_t kAllShown = 1000, kShownEnds = 3;  ///< NumPy's
 
-/// Of each long axis the ends that are shown, with one element between them for what is not.
+/// The ends of each long axis, which are shown, with one element between them for the others.
 Tensor shown_part(Tensor t) {
     for (int axis = 0; axis < t.ndim(); ++axis) {
         const int64_t n = t.size(axis), start = kShownEnds + 1;

@@ -5,7 +5,7 @@
 
 namespace strata::python {
 
-/// Of static life, as the module is.
+/// It lives as long as the module.
 inline const py::detail::type_info& tensor_info() {
     static const py::detail::type_info* info = py::detail::get_type_info(typeid(Tensor));
     return *info;

@@ -15,8 +15,8 @@ struct Factors {
 };
 Factors factors_of(UOp summand, UOp range);
 
-/// Of a kernel with attention (codegen/schedule/attention.h): its columns, which are at `column`, and the products
-/// along `depth` are one row, as long as the longer of both, so that the threads which share the products have the
+/// In a kernel with attention (codegen/schedule/attention.h), its columns, which are at `column`, and the products
+/// along `depth` become one row, as long as the longer of both, so that the threads which share the products have the
 /// columns too.
 UOp share_columns(UOp sink, UOp column, UOp depth);
 

@@ -9,7 +9,7 @@
 namespace strata::codegen {
 namespace {
 
-/// Of one lane: each element of its part of the result is a sum of k products.
+/// Operations of one lane: each element of its part of the result is a sum of k products.
 double flops_of_product(UOp wmma) {
     if (is_ldmatrix(wmma)) return 0;
     const MatrixShape* const shape = find_shape(matrix_shapes(), wmma.as<MatrixArg>().name);

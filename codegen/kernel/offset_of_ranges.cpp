@@ -25,7 +25,7 @@ int64_t applied(Op op, int64_t a, int64_t b, int64_t c) {
     }
 }
 
-/// Of integers: all others count as 0.
+/// True of computed integers: all other types count as 0.
 bool is_computed(UOp u) {
     if (u.is(Op::where)) return true;
     if (u.is(Op::cast)) return u.dtype().is_integer() && !u.src(0).dtype().is_float();

@@ -92,7 +92,7 @@ class Walk {
         return at;
     }
 
-    /// Of the first call of the same kernel with the same arguments but tensors.
+    /// The number of the first call of the same kernel with the same arguments but tensors.
     uint32_t number_of_call(UOp call) {
         const auto number = static_cast<uint32_t>(out_.calls.size());
         out_.calls.push_back(call);

@@ -169,7 +169,7 @@ class Waves {
             if (part.lanes > 1) predicate = uop::both(predicate, part.low() < 1);
         return predicate;
     }
-    /// Of the lanes with one result.
+    /// The number of a lane among those with one result.
     UOp lane_number() const {
         UOp sum;
         int64_t stride = 1;

@@ -31,7 +31,7 @@ struct LinearProgram {
         false;  ///< products of groups of waves in a loop need not be done before those of its next step
 };
 
-/// Of each parameter, one after the other as C lays them out.
+/// The place of each parameter, one after the other as C lays them out.
 std::vector<executable::ParameterPlace> parameter_places(const LinearProgram& program);
 
 /// Lowers a kernel; a kernel that breaks the rules of kernel.h is an Error: Internal for Strata's own, Usage for a

@@ -5,7 +5,7 @@
 
 namespace strata::codegen {
 
-/// Of threads' dimensions: all lanes of a wave have the same index there, and loads get one address for them by it.
+/// The threads' dimensions whose index is the same in all lanes of a wave; loads get one address for them by it.
 std::array<bool, 3> scalar_threads(const LinearProgram& program, const Target& target);
 
 }  // namespace strata::codegen

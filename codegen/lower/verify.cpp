@@ -76,7 +76,7 @@ class Defined {
         return true;
     }
 
-    /// Of isa::implicit, those that instructions must have written.
+    /// The implicit registers of isa::implicit that instructions must have written.
     static constexpr uint8_t kTracked = isa::implicit::scc | isa::implicit::vcc | isa::implicit::m0;
 
     void define(const Instruction& one, Set& set) const {

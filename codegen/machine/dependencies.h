@@ -16,7 +16,7 @@ class Dependencies {
   public:
     Dependencies(const MachineFunction& function, const Liveness& liveness);
 
-    /// Of the first `count` instructions of a block, each pair at most twice.
+    /// The dependencies of the first `count` instructions of a block, each pair at most twice.
     const std::vector<Dependency>& of(const Block& block, uint32_t count);
 
   private:

@@ -255,7 +255,7 @@ class Estimator {
     const Scopes scopes_;
     const RangeSet serial_, copies_, threads_;
     const double groups_, waves_;  ///< workgroups; waves of one
-    // Of a wave.
+    // The costs of a wave.
     double vector_ = 0, matrix_ = 0, local_ = 0, lines_ = 0, latency_ = 0;
     double registers_ = 0, local_bytes_ = 0;
     double wanted_ = 0, first_ = 0;  ///< bytes that all workgroups ask of L2, that are asked for the first time

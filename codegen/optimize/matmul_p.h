@@ -10,7 +10,7 @@ bool reads_windows(const ScheduleBuilder& plan);
 
 /// The longest of the axes that an action may take: steps of a reduction along several axes are along this one.
 int longest_axis(const ScheduleBuilder& plan, ActionKind kind);
-/// Of each access whether it is a load that does not depend on an axis.
+/// For each access, whether it is a load that does not depend on an axis.
 std::vector<bool> loads_without(const ScheduleBuilder& plan, UOp axis);
 // Products one of whose operands is read in windows that overlap, as convolutions are: windows.cpp.
 bool multiplies_windows(const ScheduleBuilder& plan);

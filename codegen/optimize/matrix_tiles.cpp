@@ -116,7 +116,7 @@ UOp add_matrix(ScheduleBuilder& plan, int64_t number = 0) {
     return {};
 }
 
-/// Of each side of a product the ranges along which its other operand is read again, the last one first; none: there
+/// The ranges of each side of a product along which its other operand is read again, the last one first; none: there
 /// are more sides.
 using SideRanges = std::array<std::vector<UOp>, 2>;
 std::optional<SideRanges> sides_of_matrices(const ScheduleBuilder& plan) {
@@ -276,7 +276,7 @@ std::optional<ScheduleBuilder> by_matrices(ScheduleBuilder plan, Rounding roundi
     return plan;
 }
 
-/// Of a convolution its places are one range.
+/// The places of a convolution are one range.
 bool tile_convolution(ScheduleBuilder& plan) {
     ScheduleBuilder padded = plan;
     join_places(padded);

@@ -123,7 +123,7 @@ std::string mma_section(const MatrixShape& shape) {
     return text + "    return c;\n}\n";
 }
 
-/// Of groups of four waves: all steps of a tile, A from local memory or from lanes. They are under way until
+/// Warpgroup products: all steps of a tile, A from local memory or from lanes. They are under way until
 /// strata_products_end.
 std::string group_section(const MatrixShape& shape) {
     const std::string sum = hip_type(shape.accumulator.vector(shape.accumulator_elements()));

@@ -14,8 +14,8 @@ namespace strata::codegen {
 namespace {
 
 constexpr int64_t kNeighbours = 8;  // elements that one load of 16 bytes brings
-// Of an element that is loaded by itself, in a condition where there is padding: its place, comparisons, the load. Each
-// is loaded for every tile of kTileOfOther results of the other side.
+// Instructions of an element that is loaded by itself, in a condition where there is padding: its place, comparisons,
+// the load. Each is loaded for every tile of kTileOfOther results of the other side.
 constexpr double kLoadedAlone = 20, kTileOfOther = 64;
 constexpr int kLeastAxes = 2;  // of windows: along one axis with 3 elements copies take 1.13 to 1.43 of it
 

@@ -49,10 +49,10 @@ class Storage {
     virtual UOp new_buffer(DType dtype, int64_t size) = 0;  ///< a buffer node for a fresh allocation
     /// A view of a buffer that holds the node's value, or empty. Asked of constants too.
     virtual UOp find(UOp node) = 0;
-    /// Of each source of a custom node, whether its kernel writes it.
+    /// For each source of a custom node, whether its kernel writes it.
     virtual std::vector<bool> written(UOp custom) { return std::vector<bool>(custom.src().size()); }
-    /// Of each source of a custom node, the first that is the same tensor: what is written to one of several that share
-    /// memory is not seen by the others.
+    /// For each source of a custom node, the first that is the same tensor: what is written to one of several that
+    /// share memory is not seen by the others.
     virtual std::vector<size_t> tensors(UOp custom) { return first_places(custom.src()); }
     /// True if the kernels are to serve other sizes too: then what blocks are there is no part of them.
     virtual bool serves_other_sizes() { return false; }

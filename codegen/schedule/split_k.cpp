@@ -14,7 +14,7 @@
 namespace strata::codegen {
 namespace {
 
-// Of the time of fewer parts, whose threads have longer sums to share, where there are no matrix instructions.
+// Share of the time of fewer parts, whose threads have longer sums to share, without matrix instructions.
 constexpr double kMoreParts = 0.76;
 constexpr double kWorthIt = 0.9;
 constexpr int64_t kSide = 16;                                    // rows and columns from which on a product is meant,

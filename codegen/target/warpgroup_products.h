@@ -35,7 +35,7 @@ inline constexpr SwizzledTile kHeldByLanes{true, 0};
 
 /// "wgmma_f32_16x256x16_bf16<4, 1, 128, 0, 64>": the wmma's name, and the call in HIP text.
 std::string name_of(std::string_view mnemonic, const WarpgroupProduct& product);
-/// Of such a wmma.
+/// The warpgroup product of such a wmma.
 std::optional<WarpgroupProduct> warpgroup_product(UOp u);
 
 }  // namespace strata::codegen

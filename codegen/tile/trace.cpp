@@ -64,7 +64,7 @@ bool Trace::is_active() { return active != nullptr; }
 UOp Trace::shared(int64_t size, DType type) { return uop::placeholder(size, type, Space::local, next_slot_++); }
 UOp Trace::registers(int64_t size, DType type) { return uop::placeholder(size, type, Space::reg, next_slot_++); }
 
-/// Of an access in an inner scope, the accesses of the scopes around it come before all of it.
+/// All accesses of the scopes around an inner scope come before an access in it.
 Trace::Memory& Trace::memory_in(UOp memory, size_t at) {
     Scope& scope = scopes_[at];
     if (const auto found = scope.memories.find(memory); found != scope.memories.end()) return found->second;

@@ -49,7 +49,7 @@ class Trace {
         UOp offset, node;
         int lanes;
     };
-    /// Of one memory in one scope: what each access comes after, and the accesses since then.
+    /// The state of one memory in one scope: what each access comes after, and the accesses since then.
     struct Memory {
         std::vector<UOp> base;
         std::vector<Access> reads, writes;

@@ -411,7 +411,7 @@ STRATA_FN bool strata_comes_last(int* counter, int* number, bool counts, int blo
     __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "agent");
     return true;
 }
-// Of a block of which one wave is left: its first lane counts.
+// In a block of which one wave is left, its first lane counts.
 STRATA_FN bool strata_comes_last(int* counter, bool counts, int blocks) {
     __builtin_amdgcn_fence(__ATOMIC_RELEASE, "agent");
     int number = 0;

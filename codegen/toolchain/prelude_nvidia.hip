@@ -78,7 +78,7 @@ STRATA_NARROW(bfloat16)
 //@ _Float16
 #define _Float16 half
 //@ logistic
-// Of 1 to 2, within an ulp: without the branch of a division of any values.
+// The logistic function of 1 to 2, within an ulp: without the branch of a division of any values.
 STRATA_FN float logistic(float x) {
     float power = expf(-fabsf(x)), r;
     asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(power + 1));
@@ -300,7 +300,7 @@ STRATA_FN bool strata_comes_last(int* counter, int* number, bool counts, int blo
     __threadfence();
     return true;
 }
-// Of a block of which one wave is left: its first lane counts.
+// In a block of which one wave is left, its first lane counts.
 STRATA_FN bool strata_comes_last(int* counter, bool counts, int blocks) {
     __threadfence();
     int number = 0;

@@ -155,7 +155,7 @@ template <unsigned n> STRATA_FN thread_block_tile<n> tiled_partition(const threa
     static_assert(n <= 32 && (n & (n - 1)) == 0, "a tile has a power of two of lanes, at most a wave");
     return {};
 }
-// Of a launch that is not cooperative: grids cannot wait for themselves here.
+// The grid of a launch that is not cooperative: grids cannot wait for themselves here.
 struct grid_group {
     __device__ unsigned long long size() const { return (unsigned long long)thread_block().size() * gridDim.x * gridDim.y * gridDim.z; }
     __device__ unsigned long long thread_rank() const {

@@ -80,7 +80,7 @@ ComposedLayout make_composed_layout(const AnyLayout& inner, const IntTuple& offs
 /// 1 + the distance of the smallest and the largest index, which are all looked at: of 2^18 coordinates at most.
 int64_t cosize(const ComposedLayout& L);
 
-/// Of elements of old_bits the layout over elements of new_bits that has the same bits.
+/// The layout over elements of new_bits that has the same bits as L over elements of old_bits.
 Layout recast_layout(const Layout& L, int old_bits, int new_bits);
 Swizzle recast_layout(const Swizzle& s, int old_bits, int new_bits);
 ComposedLayout recast_layout(const ComposedLayout& L, int old_bits, int new_bits);

@@ -58,7 +58,7 @@ IntTuple with_leaves(const IntTuple& tree, const std::vector<IntTuple>& leaves) 
     return map_leaves(tree, [&](const IntTuple&) { return leaves[next++]; });
 }
 
-/// Of each of the shape's leaves the order's leaf above it.
+/// For each of the shape's leaves the order's leaf above it.
 void spread(const IntTuple& order, const IntTuple& shape, std::vector<Int>& out) {
     if (order.is_tuple()) {
         if (!shape.is_tuple() || shape.rank() != order.rank())

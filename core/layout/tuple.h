@@ -41,7 +41,7 @@ class IntTuple {
     const Path& path() const;                    ///< of a basis element, else empty
     int64_t known() const { return integer().value(); }
 
-    /// Of a tuple its modes, of a leaf that leaf alone.
+    /// The modes of a tuple; a leaf is its only one.
     std::span<const IntTuple> modes() const { return is_tuple() ? std::span(*modes_) : std::span(this, 1); }
     size_t rank() const { return modes().size(); }
     int depth() const { return depth_; }  ///< 0 of a leaf, 1 of a flat tuple

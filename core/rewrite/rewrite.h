@@ -91,7 +91,7 @@ struct Trace {
 
 enum class Order : uint8_t { bottom_up, top_down };
 
-/// Of rules without a context: where it is noted which nodes they leave, with all that these reach, as they are.
+/// For rules without a context: where it is noted which nodes they leave, with all that these reach, as they are.
 struct Settled {
     bool (*is)(UOp);
     void (*note)(UOp);

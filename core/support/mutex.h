@@ -45,7 +45,7 @@ class StoppableLock {
     Mutex& mutex_;
 };
 
-/// Of what a thread of the parent was at when this process was forked.
+/// Refuses what a thread of the parent was at when this process was forked.
 [[noreturn]] void refuse_after_fork();
 
 }  // namespace strata

@@ -30,7 +30,7 @@ constexpr size_t kEnoughStack = size_t{4} << 20, kNewStack = size_t{32} << 20;
 class Job final : SharedWork {
   public:
     Job(size_t count, Step body, void* context) : count_(count), body_(body), context_(context) {}
-    /// Of one whose results the caller uses in order.
+    /// A job whose results the caller uses in order.
     Job(std::span<const size_t> starts, Step body, void* context, Step use, void* user)
         : count_(starts.size()),
           body_(body),

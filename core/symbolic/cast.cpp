@@ -75,7 +75,7 @@ UOp compared_before(const Match& t) {
     return left && right ? alu(t.root.op(), {left, right}) : UOp();
 }
 
-/// Of integers that a cast does not change, and which it does not narrow unless they are indices, quotients and
+/// For integers that a cast does not change, and which it does not narrow unless they are indices, quotients and
 /// remainders are taken before: of a sum of ranges most of it is known.
 UOp divided_before(const Match& t) {
     const UOp before = t[x];

@@ -32,7 +32,7 @@ bool is_negation(UOp a, UOp b) {
 
 enum class Pair { independent, first, second, always_settled };
 
-/// Of two operands of & (or |): does one make the other idle, or do they settle the whole (false for &, true for |)?
+/// Do two operands of & (or |) settle the whole (false for &, true for |), or does one make the other idle?
 Pair relate(UOp a, UOp b, bool conjunction) {
     if (is_negation(a, b)) return Pair::always_settled;
     std::optional<Side> s = side(a), t = side(b);

@@ -92,7 +92,7 @@ std::atomic<bool> sweep_due{false};
 // listed for it: when it is made and when it loses its last Root. One that then proves to live leaves the list.
 std::atomic<const Node*> listed{nullptr};
 
-/// Of a node whose bit says so, before anybody else can know.
+/// Lists a node whose bit says so, before anybody else can know.
 void list(const Node* n) {
     n->next_to_look_at = listed.load(std::memory_order_relaxed);
     while (!listed.compare_exchange_weak(n->next_to_look_at, n, std::memory_order_release, std::memory_order_relaxed)) {

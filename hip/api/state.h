@@ -18,7 +18,7 @@ namespace strata::hip::library {
 
 using namespace abi;
 
-/// Of the emulator, which does the work; device i of the library is devices()[i] of it.
+/// The API of the emulator, which does the work; device i of the library is devices()[i] of it.
 inline const HipApi& emulator() { return emulated(); }
 const std::vector<int>& devices();
 

@@ -29,7 +29,7 @@ UserObjects& objects() {
 
 bool is_count(unsigned count) { return count > 0 && count <= INT_MAX; }
 
-/// Of an object that is gone it does nothing, as in AMD's library.
+/// It does nothing to an object that is gone, as in AMD's library.
 void retain(void* handle, uint64_t count) {
     std::lock_guard lock(objects().mutex);
     if (const auto found = objects().all.find(handle); found != objects().all.end()) found->second.references += count;

@@ -16,7 +16,7 @@ Node* kernel_at(const void* handle) {
     return node && node->type == NodeType::kernel ? node : nullptr;
 }
 
-/// Of no bytes: hipDeviceAttributeAccessPolicyMaxWindowSize is 0.
+/// A window of no bytes: hipDeviceAttributeAccessPolicyMaxWindowSize is 0.
 Code check(const AccessWindow& own) {
     const bool known = own.hit >= normal && own.hit <= persisting && own.miss >= normal && own.miss < persisting;
     return known && own.bytes == 0 && own.ratio >= 0 && own.ratio <= 1 ? hipSuccess : hipErrorInvalidValue;

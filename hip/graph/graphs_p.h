@@ -18,10 +18,10 @@ Code fill_details(const void* parameters, Details& out);
 Code host_details(const void* parameters, Details& out);
 Code event_details(void* event, bool waits, Details& out);
 Code child_details(void* graph, Details& out);
-/// Of hipMemcpy3DParms.
+/// The copy that hipMemcpy3DParms describe.
 Code copy_details(const void* parameters, Details& out);
 Code row_details(void* to, const void* from, size_t bytes, int kind, Details& out);
-/// Of a part of a variable, to or from other memory. Errors: hipErrorInvalidSymbol, hipErrorInvalidValue, ...
+/// The copy of a part of a variable, to or from other memory. Errors: hipErrorInvalidSymbol, hipErrorInvalidValue, ...
 Code row_to_variable(const void* symbol, const void* from, size_t bytes, size_t offset, int kind, Details& out);
 Code row_from_variable(void* to, const void* symbol, size_t bytes, size_t offset, int kind, Details& out);
 

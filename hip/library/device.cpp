@@ -14,7 +14,7 @@ namespace {
 
 Code version(int* out) { return set(out, major_version() * 10'000'000); }
 
-/// Of hipSetDeviceFlags, by device.
+/// The flags of hipSetDeviceFlags, by device.
 struct Flags {
     Mutex mutex;
     std::map<int, unsigned> of_device;
@@ -51,7 +51,7 @@ constexpr unsigned kScheduleMask = 7, kAllFlags = 0x1f;
 
 /// hipLimit_t: the stack of a work-item, malloc in kernels. Printed text has no limit here, nor in AMD's library.
 enum LimitCode { of_stack, of_printing, of_heap };
-/// Of a device, in bytes.
+/// The limits of a device, in bytes.
 struct Limits {
     size_t stack = 1024, heap = 64 << 20;
 };

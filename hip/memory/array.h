@@ -19,7 +19,7 @@ struct ElementFormat {
 };
 /// By hipArray_Format; nullptr: it is none.
 const ElementFormat* format_of(int code);
-/// Of channels of one width, and how many there are. Error: hipErrorInvalidValue.
+/// The format of channels of one width, and how many there are. Error: hipErrorInvalidValue.
 Code format_of(const ChannelFormat& channels, const ElementFormat*& out, unsigned& count);
 ChannelFormat channels_of(const ElementFormat& format, unsigned count);
 

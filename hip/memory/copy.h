@@ -34,7 +34,7 @@ inline Code perform(Stream& stream, const Box& box) { return copy_rows(stream, b
 Code check(const Box& box);
 /// True if both sides hold what is copied, as copy_rows() checks it too.
 Code check_spans(const Box& box);
-/// Of hipMemcpy3DParms, and back. Error: hipErrorInvalidValue.
+/// The box of hipMemcpy3DParms, and back. Error: hipErrorInvalidValue.
 Code box_of(const void* parameters, Box& out);
 void write_box(const Box& box, void* parameters);
 

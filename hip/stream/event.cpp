@@ -60,7 +60,7 @@ std::optional<Event> copy_of(void* handle) {
     return out;
 }
 
-/// Of a copy.
+/// True if the copy of an event is not over.
 bool is_pending(const Event& event) {
     if (event.shared) return event.shared->event->done < event.number;
     const auto pending = event.pending.lock();  // none: the work before it is done, or never will be

@@ -5,7 +5,7 @@ namespace strata::hip::library {
 
 struct Node;
 
-/// Of an event that other processes know: how often it was recorded, and how many of these are done.
+/// An event that other processes know: how often it was recorded, and how many of these are done.
 struct SharedEvent {
     std::atomic<uint64_t> recorded{0}, done{0};
 };

@@ -65,7 +65,7 @@ Time time_over_link(int device, size_t bytes, bool pageable);
 enum class NodeType { kernel = 1, copy, fill, host, graph, empty, wait_event, record_event, allocate = 11, free };
 
 using Work = std::function<Code(Stream&)>;
-/// Of a stream that records; nullptr: it does not, or no more.
+/// The capture of a stream that records; nullptr: it does not, or no more.
 std::shared_ptr<Capture> capture_of(const Stream& stream);
 /// A stream that is being destroyed records no more.
 void leave_capture(Stream& stream);

@@ -5,7 +5,7 @@
 namespace strata::hip::library {
 namespace {
 
-/// Of a vector that is fetched: channels, then zeros and one.
+/// The components of a vector that is fetched: channels, then zeros and one.
 uint32_t selected(unsigned count) {
     constexpr uint32_t kZero = 0, kOne = 1, kX = 4, kY = 5, kZ = 6, kW = 7;
     return count == 1   ? kX | kZero << 3 | kZero << 6 | kOne << 9

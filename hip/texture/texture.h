@@ -15,7 +15,7 @@ struct TextureObject {
 Code create_texture(void** out, const ResourceDescription* resource, const TextureDescription* sampling,
                     const ViewDescription* view);
 Code destroy_texture(void* texture);
-/// Of a texture that is there. Errors: hipErrorInvalidValue, hipErrorNotSupported.
+/// The object of a texture that is there. Errors: hipErrorInvalidValue, hipErrorNotSupported.
 Code texture_at(void* texture, TextureObject& out);
 
 void forget_textures(int device);  ///< whose memory is given back

@@ -34,7 +34,7 @@ class Rules {
         std::lock_guard lock(mutex_);
         all_.emplace(node, std::move(kept));
     }
-    /// Of nodes that were freed; whether there were any.
+    /// Drops the rules of nodes that were freed; true if there were any.
     bool let_go() {
         std::vector<std::shared_ptr<const GradientRule>> gone;  // let go outside the lock
         {

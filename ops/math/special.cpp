@@ -141,7 +141,7 @@ Tensor atan2_of(const Tensor& y, const Tensor& x) {
     return with_sign_of(angle, y);
 }
 
-// Of a part of infinity with anything, NaN too, it is infinity (C11, F.10.4.3).
+// Infinity with anything, NaN too, is infinity (C11, F.10.4.3).
 Tensor hypot_of(const Tensor& a, const Tensor& b) {
     Tensor x = magnitude(a), y = magnitude(b);
     const auto [is_first, big, small] = ordered(x, y);

@@ -13,7 +13,7 @@ struct Packing {
     DType key, place;  ///< unsigned
     DType word;        ///< none: a word each
 
-    /// Of rows of n values of a type.
+    /// The packing of rows of n values of a type.
     static Packing of(DType values, int64_t n);
     std::vector<DType> words() const;
     Words pack(UOp key, UOp position) const;

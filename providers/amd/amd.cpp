@@ -284,7 +284,7 @@ Result<void> module_launch_kernel(FunctionHandle* function, std::array<uint32_t,
     return launched;
 }
 
-/// Of a query: what is not over yet is no error.
+/// The result of a query: not over yet is no error.
 Result<bool> done(const Here& here, int code, std::string_view call) {
     if (code != abi::hipErrorNotReady) {
         STRATA_TRY_VOID(here(code, call));

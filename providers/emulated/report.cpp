@@ -19,7 +19,7 @@ bool same(const CheckFinding& a, const CheckFinding& b) {
     return a.module || a.finding.what == b.finding.what;
 }
 
-/// Of findings about one kernel, without the brackets of an array.
+/// The objects of findings about one kernel, without the brackets of an array.
 std::string objects(const std::vector<lint::Finding>& findings, const CheckFinding& like) {
     std::string out;
     if (like.module) {

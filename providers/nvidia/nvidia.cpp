@@ -251,7 +251,7 @@ Result<void> stream_synchronize(StreamHandle* handle) {
     CUDA_CALL(at, cuStreamSynchronize, of(handle)->stream);
     return look_for_wrong_indices(at, of(handle)->stream);
 }
-/// Of a query: what is not over yet is no error.
+/// The result of a query: not over yet is no error.
 Result<bool> done(const Place& at, const char* call, int code) {
     if (code == cuda::kNotReady) return false;
     STRATA_TRY_VOID(at.driver->check(call, code));

@@ -24,7 +24,7 @@ class Calls final : public codegen::UserKernels {
     std::span<const PlannedCall> planned() const { return planned_; }
     std::vector<size_t> sources() const;  ///< how many, by call
 
-    // Of a node that a schedule made of one of these.
+    // For a node that a schedule made of one of these.
     std::vector<bool> written(UOp custom) const override;
     std::vector<size_t> tensors(UOp custom) const override;
     bool is_alone(UOp view) const override { return alone_.contains(below_reshapes(view)); }

@@ -54,7 +54,7 @@ void put_poison(Buffer& buffer, size_t offset, size_t bytes) {
     device.api().memset(device.ordinal(), buffer.address() + offset, kPoison, bytes).value();
 }
 
-/// Of a part few pages are written: the others show poison that takes no memory.
+/// A launch of a part writes few pages: the others show poison that takes no memory.
 void poison_all(Buffer& buffer, ReferenceOutput::Extent written) {
     if (written == ReferenceOutput::Extent::part && !buffer.allocated() && buffer.device().api().malloc_repeated)
         buffer.repeat(poison());

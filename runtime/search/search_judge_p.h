@@ -65,7 +65,7 @@ class DeviceJudge : public codegen::Judge {
     void compile(std::span<const codegen::Scheduled> candidates,
                  const std::function<void(size_t, Result<executable::Code>, size_t)>& use);
     codegen::Trial try_one(UOp sink, Result<executable::Code> compiled);
-    /// Of the same machine code one is run.
+    /// One of several candidates of the same machine code is run.
     codegen::Trial once(const executable::Code& code, const std::function<Loaded()>& load);
     codegen::Trial run(const std::function<Loaded()>& load);
     uint64_t wave_budget() const;

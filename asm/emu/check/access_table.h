@@ -25,7 +25,7 @@ struct Checked {
     uint8_t widened = 0;      ///< bytes of a scalar load that may be more than were asked for; 0: it is none
     HandOver hand_over = HandOver::none;
     Atomic atomic = Atomic::no;
-    /// Of a barrier in what runs only if some lanes want it: the branch that leads around it, or back; its pc + 1.
+    /// The branch around a barrier that runs only if some lanes want it, or back; its pc + 1.
     uint32_t branch = 0;
 };
 

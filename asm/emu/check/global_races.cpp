@@ -49,7 +49,7 @@ void GlobalRaces::hand_over(uint32_t number, HandOver what) {
     if (what == HandOver::acquires) group.acquired = group.heard;
     if (what == HandOver::none || what == HandOver::acquires) return;
     tick();
-    // Of releases that nobody can have heard of one by one the last counts.
+    // Only the last of the releases counts that nobody can have heard of one by one.
     if (!group.releases.empty() && group.releases.back() > last_heard_)
         group.releases.back() = now_;
     else

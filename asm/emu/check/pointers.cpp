@@ -166,7 +166,7 @@ std::optional<Pointers::Access> Pointers::access_of(const Moment& moment) const 
     return Access{moment, group, group.pointers[found->second.pointer], atomic || !stores, atomic || stores};
 }
 
-/// Of a scalar load that may be wider than what was asked for the first dword counts.
+/// The first dword alone counts of a scalar load that may be wider than what was asked for.
 template <class Take>
 void Pointers::each(const Access& access, const Take& take) const {
     const auto inside = [&](int lane, uint64_t first, uint64_t end) {

@@ -83,7 +83,7 @@ class Registers {
     };
 
     uint64_t known_lanes(size_t row) const { return full_[row] ? ~0ull : rows_[row]; }
-    /// Of lanes that are not known whole: those of which the lower half is.
+    /// Lanes of which the lower half is known, where not all are known whole.
     uint64_t low_lanes(size_t row) const { return full_low_[row] ? ~0ull : low_[row]; }
     size_t place(size_t row, int lane) const { return row * static_cast<size_t>(lanes_) + static_cast<size_t>(lane); }
     bool knows_in(const RunRegisters& all, uint64_t exec) const;

@@ -17,7 +17,7 @@ struct Rows {
 class RowsToClear {
   public:
     RowsToClear(const Program& program, const Op* entry) : program_(program), entry_(entry) {}
-    /// Of a wave that starts with all lanes. Looked for when first asked; thread-safe.
+    /// The rows of a wave that starts with all lanes. Looked for when first asked; thread-safe.
     const std::vector<Rows>& of_full_wave();
 
   private:

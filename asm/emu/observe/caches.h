@@ -26,7 +26,7 @@ class Caches {
     };
 
     explicit Caches(const Model& model) : model_(&model) {}
-    /// Of an allocation.
+    /// The bytes of an allocation that caches hold.
     Held held(uint64_t low) const;
     /// A launch has used these, all at about the same time.
     void use(std::span<const Use> uses);

@@ -37,7 +37,7 @@ Room room_on_unit(const Model& model, const isa::ArchInfo& arch, const Occupancy
     return room;
 }
 
-/// Of a workgroup that runs `instructions` instructions.
+/// The mean demand of a workgroup that runs `instructions` instructions.
 Demand average(std::span<const GroupTiming> groups, double instructions) {
     Demand mean;
     const double share = share_of(groups, instructions);

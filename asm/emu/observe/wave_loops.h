@@ -31,7 +31,7 @@ class WaveLoops {
         return left_out_ ? go_on(site, cost, clock, cycles) : move(site, cost, clock, cycles);
     }
     void end(uint64_t clock, double& cycles) { left_out_ ? settle(clock, cycles) : flush(clock, cycles); }
-    /// Of the loop that the wave is in.
+    /// The work of the loop that the wave is in.
     LoopWork& work() { return *work_here_; }
 
   private:

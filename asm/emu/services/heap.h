@@ -19,7 +19,7 @@ class DeviceHeap {
     /// Reserves the range; before the first use.
     Result<void> place();
     uint64_t bytes() const { return bytes_; }
-    /// Of the device library's notes: the argument hidden_heap_v1.
+    /// The address of the device library's notes: the argument hidden_heap_v1.
     uint64_t notes() const { return notes_; }
     /// 0: there is no room.
     uint64_t allocate(uint64_t bytes);

@@ -49,7 +49,7 @@ STRATA_EMU_INLINE double scale_of(int32_t n) {
     const int32_t within = n < -1000 ? -1000 : n > 1000 ? 1000 : n;
     return double_of(static_cast<uint64_t>(static_cast<int64_t>(within + 1023)) << 52);
 }
-/// Of less than 2^51: no host instruction before SSE4.1 does it.
+/// Rounds numbers below 2^51 down: no host instruction before SSE4.1 does it.
 STRATA_EMU_INLINE double rounded_down(double x) {
     constexpr double kShift = 0x1.8p52;
     const double r = (x + kShift) - kShift;
@@ -101,7 +101,7 @@ STRATA_EMU_INLINE DotSum dot_sum(const uint32_t* a, const uint32_t* b, uint32_t 
         total = c_negative ? -total : total;
     } else {
         const double down = rounded_down(c_negative ? -c_units : c_units);
-        // Of a negative addend below one unit nothing is left, but where the grid is as fine as it gets.
+        // Nothing is left of a negative addend below one unit, but where the grid is as fine as it gets.
         total = grid > least && c_units < 1 ? 0.0 : down;
         for (int i = 0; i < terms; i += group) {
             int32_t place = kNoPlace;

@@ -95,7 +95,7 @@ STRATA_EMU_INLINE F32 fused_odd(const F32& a, const F32& b, const F32& c) {
 }
 
 STRATA_EMU_INLINE U32 halves(const U32& low, const U32& high) { return low | high << 16; }
-/// Of two NaN the first is the result: compilers hand the host's + and * their operands in either order.
+/// The first of two NaN is the result: compilers hand the host's + and * their operands in either order.
 STRATA_EMU_INLINE F32 first_nan(const F32& a, const F32& result) { return a != a ? a : result; }
 STRATA_EMU_INLINE U32 half_add(const U32& a, const U32& b) {
     const F32 x = widened(a);

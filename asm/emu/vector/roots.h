@@ -187,7 +187,7 @@ STRATA_EMU_INLINE BothFloats root_inner(const BothBits& n, const BothFloats& t) 
     return STRATA_EMU_BOTH(quadratic.part[i] - _mm512_fmadd_ps(cubic.part[i], place.part[i], base));
 }
 
-/// Of mantissas; the result's exponent is that of `one`.
+/// The root of mantissas; the result's exponent is that of `one`.
 template <const RootShape& shape>
 STRATA_EMU_INLINE BothBits roots_of(const BothBits& x) {
     const RootTable& table = kRootTable<shape>;
@@ -255,7 +255,7 @@ STRATA_EMU_INLINE Bits root_at(const Bits& n, const Bits& place) {
     constexpr int32_t kHalf = 1 << (kFine - 1);
     return whole + shape.one + (Bits)((sum + (kHalf - 1) + (((Signed)whole + up) & 1)) >> kFine);
 }
-/// Of the mantissa; the result's exponent is that of `one`.
+/// The root of the mantissa; the result's exponent is that of `one`.
 template <const RootShape& shape>
 STRATA_EMU_INLINE Bits root_of(const Bits& x) {
     const Bits index = shape.parity ? (x & 0xffffff) ^ 0x800000 : x & 0x7fffff;

@@ -97,7 +97,7 @@ void put_in_place(PyObject* holder, PyObject* key, PyObject* value) {
     user_error(ErrorKind::Usage, "[_Capture] {}: strata.jit calls it in its order", what);
 }
 
-/// Of Python's objects, each of which is a tensor.
+/// The tensors of Python's objects, each of which is one.
 std::vector<Tensor*> inputs_of(const std::vector<py::object>& objects) {
     std::vector<Tensor*> tensors;
     for (const py::object& o : objects) {

@@ -27,7 +27,7 @@ void let_collect(PyHeapTypeObject* heap_type) {
     };
 }
 
-/// Of objects, or of what holds some.
+/// Visits objects, or what holds some.
 inline int traverse_all(const std::vector<py::object>& objects, visitproc visit, void* arg) {
     for (const py::object& o : objects) Py_VISIT(o.ptr());
     return 0;

@@ -99,7 +99,7 @@ int64_t Guards::met(std::vector<py::object>& tensors) const {
     return make_distinct(tensors) ? kMet : kOthersAreOne;
 }
 
-/// Of the keys of a dict and the rows of its items after them, in one walk.
+/// Walks once over the keys of a dict and the rows of its items after them.
 size_t Guards::first_other_item(size_t i, std::vector<py::object>& tensors) const {
     PyObject* const holder = rows_[i].holder.ptr();
     const size_t count = rows_[i].items;
@@ -132,7 +132,7 @@ bool Guards::is_met(const Row& row, std::vector<py::object>& tensors) {
     }
 }
 
-/// Of a row of kind same, content or tensor.
+/// Compares a row of kind same, content or tensor.
 bool Guards::has_value(const Row& row, py::object now, std::vector<py::object>& tensors) {
     if (!now) return false;
     if (row.kind == Kind::tensor) {

@@ -83,7 +83,7 @@ void InFlight::begin(const isa::Inst& inst, const lint::Access& access) {
     }
 }
 
-/// Of one place and queue the youngest counts.
+/// The youngest fill of one place and queue counts.
 void InFlight::add(const Fill& fill) {
     const auto key = [](const Fill& one) {
         return std::tuple(one.registers.first, one.registers.count, one.begun.counter, one.begun.queue);

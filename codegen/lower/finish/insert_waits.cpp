@@ -18,7 +18,7 @@ namespace {
 
 namespace counter = isa::counter;
 
-/// Of the field's counter in Waits.
+/// The place of the field's counter in Waits.
 size_t index_of(const lint::WaitField& field) { return static_cast<size_t>(std::countr_zero(field.counter)); }
 
 bool ends_scope(std::string_view mnemonic) {

@@ -90,7 +90,7 @@ class Relays {
         return std::nullopt;
     }
 
-    /// Of the places where a relay helps one in the fewest loops; of these the farthest.
+    /// The place in the fewest loops where a relay helps; among these the farthest.
     std::optional<Gap> gap_near(const Branch& far) const {
         std::optional<Gap> best;
         int64_t best_at = 0;

@@ -92,7 +92,7 @@ class Resolver {
         if (to == Bank::vector) return !constant && from == Bank::accumulation ? moves_.read : moves_.vector;
         return !constant && from == Bank::accumulation ? moves_.accumulation : moves_.write;
     }
-    /// Of two dwords at once: both pairs begin at even registers.
+    /// A move of two dwords at once: both pairs begin at even registers.
     const isa::Row* pair(Bank to, Bank from) const {
         if (to != from) return nullptr;
         return to == Bank::scalar ? moves_.scalar_pair : to == Bank::vector ? moves_.vector_pair : nullptr;

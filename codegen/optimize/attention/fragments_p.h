@@ -27,7 +27,7 @@ class AttentionByFragments : public AttentionBlock {
     /// Weights of 16 keys, in the order of results, as an operand.
     virtual UOp weights_operand(std::span<const UOp> wide) const = 0;
 
-    /// Of rows in local memory, which begin in banks of their own.
+    /// The pitch of rows in local memory, which begin in banks of their own.
     static int64_t pitch_of(int64_t elements) { return elements + kTogether; }
     UOp wmma(UOp a, UOp b, UOp c) const { return uop::wmma(std::string(p_.shape->mnemonic), a, b, c); }
 

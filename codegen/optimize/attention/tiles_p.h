@@ -130,7 +130,7 @@ class AttentionTiles : public AttentionLoop {
     std::vector<Copy> copies_of_queries() const;
     /// Local memory holds keys and values of such tiles after it.
     UOp fill(UOp tile_of_keys, UOp tile_of_values);
-    /// Of scores by 16 keys and elements of 16 x 16, and of what rows had before them.
+    /// Weights by scores of 16 keys and elements of 16 x 16, and by what rows had before them.
     Weights weigh(int64_t matrix, UOp tile, const std::function<UOp(int64_t, size_t)>& product,
                   const std::array<UOp, 2>& tops, const std::array<UOp, 2>& totals) const;
     /// The same of what they have in the loop, which is updated.

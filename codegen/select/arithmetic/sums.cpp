@@ -99,7 +99,7 @@ bool Sums::product_sum(UOp u) {
     return false;
 }
 
-/// Of two instructions that multiply 24 bits the one that a product's factors fit.
+/// The one of two instructions that multiply 24 bits which a product's factors fit.
 std::optional<Mnemonic> short_product(UOp product, Mnemonic without_sign, Mnemonic with_sign) {
     int64_t low = 0, high = 0;
     for (UOp factor : product.src()) {

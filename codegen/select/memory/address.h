@@ -15,7 +15,7 @@ struct Offset {
     int64_t constant = 0;
 };
 
-/// Of global memory: base + lanes + offset; of local memory: lanes + offset.
+/// An address of global memory: base + lanes + offset; of local memory: lanes + offset.
 struct Address {
     Source base;   ///< a pair of scalar registers
     Source lanes;  ///< 32 bits, without sign

@@ -140,7 +140,7 @@ class Crashes {
         for (int signal : kSignals) sigdelset(&set, signal);
         return set;
     }
-    /// Of the first crash; 0 when there was none.
+    /// The signal of the first crash; 0 when there was none.
     static int signal() { return signal_; }
 
   private:
