@@ -146,7 +146,7 @@ class Run {
         }));
     }
 
-    // What the threads of a block or wave do together.
+    // Operations of all threads of a block or wave together.
     void meet(UOp u) {
         ++epoch_;
         const auto missing = std::ranges::find(active_, false);

@@ -27,7 +27,7 @@ struct InterpretedLaunch {
     std::array<uint32_t, 3> observed_block{}, observed_thread{};
 };
 
-/// What a kernel does wrong: an access out of bounds, a read of memory that nothing wrote, a race of two waves that no
+/// A fault of a kernel: an access out of bounds, a read of memory that nothing wrote, a race of two waves that no
 /// barrier orders, a barrier that some threads of a block do not reach.
 struct Finding {
     ErrorKind kind;

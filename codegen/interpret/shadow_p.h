@@ -12,7 +12,7 @@ struct Accessor {
     uint32_t block = 0, wave = 0, epoch = 0;
 };
 
-/// What is known of each element of one memory: whether anything wrote it, and its last accesses.
+/// Facts of each element of one memory: whether anything wrote it, and its last accesses.
 class Shadow {
   public:
     explicit Shadow(size_t elements, bool is_filled) : elements_(elements) {
@@ -20,9 +20,9 @@ class Shadow {
     }
     size_t size() const { return elements_.size(); }
 
-    /// What is wrong with a read, if anything.
+    /// The fault of a read, if there is one.
     std::optional<std::string> read(size_t at, const Accessor& by);
-    /// What is wrong with a write; one of the value that is there already races with no other write.
+    /// The fault of a write; one of the value that is there already races with no other write.
     std::optional<std::string> write(size_t at, const Accessor& by, bool same_value);
     /// Atomic accesses race with plain ones alone.
     std::optional<std::string> update(size_t at, const Accessor& by);
