@@ -51,7 +51,7 @@ void check_coordinate(const lo::IntTuple& coordinate, const lo::IntTuple& shape)
                    lo::to_string(shape), size.value() - 1);
 }
 
-/// An unsigned type of so many bits.
+/// An unsigned type of `bits` bits.
 DType word(int bits) {
     for (const DType type : {dtypes::uint8, dtypes::uint16, dtypes::uint32, dtypes::uint64})
         if (type.bits() == bits) return type;
