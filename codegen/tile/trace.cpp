@@ -62,7 +62,11 @@ Trace& Trace::current(const char* what) {
 bool Trace::is_active() { return active != nullptr; }
 
 UOp Trace::shared(int64_t size, DType type) { return uop::placeholder(size, type, Space::local, next_slot_++); }
-UOp Trace::registers(int64_t size, DType type) { return uop::placeholder(size, type, Space::reg, next_slot_++); }
+UOp Trace::registers(int64_t size, DType type) {
+    const UOp memory = uop::placeholder(size, type, Space::reg, next_slot_++);
+    made_under_[memory] = predicate_;
+    return memory;
+}
 
 /// All accesses of the scopes around an inner scope come before an access in it.
 Trace::Memory& Trace::memory_in(UOp memory, size_t at) {
@@ -125,7 +129,9 @@ UOp Trace::load(UOp memory, UOp offset, UOp predicate, int lanes) {
 void Trace::store(UOp memory, UOp offset, UOp value, UOp predicate) {
     offset = simplify(offset);
     const int lanes = value.dtype().lanes;
-    predicate = uop::both(predicate, predicate_);
+    // Registers that this branch made have nothing that threads outside of it would keep.
+    const auto made = made_under_.find(memory);
+    if (made == made_under_.end() || made->second != predicate_) predicate = uop::both(predicate, predicate_);
     if (predicate && is_register(memory)) {
         value = alu(Op::where, {predicate, value, load(memory, offset, {}, lanes)});
         predicate = {};

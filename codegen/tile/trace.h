@@ -76,6 +76,7 @@ class Trace {
     std::vector<Scope> scopes_;
     std::vector<Branch> branches_;
     UOp predicate_;
+    UOpMap<UOp> made_under_;  ///< the predicate under which registers were made
     int next_slot_ = 0, next_range_ = 0;
     Trace* outer_;
 };

@@ -132,6 +132,22 @@ TEST(Registers, AreForwardedWhereOneStoreGivesThem) {
         if (u.is(Op::param)) EXPECT_EQ(u.as<ParamArg>().space, Space::global) << tree(sink);
 }
 
+TEST(Registers, OfABranchKeepNothingForThreadsOutsideOfIt) {
+    Trace trace;
+    const View x = tensor("8:1"), y(uop::buffer(1, dtypes::float32, 8), lo::Layout(8));
+    const UOp step = trace.begin_loop(8);
+    trace.begin_if(step < 4);
+    const View held = View::registers_of(1, dtypes::float32);
+    held.store(0, x.load(lo::IntTuple(step)));
+    y.store(lo::IntTuple(step), held.load(0));
+    trace.end_if();
+    trace.end_loop();
+    const UOp sink = trace.finish("branch");
+    EXPECT_EQ(count(sink, Op::where), 0U) << tree(sink);
+    for (UOp u : toposort(sink))
+        if (u.is(Op::param)) EXPECT_EQ(u.as<ParamArg>().space, Space::global) << tree(sink);
+}
+
 TEST(Registers, StayWhereALoopCarriesThem) {
     Trace trace;
     const View x = tensor("8:1"), y(uop::buffer(1, dtypes::float32, 1), lo::Layout(1));

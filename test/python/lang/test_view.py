@@ -135,6 +135,24 @@ def test_wide_accesses_where_the_layout_proves_them(rng, target):
 
 
 @pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("in_loop", [False, True])
+def test_a_branch_computes_with_registers_of_its_own(rng, in_loop, target):
+    x = rng.standard_normal(64).astype(np.float32)
+
+    def body(t, _, out, x):
+        if in_loop:
+            lang.begin_loop(2)
+        lang.begin_if(t < 16)
+        lo.local_tile(out, (2,), (t,)).store(lo.local_tile(x, (2,), (t,)).load() * 2 + 1)
+        lang.end_if()
+        if in_loop:
+            lang.end_loop()
+
+    got = run(body, np.zeros_like(x), x, target=target)
+    np.testing.assert_allclose(got, np.where(np.arange(64) < 32, x * 2 + 1, 0), rtol=1e-6)
+
+
+@pytest.mark.parametrize("target", TARGETS)
 def test_bounded_views_give_zero_beyond_the_elements(rng, target):
     x = rng.standard_normal(100).astype(np.float32)
 
