@@ -22,6 +22,12 @@ Result<void> verify_nodes(std::span<const UOp> nodes, Level level) {
     return {};
 }
 
+/// Whether an inner loop's end stands in the loop of a range: several ranges of one end nest in the order of ids.
+bool is_inside(UOp end, UOp inner, UOp range, const Scopes& scopes) {
+    if (closes(end, range)) return range_arg(inner).id > range_arg(range).id;
+    return scopes.free(end) & scopes.bit(range);
+}
+
 /// A loop that threads leave by themselves is walked step by step, and each thread leaves it as a whole.
 Result<void> verify_breaks(std::span<const UOp> nodes, const Scopes& scopes) {
     const RangeSet copied = scopes.with_axis({Axis::upcast, Axis::unroll, Axis::vector});
@@ -30,6 +36,13 @@ Result<void> verify_breaks(std::span<const UOp> nodes, const Scopes& scopes) {
         if (const RangeSet parts = scopes.free(u) & copied)
             return broken(u, fmt::format("depends on {}, whose steps a thread makes together: use a loop",
                                          to_string(scopes.list(parts)[0])));
+        for (UOp inner : scopes.list(scopes.free(u) & ~scopes.bit(u.src(1))))
+            for (UOp end : nodes)
+                if (end.is(Op::end) && closes(end, inner) && is_inside(end, inner, u.src(1), scopes))
+                    return broken(u,
+                                  fmt::format("stands in the loop of {}: keep its condition in a register, and leave "
+                                              "the outer loop after the inner one's end",
+                                              to_string(inner)));
         for (UOp other : nodes)
             if (closes(other, u.src(1)) && !other.is(Op::end))
                 return broken(u, fmt::format("{} has all steps of {}: write the loop with a register that it adds to, "
@@ -96,9 +109,7 @@ class ListCheck {
                 STRATA_TRY_VOID(close(u));
             }
             if (u.is(Op::break_if) && (loops_.empty() || loops_.back().range != u.src(1)))
-                return broken(u,
-                              "leaves a loop that is not the innermost around it: keep its condition in a register, "
-                              "and leave the outer loop after the inner one's end");
+                return broken(u, "leaves a loop that is not the innermost around it");
             if (u.is(Op::range)) loops_.push_back({u, {}});
             add(u);
         }

@@ -4,6 +4,7 @@
 
 #include "../linear/kernels.h"
 #include "../target/gfx1100.h"
+#include "strata/core/uop/kernel.h"
 
 namespace strata::codegen {
 namespace {
@@ -34,6 +35,31 @@ extern "C" __global__ void __launch_bounds__(256) block_sum_kernel(float* __rest
         acc0 = lds0[r3] + acc0;
     }
     if (tx < 1) out0[bx] = acc0;
+}
+)");
+}
+
+TEST(RenderHip, WritesLoopsThatThreadsLeaveAndConditions) {
+    const UOp out = uop::buffer(0, dtypes::int32, 64), x = uop::buffer(1, dtypes::int32, 64);
+    const UOp t = uop::range(64, 0, Axis::local), one = uop::range(1, 1, Axis::loop),
+              r = uop::range(2147483647, 2, Axis::loop);
+    const UOp given = uop::load(uop::at(x, t)), zero = constant_int(dtypes::int32, 0);
+    const UOp skipped = uop::break_if(given < zero, one);
+    const UOp left = uop::break_if(alu(Op::logical_not, {cast(r, dtypes::int32) < given}), r);
+    const UOp step = uop::store(uop::at(uop::after(out, {left, skipped}), t), cast(r, dtypes::int32));
+    EXPECT_EQ(rendered(kernel("leaving", uop::end(uop::end(uop::end(step, {r}), {one}), {t}))),
+              R"(// leaving: grid 1 x 1 x 1, block 64 x 1 x 1
+extern "C" __global__ void leaving_kernel(int* __restrict__ out0, const int* __restrict__ in1) __asm__("leaving");
+extern "C" __global__ void __launch_bounds__(64) leaving_kernel(int* __restrict__ out0, const int* __restrict__ in1) {
+    const int tx = threadIdx.x;  // below 64
+    const int val0 = in1[tx];
+    if (!(val0 < 0)) {
+        for (int r2 = 0; r2 < 2147483647; r2++) {
+            const int alu0 = (int)r2;
+            if (!(alu0 < val0)) break;
+            out0[tx] = alu0;
+        }
+    }
 }
 )");
 }

@@ -55,6 +55,23 @@ TEST(Reference, FunctionsNamedAsInCAreTheHosts) {
     EXPECT_GE(found, 13);
 }
 
+TEST(Reference, CountsBitsOfATypesOwnWidth) {
+    const auto of = [](Op op, DType type, int64_t x) {
+        return reference(op, type, type, std::array{ConstArg{x, 0}})->i;
+    };
+    EXPECT_EQ(of(Op::popcount, dtypes::int8, -1), 8);
+    EXPECT_EQ(of(Op::popcount, dtypes::uint64, -1), 64);
+    EXPECT_EQ(of(Op::leading_zeros, dtypes::uint16, 1), 15);
+    EXPECT_EQ(of(Op::leading_zeros, dtypes::int32, -1), 0);
+    EXPECT_EQ(of(Op::leading_zeros, dtypes::int8, 0), 8);
+    EXPECT_EQ(of(Op::trailing_zeros, dtypes::int64, 0), 64);
+    EXPECT_EQ(of(Op::trailing_zeros, dtypes::int32, -8), 3);
+    EXPECT_EQ(of(Op::reverse_bits, dtypes::uint8, 0b00010110), 0b01101000);
+    EXPECT_EQ(of(Op::reverse_bits, dtypes::int32, 1), INT32_MIN);
+    EXPECT_FALSE(reference(Op::popcount, dtypes::boolean, dtypes::boolean, std::array{ConstArg{1, 0}}));
+    EXPECT_FALSE(reference(Op::popcount, dtypes::float32, dtypes::float32, std::array{ConstArg{1, 1}}));
+}
+
 TEST(Reference, FmaRoundsOnceInNarrowTypes) {
     // 1 + 2^-11 lies between two halves; a second product bit far below decides.
     double tiny = 0x1p-24;

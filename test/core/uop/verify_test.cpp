@@ -119,6 +119,47 @@ TEST(VerifyKernel, ChecksWhichWavesAndBlocksGoOn) {
     expect_fault(verify_kernel(last_block({place(param(0), zero), one_wave})), "counts in an int32 of global memory");
 }
 
+TEST(VerifyKernel, ChecksWhichLoopsThreadsLeave) {
+    const UOp r = axis(0);
+    const auto leave = [](UOp condition, UOp range) { return make(Op::break_if, dtypes::none, {condition, range}); };
+    const auto loop = [&](UOp left, UOp range) {
+        const UOp to = make(Op::after, dtypes::float32, {param(0), left});
+        return verify_kernel(sink(end(store(to, range, constant(dtypes::float32, 1)), range)));
+    };
+    const Result<void> result = loop(leave(r < 4, r), r);
+    EXPECT_TRUE(result) << result.error().message;
+    expect_fault(loop(leave(r, r), r), "its condition is");
+    expect_fault(loop(leave(r < 4, r + r), r), "leaves the loop of a range");
+    const UOp local = axis(1, Axis::local), copied = axis(2, Axis::upcast), row = axis(3, Axis::reduce);
+    expect_fault(loop(leave(local < 4, local), local), "is no serial loop");
+    const UOp of_copies = make(Op::after, dtypes::float32, {param(0), leave(copied < r, r)});
+    expect_fault(verify_kernel(sink(end(end(store(of_copies, copied, constant(dtypes::float32, 1)), r), copied))),
+                 "whose steps a thread makes together");
+    const UOp of_row = make(Op::after, dtypes::float32, {param(1), leave(row < 4, row)});
+    expect_fault(verify_kernel(sink(store(param(0), constant_int(dtypes::index, 0), sum(load(of_row, row), row)))),
+                 "has all steps of");
+}
+
+TEST(VerifyKernel, ChecksAtomics) {
+    const UOp zero = constant_int(dtypes::index, 0), word = place(param(0, dtypes::uint32), zero),
+              real = place(param(1), zero);
+    const auto fault = [](AtomicOp what, std::initializer_list<UOp> sources) {
+        const Result<void> result =
+            verify_kernel(sink(make(Op::atomic, dtypes::none, sources, AtomicArg{what, MemoryScope::device})));
+        return result ? std::string() : result.error().message;
+    };
+    const auto has = [](const std::string& text, const char* part) { return text.find(part) != std::string::npos; };
+    const UOp one = constant_int(dtypes::uint32, 1), half = constant(dtypes::float32, 0.5);
+    EXPECT_EQ(fault(AtomicOp::inc, {word, one}), "");
+    EXPECT_EQ(fault(AtomicOp::compare_exchange, {word, one, one}), "");
+    EXPECT_TRUE(has(fault(AtomicOp::compare_exchange, {word, one}), "has an expected value"));
+    EXPECT_TRUE(has(fault(AtomicOp::add, {word, one, one}), "has an expected value"));
+    EXPECT_TRUE(has(fault(AtomicOp::add, {word, half}), "the memory holds uint32"));
+    EXPECT_TRUE(has(fault(AtomicOp::bit_or, {real, half}), "is no integer"));
+    EXPECT_TRUE(has(fault(AtomicOp::inc, {real, half}), "counts without sign"));
+    EXPECT_TRUE(has(fault(AtomicOp::add, {one, one}), "writes to an index"));
+}
+
 TEST(VerifyLinear, FollowsLoopsAndValues) {
     DType t = dtypes::int32;
     UOp out = param(0), in = param(1), r = axis(0, Axis::loop, t), s = axis(1, Axis::reduce, t);

@@ -238,3 +238,26 @@ def test_registers_have_no_atomics():
 
     with pytest.raises(strata.UsageError, match="which no other thread has: use global or local memory"):
         Tensor.zeros(4, dtype="int32").contiguous().custom_kernel(kernel=kernel)[0].numpy()
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_nvidia_s_compiler_takes_every_operation(dtype):
+    def kernel(out, cells):
+        k, t = Author(), thread()
+        held = uop.placeholder(PLACES, dtype, "local", 1)
+        for operation in [*operations(dtype), "compare_exchange"]:
+            more = {"expected": 2} if operation == "compare_exchange" else {}
+            for memory in (cells, held):
+                for scope in ("workgroup", "device", "system"):
+                    old = k.after(memory)[0].atomic(operation, t.cast(dtype), scope=scope, **more)
+                    k.effect(old)
+                    k.store(out, t, old)
+        return k.sink("atomics")
+
+    out = Tensor.empty(COUNT, dtype=dtype).custom_kernel(Tensor.empty(PLACES, dtype=dtype), kernel=kernel)[0]
+    with strata.config(target="hip"):
+        try:
+            artifact = strata.compile(out, arch="sm_90")
+        except strata.DeviceError as missing:
+            pytest.skip(str(missing))
+    assert "strata_atomic_compare_exchange<strata_system>(&" in artifact.source

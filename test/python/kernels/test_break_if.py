@@ -328,7 +328,7 @@ def test_an_outer_loop_is_left_in_its_own_steps():
             k.store(out, t, uop.const(1, "int32"))
         return k.sink()
 
-    with pytest.raises(strata.Error, match="leaves a loop that is not the innermost around it: keep its condition"):
+    with pytest.raises(strata.UsageError, match="keep its condition in a register, and leave the outer loop after"):
         broken(kernel)
 
 
