@@ -185,7 +185,9 @@ UserKernel asm_kernel(std::vector<uint8_t> code_object, Dims grid, Dims block, s
                               lds, std::string(isa::info(object.arch).name)});
 }
 
-UserKernel uop_kernel(UOp sink) {
+namespace {
+
+std::shared_ptr<runtime::CustomKernel> kernel_of_graph(UOp sink) {
     GraphScope scope;
     if (!sink.is(Op::sink)) user_error(ErrorKind::Usage, "[uop_kernel] a sink was expected, got {}", to_string(sink));
     std::string name = sink.as<SinkArg>().name.empty() ? "kernel" : sink.as<SinkArg>().name;
@@ -199,6 +201,16 @@ UserKernel uop_kernel(UOp sink) {
     kernel->body = codegen::Kernel{sink, name};
     kernel->name = name;
     kernel->graph = Root(sink);
+    return kernel;
+}
+
+}  // namespace
+
+UserKernel uop_kernel(UOp sink) { return kernel_of_graph(sink); }
+
+UserKernel uop_kernel_of_any_grid(UOp sink) {
+    std::shared_ptr<runtime::CustomKernel> kernel = kernel_of_graph(sink);
+    kernel->takes_grid = true;
     return kernel;
 }
 

@@ -39,6 +39,8 @@ UserKernel asm_kernel(std::vector<uint8_t> code_object, Dims grid = {}, Dims blo
                       uint32_t lds = 0);
 /// A kernel as a graph (core/uop/kernel.h); its ranges say how it is launched.
 UserKernel uop_kernel(UOp sink);
+/// The same of a graph whose block indices are below bounds: each launch says the grid.
+UserKernel uop_kernel_of_any_grid(UOp sink);
 
 /// One argument of a user's kernel: a tensor for a pointer (row-major, made so where it is not), nullptr for none, a
 /// number, or the bytes of what is passed by value.

@@ -45,8 +45,10 @@ Result<executable::Code> compile_custom(const CustomKernel& custom, const codege
 
 LaunchShape shape_of(const CustomLaunch& launch, const executable::Code& code) {
     LaunchShape shape{code.grid, code.block, launch.lds.value_or(code.dynamic_lds)};
-    if (std::holds_alternative<codegen::Kernel>(launch.kernel->body)) return shape;
-    if (launch.grid[0]) shape.grid = launch.grid;
+    const bool is_graph = std::holds_alternative<codegen::Kernel>(launch.kernel->body);
+    if (is_graph && launch.kernel->takes_grid) shape.grid = launch.kernel->grid;
+    if (launch.grid[0] && (!is_graph || launch.kernel->takes_grid)) shape.grid = launch.grid;
+    if (is_graph) return shape;
     if (launch.block[0]) shape.block = launch.block;
     return shape;
 }

@@ -41,11 +41,12 @@ class LoadedKernel {
 struct CustomKernel {
     std::variant<codegen::HipSource, codegen::Kernel, isa::Bytes> body;
     std::string name;                ///< the entry; "" = the only one
-    std::array<uint32_t, 3> grid{};  ///< workgroups; 0 = the launch says; a UOp graph has its own
+    std::array<uint32_t, 3> grid{};  ///< workgroups; 0 = the launch says; a UOp graph has its own, or takes it
     std::array<uint32_t, 3> block{};
-    uint32_t lds = 0;  ///< dynamic LDS bytes
-    std::string arch;  ///< of a code object; "" = any
-    Root graph = {};   ///< keeps a UOp graph alive
+    uint32_t lds = 0;         ///< dynamic LDS bytes
+    std::string arch;         ///< of a code object; "" = any
+    Root graph = {};          ///< keeps a UOp graph alive
+    bool takes_grid = false;  ///< of a UOp graph: its block indices are below a bound, and the launch says the grid
     std::shared_ptr<LoadedKernel> loaded = std::make_shared<LoadedKernel>();
 };
 
@@ -57,7 +58,8 @@ struct CustomLaunch {
     std::optional<uint32_t> lds = {};               ///< none = the kernel's
 };
 
-/// The shape that the call gives, else the kernel's; a dimension is 0 where neither gives one. A UOp graph has its own.
+/// The shape that the call gives, else the kernel's; a dimension is 0 where neither gives one. A UOp graph has its own,
+/// but for the grid of one that takes it.
 LaunchShape shape_of(const CustomLaunch& launch, const executable::Code& code);
 
 /// The kernel as machine code; a finished code object is taken as it is.

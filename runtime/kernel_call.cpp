@@ -116,7 +116,10 @@ Launched KernelCall::launch_at(std::span<const providers::DevicePtr> memory) {
         return program_->launch(shape_, arguments_->bytes(memory), Wait::yes, Sample::usual, std::move(asked));
     }
     for (size_t i = 0; i < memory.size(); ++i) slots_[parameters_[i]] = memory[i];
-    return program_->launch(slots_);
+    return program_->with_arguments(slots_, [&](std::span<const uint8_t> packed) {
+        program_->order();
+        return program_->launch(shape_, packed, Wait::yes, Sample::usual, {.in_place = true});
+    });
 }
 
 bool KernelCall::same_arguments(const KernelCall& other) const {
