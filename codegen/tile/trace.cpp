@@ -35,23 +35,26 @@ void add(std::vector<UOp>& list, UOp u) {
 
 bool is_register(UOp memory) { return memory.as<ParamArg>().space == Space::reg; }
 
-/// Memory that nothing writes needs no order; what is ordered after its loop only stays in it.
+/// Memory that nothing writes needs no order but that of breaks, after which threads that left load nothing.
 UOp without_order_of_read_only_memory(UOp sink) {
     UOpMap<bool> is_written;
     const std::vector<UOp> nodes = toposort(sink);
     for (UOp u : nodes)
-        if (u.is(Op::store) || u.is(Op::atomic_add)) is_written[memory_of(u)] = true;
+        if (u.is(Op::store) || u.is(Op::atomic_add) || u.is(Op::atomic)) is_written[memory_of(u)] = true;
     return rebuild(nodes, [&](UOp u, std::vector<UOp>& sources) {
-        if (u.is(Op::after) && u.src(0).is(Op::param) && !is_written.contains(u.src(0))) return sources[0];
-        return u.with_src(sources);
+        if (!u.is(Op::after) || !u.src(0).is(Op::param) || is_written.contains(u.src(0))) return u.with_src(sources);
+        std::vector<UOp> breaks;
+        std::ranges::copy_if(std::span(sources).subspan(1), std::back_inserter(breaks),
+                             [](UOp s) { return s.is(Op::break_if); });
+        return uop::after(sources[0], breaks);
     });
 }
 
 }  // namespace
 
-Trace::Trace() : outer_(active) {
+Trace::Trace(std::vector<UOp> threads) : threads_(std::move(threads)), outer_(active) {
     active = this;
-    scopes_.emplace_back();
+    state_.scopes.emplace_back();
 }
 Trace::~Trace() { active = outer_; }
 
@@ -61,21 +64,22 @@ Trace& Trace::current(const char* what) {
 }
 bool Trace::is_active() { return active != nullptr; }
 
-UOp Trace::shared(int64_t size, DType type) { return uop::placeholder(size, type, Space::local, next_slot_++); }
+UOp Trace::shared(int64_t size, DType type) { return uop::placeholder(size, type, Space::local, state_.next_slot++); }
 UOp Trace::registers(int64_t size, DType type) {
-    const UOp memory = uop::placeholder(size, type, Space::reg, next_slot_++);
-    made_under_[memory] = predicate_;
+    const UOp memory = uop::placeholder(size, type, Space::reg, state_.next_slot++);
+    made_under_[memory] = state_.predicate;
     return memory;
 }
 
 /// All accesses of the scopes around an inner scope come before an access in it.
 Trace::Memory& Trace::memory_in(UOp memory, size_t at) {
-    Scope& scope = scopes_[at];
+    Scope& scope = state_.scopes[at];
     if (const auto found = scope.memories.find(memory); found != scope.memories.end()) return found->second;
-    std::vector<UOp> base;
+    std::vector<UOp> base = threads_;
     if (at > 0) {
         base = all_of(memory_in(memory, at - 1));
         base.push_back(scope.range);
+        if (scope.left) base.push_back(scope.left);
     }
     scope.touched.push_back(memory);
     Memory& made = scope.memories[memory];
@@ -114,7 +118,7 @@ UOp Trace::pointer(UOp memory, UOp offset, int lanes, bool writes) {
 
 UOp Trace::load(UOp memory, UOp offset, UOp predicate, int lanes) {
     offset = simplify(offset);
-    if (!is_register(memory)) predicate = uop::both(predicate, predicate_);
+    if (!is_register(memory)) predicate = uop::both(predicate, state_.predicate);
     const UOp at = uop::at(pointer(memory, offset, lanes, false), offset, predicate);
     const DType type = memory.dtype().vector(lanes);
     std::vector<UOp> sources{at};
@@ -131,7 +135,8 @@ void Trace::store(UOp memory, UOp offset, UOp value, UOp predicate) {
     const int lanes = value.dtype().lanes;
     // Registers that this branch made have nothing that threads outside of it would keep.
     const auto made = made_under_.find(memory);
-    if (made == made_under_.end() || made->second != predicate_) predicate = uop::both(predicate, predicate_);
+    if (made == made_under_.end() || made->second != state_.predicate)
+        predicate = uop::both(predicate, state_.predicate);
     if (predicate && is_register(memory)) {
         value = alu(Op::where, {predicate, value, load(memory, offset, {}, lanes)});
         predicate = {};
@@ -143,19 +148,25 @@ void Trace::store(UOp memory, UOp offset, UOp value, UOp predicate) {
     std::erase_if(state.writes, is_covered);
     std::erase_if(state.reads, is_covered);
     state.writes.push_back({offset, stored, lanes});
-    add(scopes_.back().effects, stored);
+    add(state_.scopes.back().effects, stored);
 }
 
 void Trace::barrier() {
-    if (predicate_)
+    for (const Scope& scope : state_.scopes)
+        if (scope.left)
+            user_error(
+                ErrorKind::Usage,
+                "a barrier in a loop that threads leave each by itself: those that left never reach it. Give all "
+                "threads of the block as many steps, or put it before or after the loop");
+    if (state_.predicate)
         user_error(ErrorKind::Usage,
                    "a barrier in a branch: threads that do not take the branch never reach it. Put it "
                    "before or after the branch");
     const auto meets_others = [](UOp memory) { return !is_register(memory); };
-    for (const Scope& scope : scopes_)
+    for (const Scope& scope : state_.scopes)
         for (size_t i = 0; i < scope.touched.size(); ++i)
             if (meets_others(scope.touched[i])) here(scope.touched[i]);
-    Scope& scope = scopes_.back();
+    Scope& scope = state_.scopes.back();
     std::vector<UOp> earlier;
     for (UOp memory : scope.touched)
         if (meets_others(memory))
@@ -168,42 +179,64 @@ void Trace::barrier() {
 }
 
 void Trace::begin_if(UOp condition) {
-    branches_.push_back({predicate_, condition, false, scopes_.size()});
-    predicate_ = uop::both(predicate_, condition);
+    state_.branches.push_back({state_.predicate, condition, false, state_.scopes.size()});
+    state_.predicate = uop::both(state_.predicate, condition);
 }
 
 void Trace::begin_else() {
-    Branch& branch = branches_.back();
+    Branch& branch = state_.branches.back();
     branch.is_else = true;
-    predicate_ = uop::both(branch.outer, alu(Op::logical_not, {branch.condition}));
+    state_.predicate = uop::both(branch.outer, alu(Op::logical_not, {branch.condition}));
 }
 
 void Trace::end_if() {
-    predicate_ = branches_.back().outer;
-    branches_.pop_back();
+    state_.predicate = state_.branches.back().outer;
+    state_.branches.pop_back();
 }
 
 UOp Trace::begin_loop(int64_t size, UOp steps) {
-    const UOp range = uop::range(size, next_range_++, Axis::loop, steps);
-    scopes_.push_back({range, {}, {}, {}});
+    const UOp range = uop::range(size, state_.next_range++, Axis::loop, steps);
+    state_.scopes.push_back({range, {}, {}, {}, {}, state_.predicate});
+    if (const UOp outside = std::exchange(state_.predicate, UOp())) break_if(alu(Op::logical_not, {outside}));
     return range;
 }
 
+void Trace::break_if(UOp condition) {
+    Scope& scope = state_.scopes.back();
+    if (!scope.range) user_error(ErrorKind::Usage, "a break outside of a loop of the kernel");
+    std::vector<UOp> earlier{scope.range};
+    if (scope.left) earlier.push_back(scope.left);
+    for (UOp memory : scope.touched)
+        for (UOp u : all_of(scope.memories.at(memory))) add(earlier, u);
+    scope.left = uop::break_if(uop::after(uop::both(state_.predicate, condition), earlier), scope.range);
+    for (UOp memory : scope.touched) reset(scope, memory, scope.left);
+    add(scope.effects, scope.left);
+}
+
 void Trace::end_loop() {
-    Scope inner = std::move(scopes_.back());
-    scopes_.pop_back();
+    Scope inner = std::move(state_.scopes.back());
+    state_.scopes.pop_back();
+    state_.predicate = inner.predicate;
     if (inner.effects.empty()) return;
     const UOp end = uop::end(inner.effects.size() == 1 ? inner.effects[0] : uop::group(inner.effects), {inner.range});
     for (UOp memory : inner.touched) {
         here(memory);
-        reset(scopes_.back(), memory, end);
+        reset(state_.scopes.back(), memory, end);
     }
-    add(scopes_.back().effects, end);
+    add(state_.scopes.back().effects, end);
+}
+
+bool Trace::is_uniform(UOp value) const {
+    const auto may_differ = [](UOp u) {
+        if (u.is(Op::special)) return u.as<SpecialArg>().thread;
+        return !u.is(Op::constant) && !u.is(Op::define_var) && !u.is(Op::range) && !info(u.op()).elementwise();
+    };
+    return std::ranges::none_of(toposort(value), may_differ);
 }
 
 UOp Trace::finish(std::string name) {
-    STRATA_CHECK(scopes_.size() == 1 && branches_.empty(), "a loop or branch of {} is open", name);
-    const std::vector<UOp>& effects = scopes_[0].effects;
+    STRATA_CHECK(state_.scopes.size() == 1 && state_.branches.empty(), "a loop or branch of {} is open", name);
+    const std::vector<UOp>& effects = state_.scopes[0].effects;
     const UOp sink = effects.empty() ? UOp() : forward_registers(uop::sink(uop::group(effects), name));
     if (!sink || sink.src().empty())
         user_error(ErrorKind::Usage, "the kernel {} writes nothing: store its results in a tensor", name);

@@ -15,7 +15,8 @@ namespace strata::lang {
 /// branch go through `where`, those that leave a loop through register memory.
 class Trace {
   public:
-    Trace();
+    /// `threads`: the indices of a block's threads, all of them, which tell the block where the kernel uses none.
+    explicit Trace(std::vector<UOp> threads = {});
     ~Trace();
     Trace(const Trace&) = delete;
 
@@ -30,17 +31,22 @@ class Trace {
     UOp load(UOp memory, UOp offset, UOp predicate = {}, int lanes = 1);
     void store(UOp memory, UOp offset, UOp value, UOp predicate = {});
     /// The predicate under which this place of the program runs; empty: always.
-    UOp predicate() const { return predicate_; }
+    UOp predicate() const { return state_.predicate; }
     void barrier();
 
     void begin_if(UOp condition);
     void begin_else();
     void end_if();
 
-    /// A serial loop of `size` steps; `steps`: how many of them, the same in all threads of a block.
+    /// A serial loop of `size` steps, which threads outside of the branch around leave at once; `steps`: how many of
+    /// them, the same in all threads of a block.
     UOp begin_loop(int64_t size, UOp steps = {});
     void end_loop();
-    int depth() const { return static_cast<int>(scopes_.size()) - 1; }  ///< open loops
+    /// Threads for which the condition holds leave the innermost loop here, each by itself.
+    void break_if(UOp condition);
+    /// Whether a value is surely the same in all threads of a block.
+    bool is_uniform(UOp value) const;
+    int depth() const { return static_cast<int>(state_.scopes.size()) - 1; }  ///< open loops
 
     UOp finish(std::string name);  ///< the sink; every loop and branch is closed
 
@@ -59,6 +65,8 @@ class Trace {
         UOpMap<Memory> memories;
         std::vector<UOp> touched;  ///< memories in order of their first access
         std::vector<UOp> effects;
+        UOp left = {};       ///< the last break
+        UOp predicate = {};  ///< of the loop itself
     };
     struct Branch {
         UOp outer, condition;
@@ -67,17 +75,27 @@ class Trace {
     };
 
     Memory& memory_in(UOp memory, size_t scope);
-    Memory& here(UOp memory) { return memory_in(memory, scopes_.size() - 1); }
+    Memory& here(UOp memory) { return memory_in(memory, state_.scopes.size() - 1); }
     UOp pointer(UOp memory, UOp offset, int lanes, bool writes);
     static std::vector<UOp> all_of(const Memory& memory);
     static void reset(Scope& scope, UOp memory, UOp effect);
 
+  public:
+    struct State {
+        std::vector<Scope> scopes;
+        std::vector<Branch> branches;
+        UOp predicate;
+        int next_slot = 0, next_range = 0;
+    };
+    /// The kernel so far; what is traced after it can be undone, to be traced again in another way.
+    State mark() const { return state_; }
+    void undo_to(State state) { state_ = std::move(state); }
+
+  private:
     GraphScope keeps_nodes_;
-    std::vector<Scope> scopes_;
-    std::vector<Branch> branches_;
-    UOp predicate_;
+    State state_;
+    std::vector<UOp> threads_;
     UOpMap<UOp> made_under_;  ///< the predicate under which registers were made
-    int next_slot_ = 0, next_range_ = 0;
     Trace* outer_;
 };
 
