@@ -29,7 +29,7 @@ Index host_indices(py::handle value) {
     py::object array = numpy().attr("asarray")(value);
     bool empty = array.attr("size").cast<int64_t>() == 0;
     Tensor indices = to_tensor(value, empty ? OptionalDType(dtypes::int64) : OptionalDType());
-    Index index = Index::tensor(indices);
+    strata::Index index = strata::Index::tensor(indices);
     if (!empty && indices.dtype().is_integer()) {
         Number low = to_number(array.attr("min")()), high = to_number(array.attr("max")());
         index.ends = {low.i, high.kind == Kind::UInt ? std::numeric_limits<int64_t>::max() : high.i};
@@ -166,8 +166,8 @@ Number to_number(py::handle value) {
     user_error(ErrorKind::Usage, "a number was expected, got {}", shown(value));
 }
 
-std::vector<Index> to_indices(py::handle value) {
-    std::vector<Index> out;
+std::vector<strata::Index> to_indices(py::handle value) {
+    std::vector<strata::Index> out;
     if (py::isinstance<py::tuple>(value)) {
         for (py::handle part : value) out.push_back(to_index(part));
     } else {

@@ -179,18 +179,19 @@ py::object limit(py::handle value) {
     return scalar ? to_python(to_number(value)) : py::reinterpret_borrow<py::object>(value);
 }
 
-bool has_mask(const std::vector<Index>& indices) {
-    return std::any_of(indices.begin(), indices.end(),
-                       [](const Index& i) { return i.kind == Index::Kind::tensor && i.indices.dtype().is_bool(); });
+bool has_mask(const std::vector<strata::Index>& indices) {
+    return std::any_of(indices.begin(), indices.end(), [](const strata::Index& i) {
+        return i.kind == strata::Index::Kind::tensor && i.indices.dtype().is_bool();
+    });
 }
 
 Tensor indexed(const Tensor& t, py::handle key) {
-    std::vector<Index> indices = to_indices(key);
+    std::vector<strata::Index> indices = to_indices(key);
     return has_mask(indices) ? computing([&] { return t.index(indices); }) : t.index(indices);
 }
 
 void assign_at(Tensor& t, py::handle key, py::handle value) {
-    std::vector<Index> indices = to_indices(key);
+    std::vector<strata::Index> indices = to_indices(key);
     OperandHolder holder(value);
     t.assign(has_mask(indices) ? computing([&] { return t.with(indices, holder.get()); })
                                : t.with(indices, holder.get()));

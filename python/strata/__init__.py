@@ -107,25 +107,27 @@ from .operations import *  # type: ignore[assignment]  # noqa: E402, F403
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from . import asm, fft, layout, linalg, nn, onnx, optim
+    from . import asm, fft, lang, layout, linalg, nn, onnx, optim
     from ._derivatives import checkpoint, custom_gradient, grad, jvp, no_grad, value_and_grad, vjp
     from ._explain import explain
     from ._jit import jit
     from ._profile import profile
     from .files import load, save
     from .kernels import asm_kernel, compile, hip_kernel
+    from .lang._kernel import kernel
     from .linalg import cross, diagonal, norm, outer, trace
 del TYPE_CHECKING
 
 # Modules that are imported when they are first named, and names that are imported with their module when they first
 # are; all others that are not here come from _namespace.
-_MODULES = ("asm", "fft", "files", "kernels", "layout", "linalg", "nn", "onnx", "optim")
+_MODULES = ("asm", "fft", "files", "kernels", "lang", "layout", "linalg", "nn", "onnx", "optim")
 _MEMBERS = {
     **dict.fromkeys(("cross", "diagonal", "norm", "outer", "trace"), "linalg"),
     **dict.fromkeys(("load", "save"), "files"),
     **dict.fromkeys(("checkpoint", "custom_gradient", "grad", "jvp", "no_grad", "value_and_grad", "vjp"),
                     "_derivatives"),
     **dict.fromkeys(("asm_kernel", "compile", "hip_kernel"), "kernels"), "explain": "_explain", "jit": "_jit",
+    "kernel": "lang._kernel",
     "profile": "_profile",
     "__array_namespace_info__": "_namespace.inspection",
 }  # fmt: skip

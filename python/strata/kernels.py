@@ -8,12 +8,13 @@ from ._strata import Artifact, CustomKernel, Tensor, UsageError
 
 TYPE_CHECKING = False  # importing typing takes longer than the rest of the package
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from os import PathLike
     from typing import Any, Literal
 
     from ._types import Sizes
     from .asm import Assembler
+    from .lang._kernel import Kernel as LangKernel
 
 
 def device_arch() -> str:
@@ -98,7 +99,12 @@ def asm_kernel(
 
 
 def compile(
-    what: Tensor | Iterable[Tensor] | CustomKernel, arch: str = "", target: Literal["auto", "hip", "asm"] | None = None
+    what: Tensor | Iterable[Tensor] | CustomKernel | LangKernel,
+    *arguments: object,
+    arch: str = "",
+    target: Literal["auto", "hip", "asm"] | None = None,
+    grid: Sizes | Callable[..., Sizes] | None = None,
+    block: Sizes | Callable[..., Sizes] | None = None,
 ) -> Artifact:
     """Schedules and compiles a tensor, several tensors, or a kernel, and runs nothing.
 
@@ -110,19 +116,33 @@ def compile(
     kernels. Without a compiler
     for the target "hip" there is .source alone; .code_object, .assembly and resources then raise DeviceError.
     arch: "gfx1100", ...; the default device's when empty. target: "hip" through clang, "asm" directly; that of the
-    settings when not given. Raises CompileError, Unsupported.
+    settings when not given. Of a function under @strata.kernel: arguments= what a call would be given, for which
+    lang.TensorSpec may stand, and grid=, block=; of anything else they are arch and target. Raises CompileError,
+    Unsupported.
     """
+    given: Any = {"target": target} if target else {}
+    of: Any = what
+    if hasattr(what, "chosen"):
+        with _strata.config(**given):
+            return _strata._compile_kernel(of.compiled(*arguments, grid=grid, block=block, arch=arch), arch)
+    if arguments or grid is not None or block is not None:
+        if len(arguments) > 2 or grid is not None or block is not None:
+            raise UsageError(
+                f"[compile] a {type(what).__name__} takes no arguments, grid or block: they are for @strata.kernel"
+            )
+        named: Any = (*arguments, *(arch, target)[len(arguments) :])
+        arch, target = named
+        given = {"target": target} if target else {}
     if not isinstance(arch, str):
         raise UsageError(f"[compile] arch is {arch!r}: the name of one architecture, such as 'gfx1100'")
     if not isinstance(what, (CustomKernel, Tensor)):
-        tensors = list(what) if hasattr(type(what), "__iter__") else []
+        tensors = list(of) if hasattr(type(what), "__iter__") else []
         if not tensors or not all(isinstance(t, Tensor) for t in tensors):
             raise UsageError(
                 f"[compile] takes a Tensor, several, or a kernel (hip_kernel, asm_kernel), "
                 f"not a {type(what).__name__}: call a function, and compile what it gives"
             )
         what = tensors
-    given: Any = {"target": target} if target else {}
     with _strata.config(**given):
         if isinstance(what, CustomKernel):
             return _strata._compile_kernel(what, arch)

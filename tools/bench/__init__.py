@@ -282,6 +282,12 @@ def bench_emu(quick):
     return bench_emu(quick)
 
 
+def bench_lang(quick):
+    from .lang import bench_lang
+
+    return bench_lang(quick)
+
+
 def bench_lowering(quick, archs=()):
     from .lowering import bench_lowering
 
@@ -326,6 +332,7 @@ BENCHMARKS = {
     "emu": bench_emu,
     "sum": bench_sum,
     "beam": bench_beam,
+    "lang": bench_lang,
     "lowering": bench_lowering,
     "kernels": bench_kernels,
     "model": bench_model,

@@ -99,6 +99,20 @@ ops::Outputs among_parameters(ops::Outputs outputs, const std::vector<ops::Kerne
     return outputs;
 }
 
+/// Of a function under @strata.kernel, which tells the kernel for these arguments, what it is given, and its grid.
+py::tuple results_of_lang_kernel(const Tensor& out, const py::args& inputs, py::handle kernel,
+                                 const ops::Outputs& wanted) {
+    py::list given;
+    given.append(out);
+    for (py::handle x : inputs) given.append(x);
+    const auto [k, launched, grid] =
+        kernel.attr("chosen")(*py::args(py::tuple(given))).cast<std::tuple<Kernel, py::list, py::object>>();
+    std::vector<ops::KernelArgument> arguments;
+    for (py::handle x : launched) arguments.push_back(to_kernel_argument(x));
+    const ops::LaunchOptions options{.grid = to_dims(grid, "grid")};
+    return py::tuple(py::cast(computing([&] { return ops::custom_kernel(arguments, k, options, wanted); })));
+}
+
 py::tuple results_of_kernel(const Tensor& out, const py::args& inputs, py::handle kernel, py::handle outputs) {
     std::vector<ops::KernelArgument> arguments{out};
     for (py::handle x : inputs) arguments.push_back(to_kernel_argument(x));
@@ -109,10 +123,11 @@ py::tuple results_of_kernel(const Tensor& out, const py::args& inputs, py::handl
             return ops::custom_kernel(arguments, k, {}, wanted);
         })));
     }
+    if (py::hasattr(kernel, "chosen")) return results_of_lang_kernel(out, inputs, kernel, wanted);
     if (!PyCallable_Check(kernel.ptr()))
-        user_error(
-            ErrorKind::Usage,
-            "[custom_kernel] kernel= takes hip_kernel(...), asm_kernel(...) or a function that builds a UOp graph");
+        user_error(ErrorKind::Usage,
+                   "[custom_kernel] kernel= takes @strata.kernel, hip_kernel(...), asm_kernel(...) or a function that "
+                   "builds a UOp graph");
     std::vector<py::object> values{py::none()};
     for (py::handle x : inputs) values.push_back(py::reinterpret_borrow<py::object>(x));
     Kernel k = uop_kernel(kernel, arguments, values);

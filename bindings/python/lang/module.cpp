@@ -5,6 +5,7 @@ namespace strata::python {
 void bind_lang(py::module_& root) {
     py::module_ m = root.def_submodule("_lang", "Kernels as Python functions: values, memory and control flow.");
     bind_lang_values(m);
+    bind_lang_functions(m);
     bind_lang_trace(m);
     bind_lang_views(m);
     bind_lang_products(m);

@@ -2,7 +2,11 @@
 #include "kernels/uop_p.h"
 #include "lang/lang_p.h"
 #include "strata/codegen/kernel/scalar_parameters.h"
+#include "strata/codegen/tile/arithmetic.h"
 #include "strata/core/symbolic/symbolic.h"
+#include "strata/ops/custom.h"
+#include "strata/runtime/artifact.h"
+#include "strata/runtime/custom.h"
 
 namespace strata::python {
 namespace {
@@ -11,7 +15,11 @@ using lang::Trace;
 
 /// A trace in Python, which ends it where an exception leaves it.
 struct OpenTrace {
-    std::unique_ptr<Trace> trace = std::make_unique<Trace>();
+    std::unique_ptr<Trace> trace;
+};
+
+struct Mark {
+    Trace::State state;
 };
 
 UOp memory_of_python(const Handle& h) { return h.get(); }
@@ -28,7 +36,13 @@ void bind_control(py::module_& m) {
         },
         py::arg("size"), py::arg("steps") = py::none());
     m.def("end_loop", [] { Trace::current("a loop").end_loop(); });
+    m.def("break_if",
+          [](As<"Value | bool"> condition) { Trace::current("a break").break_if(to_condition(condition, "break")); });
     m.def("barrier", [] { Trace::current("lang.barrier").barrier(); });
+    m.def("is_uniform", [](const LangValue& v) {
+        GraphScope scope;
+        return Trace::current("a loop").is_uniform(simplify(v.get()));
+    });
     m.def("in_branch", [] { return bool(Trace::current("a branch").predicate()); });
 }
 
@@ -44,6 +58,10 @@ void bind_memory(py::module_& m) {
         const UOp to = memory_of_python(memory);
         Trace::current("a store").store(to, to_offset(at, "store"), to_value(value, to.dtype(), "store"));
     });
+    m.def(
+        "shuffle_xor", [](const LangValue& value, int mask) -> As<"Value"> {
+            return from_value(uop::shuffle_xor(lang::machine_value(value.get()), mask));
+        });
     m.def("tensor_parameter", [](int slot, DType type, int64_t size) { return Handle(uop::buffer(slot, type, size)); });
     m.def(
         "number_parameter",
@@ -54,21 +72,41 @@ void bind_memory(py::module_& m) {
         });
 }
 
+void bind_kernels_of_traces(py::module_& m) {
+    m.def("kernel_of", [](const Handle& sink) {
+        return std::const_pointer_cast<runtime::CustomKernel>(ops::uop_kernel_of_any_grid(sink.get()));
+    });
+    m.def("graph_of", [](const runtime::CustomKernel& kernel) { return Handle(kernel.graph.get()); });
+    m.def("wave_size_of", [](const std::string& arch) { return runtime::target_named(arch).wave_size; });
+}
+
 }  // namespace
 
 void bind_lang_trace(py::module_& m) {
+    py::class_<Mark>(m, "Mark", "A place in a trace.");
     py::class_<OpenTrace>(m, "Trace", "A kernel that this thread traces.")
-        .def(py::init<>())
+        .def(py::init([](const std::array<int64_t, 3>& block) {
+                 GraphScope scope;
+                 std::vector<UOp> threads;
+                 for (int dim = 0; dim < 3; ++dim)
+                     if (const int64_t size = block[static_cast<size_t>(dim)]; size > 1)
+                         threads.push_back(make(Op::special, dtypes::index, {}, SpecialArg{true, dim, size}));
+                 return OpenTrace{std::make_unique<Trace>(std::move(threads))};
+             }),
+             py::arg("block") = std::array<int64_t, 3>{1, 1, 1})
         .def("finish",
              [](OpenTrace& t, const std::string& name) {
                  const Handle sink(t.trace->finish(name));
                  t.trace.reset();
                  return sink;
              })
+        .def("mark", [](const OpenTrace& t) { return Mark{t.trace->mark()}; })
+        .def("undo_to", [](OpenTrace& t, const Mark& mark) { t.trace->undo_to(mark.state); })
         .def("close", [](OpenTrace& t) { t.trace.reset(); });
     m.def("is_active", &Trace::is_active);
     bind_control(m);
     bind_memory(m);
+    bind_kernels_of_traces(m);
 }
 
 }  // namespace strata::python

@@ -9,126 +9,144 @@ namespace {
 
 using ValueClass = py::class_<LangValue>;
 
-bool is_index(DType type) { return type.scalar == Scalar::index; }
+bool is_index_type(DType type) { return type.scalar == Scalar::index; }
+
+Kind kind_of_type(DType type) { return is_index_type(type) ? Kind::Int : type.kind(); }
 
 /// The type of a Python number where it meets a type.
-DType type_with(const Number& n, DType other) {
-    if (n.kind == Kind::Float) return other.is_float() ? other : dtypes::float32;
-    return other.is_bool() && n.kind != Kind::Bool ? dtypes::int32 : other;
+DType type_where_met(Kind number, DType other) {
+    if (number == Kind::Float) return other.is_float() ? other : dtypes::float32;
+    return other.is_bool() && number != Kind::Bool ? dtypes::int32 : other;
 }
 
-DType own_type(const Number& n) {
+DType own_type_of(const Number& n) {
     if (n.kind == Kind::Bool) return dtypes::boolean;
     if (n.kind == Kind::Float) return dtypes::float32;
     if (n.kind == Kind::UInt) return dtypes::uint64;
     return n.i >= int_min(dtypes::int32) && n.i <= int_max(dtypes::int32) ? dtypes::int32 : dtypes::int64;
 }
 
-UOp constant_of(const Number& n, DType type, const char* what) {
+UOp constant_of_type(const Number& n, DType type, const char* what) {
     if (n.kind == Kind::Complex) user_error(ErrorKind::DType, "[{}] kernels compute with real numbers", what);
-    if (is_index(type)) return index_const(n.as_int());
+    if (is_index_type(type)) return index_const(n.as_int());
     return n.constant(type);
 }
 
-struct Pair {
+struct Operands {
     UOp a, b;
+    bool weak = false;
     bool fits = true;  ///< false: Python asks the other side
 };
 
-enum class Wants { number, integer, bits, any };
+bool is_numpy_number(py::handle given) {
+    return py::hasattr(given, "dtype") && py::hasattr(given, "item") && py::len(given.attr("shape")) == 0;
+}
 
-DType checked_type(const char* name, Wants wants, DType type) {
-    if (type.is_bool() && (wants == Wants::number || wants == Wants::integer)) return dtypes::int32;
-    if (type.is_float() && (wants == Wants::integer || wants == Wants::bits))
+enum class OperandKind { number, integer, bits, any };
+
+DType type_for_operator(const char* name, OperandKind wants, DType type) {
+    if (type.is_bool() && (wants == OperandKind::number || wants == OperandKind::integer)) return dtypes::int32;
+    if (type.is_float() && (wants == OperandKind::integer || wants == OperandKind::bits))
         user_error(ErrorKind::DType, "[{}] takes integers, not {}; cast first, e.g. x.cast('int32')", name,
                    type.name());
     return type;
 }
 
 /// Both sides in the type of the operation.
-Pair pair_of(const char* name, Wants wants, py::handle left, py::handle right) {
+Operands operands_of(const char* name, OperandKind wants, py::handle left, py::handle right) {
     const LangValue *x = as_value(left), *y = as_value(right);
     for (const auto& [value, given] : {std::pair(x, left), std::pair(y, right)})
-        if (!value && !is_number(given) && !py::hasattr(given, "__array_priority__")) return {{}, {}, false};
-    const DType type_x = x ? x->get().dtype() : dtypes::none, type_y = y ? y->get().dtype() : dtypes::none;
+        if (!value && !is_number(given) && !is_numpy_number(given)) return {.fits = false};
     if (x && y) {
-        const DType type = checked_type(name, wants, lang::promoted(name, type_x, type_y));
-        return {lang::converted(x->get(), type), lang::converted(y->get(), type)};
+        const DType type = type_for_operator(name, wants, common_type(name, *x, *y));
+        return {lang::converted(x->get(), type), lang::converted(y->get(), type), x->weak && y->weak};
     }
-    const Number n = to_number(x ? right : left);
-    const DType own = x ? type_x : type_y;
-    const DType type = checked_type(name, wants, type_with(n, own));
-    const UOp number = constant_of(n, type, name), value = lang::converted(x ? x->get() : y->get(), type);
-    return x ? Pair{value, number} : Pair{number, value};
+    const LangValue& value = x ? *x : *y;
+    const py::handle number = x ? right : left;
+    const DType own = value.get().dtype();
+    DType type = dtypes::none;
+    if (!is_number(number)) {
+        const DType exact = to_dtype(number.attr("dtype"));
+        type = value.weak ? type_where_met(kind_of_type(own), exact) : lang::promoted(name, own, exact);
+    } else {
+        const Number n = to_number(number);
+        type = value.weak ? lang::promoted(name, own, own_type_of(n)) : type_where_met(n.kind, own);
+    }
+    type = type_for_operator(name, wants, type);
+    const UOp constant = constant_of_type(to_number(number), type, name), other = lang::converted(value.get(), type);
+    const bool weak = value.weak && is_number(number);
+    return x ? Operands{other, constant, weak} : Operands{constant, other, weak};
 }
 
-py::object not_implemented() { return py::reinterpret_borrow<py::object>(Py_NotImplemented); }
+py::object python_not_implemented() { return py::reinterpret_borrow<py::object>(Py_NotImplemented); }
 
-Tensor scalar(UOp x) { return Tensor(lang::machine_value(x)); }
+Tensor as_tensor_of(UOp x) { return Tensor(lang::machine_value(x)); }
 
-using Make = UOp (*)(UOp, UOp);
+using MakesValue = UOp (*)(UOp, UOp);
 
-UOp quotient(UOp a, UOp b) {
+UOp float_quotient(UOp a, UOp b) {
     if (!a.dtype().is_float()) a = lang::converted(a, dtypes::float32), b = lang::converted(b, dtypes::float32);
     return alu(Op::fdiv, {a, b});
 }
 UOp floor_quotient(UOp a, UOp b) {
-    return a.dtype().is_float() ? scalar(a).floor_divide(scalar(b)).uop() : lang::floor_divided(a, b);
+    return a.dtype().is_float() ? as_tensor_of(a).floor_divide(as_tensor_of(b)).uop() : lang::floor_divided(a, b);
 }
 UOp floor_rest(UOp a, UOp b) {
-    return a.dtype().is_float() ? scalar(a).remainder(scalar(b)).uop() : lang::floor_remainder(a, b);
+    return a.dtype().is_float() ? as_tensor_of(a).remainder(as_tensor_of(b)).uop() : lang::floor_remainder(a, b);
 }
-UOp power(UOp a, UOp b) { return scalar(a).pow(scalar(b)).uop(); }
+UOp power_of(UOp a, UOp b) { return as_tensor_of(a).pow(as_tensor_of(b)).uop(); }
 
 /// A count that is known is less than the type's width: more is 0, or the sign.
-UOp shifted(Op op, UOp a, UOp b) {
-    const int bits = is_index(a.dtype()) ? 64 : a.dtype().bits();
+UOp shifted_value(Op op, UOp a, UOp b) {
+    const int bits = is_index_type(a.dtype()) ? 64 : a.dtype().bits();
     if (b.is_const() && (const_int(b) < 0 || const_int(b) >= bits))
         user_error(ErrorKind::Usage, "a shift of {} by {}: it is 0 to {}", a.dtype().name(), const_int(b), bits - 1);
     return alu(op, {a, b});
 }
 
-struct Row {
+struct OperatorRow {
     const char *name, *reflected;
-    Wants wants;
-    Make make;
+    OperandKind wants;
+    MakesValue make;
 };
 
-constexpr Row kRows[] = {
-    {"__add__", "__radd__", Wants::number, [](UOp a, UOp b) { return a + b; }},
-    {"__sub__", "__rsub__", Wants::number, [](UOp a, UOp b) { return a - b; }},
-    {"__mul__", "__rmul__", Wants::number, [](UOp a, UOp b) { return a * b; }},
-    {"__truediv__", "__rtruediv__", Wants::number, quotient},
-    {"__floordiv__", "__rfloordiv__", Wants::number, floor_quotient},
-    {"__mod__", "__rmod__", Wants::number, floor_rest},
-    {"__pow__", "__rpow__", Wants::number, power},
-    {"__and__", "__rand__", Wants::bits, [](UOp a, UOp b) { return alu(Op::bit_and, {a, b}); }},
-    {"__or__", "__ror__", Wants::bits, [](UOp a, UOp b) { return alu(Op::bit_or, {a, b}); }},
-    {"__xor__", "__rxor__", Wants::bits, [](UOp a, UOp b) { return alu(Op::bit_xor, {a, b}); }},
-    {"__lshift__", "__rlshift__", Wants::integer, [](UOp a, UOp b) { return shifted(Op::shl, a, b); }},
-    {"__rshift__", "__rrshift__", Wants::integer, [](UOp a, UOp b) { return shifted(Op::shr, a, b); }},
-    {"__lt__", nullptr, Wants::any, lang::less},
-    {"__le__", nullptr, Wants::any, lang::less_or_equal},
-    {"__gt__", nullptr, Wants::any, [](UOp a, UOp b) { return lang::less(b, a); }},
-    {"__ge__", nullptr, Wants::any, [](UOp a, UOp b) { return lang::less_or_equal(b, a); }},
-    {"__eq__", nullptr, Wants::any, [](UOp a, UOp b) { return alu(Op::cmpeq, {a, b}); }},
-    {"__ne__", nullptr, Wants::any, [](UOp a, UOp b) { return alu(Op::cmpne, {a, b}); }},
+constexpr OperatorRow kOperators[] = {
+    {"__add__", "__radd__", OperandKind::number, [](UOp a, UOp b) { return a + b; }},
+    {"__sub__", "__rsub__", OperandKind::number, [](UOp a, UOp b) { return a - b; }},
+    {"__mul__", "__rmul__", OperandKind::number, [](UOp a, UOp b) { return a * b; }},
+    {"__truediv__", "__rtruediv__", OperandKind::number, float_quotient},
+    {"__floordiv__", "__rfloordiv__", OperandKind::number, floor_quotient},
+    {"__mod__", "__rmod__", OperandKind::number, floor_rest},
+    {"__pow__", "__rpow__", OperandKind::number, power_of},
+    {"__and__", "__rand__", OperandKind::bits, [](UOp a, UOp b) { return alu(Op::bit_and, {a, b}); }},
+    {"__or__", "__ror__", OperandKind::bits, [](UOp a, UOp b) { return alu(Op::bit_or, {a, b}); }},
+    {"__xor__", "__rxor__", OperandKind::bits, [](UOp a, UOp b) { return alu(Op::bit_xor, {a, b}); }},
+    {"__lshift__", "__rlshift__", OperandKind::integer, [](UOp a, UOp b) { return shifted_value(Op::shl, a, b); }},
+    {"__rshift__", "__rrshift__", OperandKind::integer, [](UOp a, UOp b) { return shifted_value(Op::shr, a, b); }},
+    {"__lt__", nullptr, OperandKind::any, lang::less},
+    {"__le__", nullptr, OperandKind::any, lang::less_or_equal},
+    {"__gt__", nullptr, OperandKind::any, [](UOp a, UOp b) { return lang::less(b, a); }},
+    {"__ge__", nullptr, OperandKind::any, [](UOp a, UOp b) { return lang::less_or_equal(b, a); }},
+    {"__eq__", nullptr, OperandKind::any, [](UOp a, UOp b) { return alu(Op::cmpeq, {a, b}); }},
+    {"__ne__", nullptr, OperandKind::any, [](UOp a, UOp b) { return alu(Op::cmpne, {a, b}); }},
 };
 
-py::object combined(const Row& row, py::handle a, py::handle b) {
+py::object combined_values(const OperatorRow& row, py::handle a, py::handle b) {
     GraphScope scope;
-    const Pair pair = pair_of(row.name, row.wants, a, b);
-    return pair.fits ? from_value(row.make(pair.a, pair.b)) : not_implemented();
+    const Operands pair = operands_of(row.name, row.wants, a, b);
+    if (!pair.fits) return python_not_implemented();
+    const UOp made = row.make(pair.a, pair.b);
+    return from_value(made, pair.weak);
 }
 
-void bind_operators(ValueClass& c) {
-    for (const Row& row : kRows) {
+void bind_value_operators(ValueClass& c) {
+    for (const OperatorRow& row : kOperators) {
         c.def(
-            row.name, [&row](As<"Any"> a, As<"Any"> b) -> As<"Value"> { return combined(row, a, b); }, py::arg("other"),
-            py::pos_only());
+            row.name, [&row](As<"Any"> a, As<"Any"> b) -> As<"Value"> { return combined_values(row, a, b); },
+            py::arg("other"), py::pos_only());
         if (row.reflected)
             c.def(
-                row.reflected, [&row](As<"Any"> a, As<"Any"> b) -> As<"Value"> { return combined(row, b, a); },
+                row.reflected, [&row](As<"Any"> a, As<"Any"> b) -> As<"Value"> { return combined_values(row, b, a); },
                 py::arg("other"), py::pos_only());
     }
     const auto one = [&](const char* name, UOp (*make)(UOp)) {
@@ -142,8 +160,8 @@ void bind_operators(ValueClass& c) {
     one("__pos__", [](UOp x) { return x; });
     one("__abs__", [](UOp x) {
         return x.dtype().is_bool() || x.dtype().is_unsigned() ? x
-               : is_index(x.dtype()) ? alu(Op::where, {x < index_const(0), alu(Op::neg, {x}), x})
-                                     : alu(Op::abs, {x});
+               : is_index_type(x.dtype()) ? alu(Op::where, {x < index_const(0), alu(Op::neg, {x}), x})
+                                          : alu(Op::abs, {x});
     });
     one("__invert__", [](UOp x) {
         if (x.dtype().is_float()) user_error(ErrorKind::DType, "[~] takes integers and bool, not {}", x.dtype().name());
@@ -151,7 +169,7 @@ void bind_operators(ValueClass& c) {
     });
 }
 
-void bind_properties(ValueClass& c) {
+void bind_value_properties(ValueClass& c) {
     c.def_property_readonly(
         "dtype", [](const LangValue& v) { return v.get().dtype(); },
         "Its type; dtypes.index of numbers of threads, sizes and steps.");
@@ -181,7 +199,7 @@ void bind_properties(ValueClass& c) {
 }
 
 /// Refuses Python's conversions of a value, and says what to write instead.
-void bind_refusals(ValueClass& c) {
+void bind_value_refusals(ValueClass& c) {
     const auto refuse = [&](const char* name, const char* instead) {
         c.def(
             name, [instead](const LangValue& v) -> As<"Never"> {
@@ -200,20 +218,44 @@ void bind_refusals(ValueClass& c) {
     refuse("__iter__", "a single number holds nothing to go through");
 }
 
+py::object merged_values(As<"Value"> condition, As<"Value | Scalar"> x, As<"Value | Scalar"> y) {
+    GraphScope scope;
+    const LangValue a = to_lang_value(x, "if"), b = to_lang_value(y, "if");
+    const DType type = common_type("if", a, b);
+    for (const LangValue* v : {&a, &b})
+        if (v->get().dtype().is_bool() != type.is_bool() ||
+            (v->get().dtype().is_float() != type.is_float() && !v->weak))
+            user_error(ErrorKind::DType, "{} one way and {} the other", a.get().dtype().name(), b.get().dtype().name());
+    return from_value(
+        alu(Op::where, {to_condition(condition, "if"), lang::converted(a.get(), type), lang::converted(b.get(), type)}),
+        a.weak && b.weak);
+}
+
 }  // namespace
+
+DType common_type(const char* name, const LangValue& x, const LangValue& y) {
+    const DType a = x.get().dtype(), b = y.get().dtype();
+    if (x.weak == y.weak) return lang::promoted(name, a, b);
+    return x.weak ? type_where_met(kind_of_type(a), b) : type_where_met(kind_of_type(b), a);
+}
+
+LangValue to_lang_value(py::handle x, const char* what) {
+    if (const LangValue* v = as_value(x)) return *v;
+    return LangValue(to_value(x, what), is_number(x));
+}
 
 const LangValue* as_value(py::handle value) {
     static PyTypeObject* const type = reinterpret_cast<PyTypeObject*>(py::type::of<LangValue>().ptr());
     return Py_TYPE(value.ptr()) == type ? py::cast<const LangValue*>(value) : nullptr;
 }
 
-py::object from_value(UOp u) { return py::cast(LangValue(u)); }
+py::object from_value(UOp u, bool weak) { return py::cast(LangValue(u, weak)); }
 
 UOp to_value(py::handle value, DType type, const char* what) {
     if (const LangValue* v = as_value(value)) return lang::converted(v->get(), type);
     if (!is_number(value) && !py::hasattr(value, "dtype"))
         user_error(ErrorKind::Usage, "[{}] takes a value of the kernel or a number, not {}", what, shown(value));
-    return constant_of(to_number(value), type, what);
+    return constant_of_type(to_number(value), type, what);
 }
 
 UOp to_value(py::handle value, const char* what) {
@@ -222,7 +264,7 @@ UOp to_value(py::handle value, const char* what) {
     if (!is_number(value))
         user_error(ErrorKind::Usage, "[{}] takes a value of the kernel or a number, not {}", what, shown(value));
     const Number n = to_number(value);
-    return constant_of(n, own_type(n), what);
+    return constant_of_type(n, own_type_of(n), what);
 }
 
 UOp to_offset(py::handle value, const char* what) {
@@ -235,17 +277,83 @@ UOp to_offset(py::handle value, const char* what) {
 
 UOp to_condition(py::handle value, const char* what) { return lang::is_true(to_value(value, what)); }
 
+/// dtypes.float32(x): a value of that type.
+void bind_conversions() {
+    const py::object type = py::type::of<DType>();
+    type.attr("__call__") = py::cpp_function(
+        [](DType self, As<"Value | Scalar"> value) -> As<"Value"> {
+            if (!as_value(value) && !lang::Trace::is_active())
+                user_error(ErrorKind::Usage,
+                           "dtypes.{}(x) is a value of a kernel; outside of one write Tensor(x, dtype=dtypes.{})",
+                           self.name(), self.name());
+            GraphScope scope;
+            if (const LangValue* v = as_value(value)) return from_value(lang::converted(v->get(), self));
+            const Number n = to_number(value);
+            const bool truncates = n.kind == Kind::Float && !self.is_float();
+            return from_value(truncates ? cast(n.constant(dtypes::float64), self) : constant_of_type(n, self, "cast"));
+        },
+        py::name("__call__"), py::is_method(type), py::arg("value"), py::pos_only(),
+        "In a kernel the value as this type: x.cast(dtype).");
+}
+
 void bind_lang_values(py::module_& m) {
+    bind_conversions();
     ValueClass c(m, "Value", "A number of a kernel that is being traced: each thread has its own.");
-    bind_operators(c);
-    bind_properties(c);
-    bind_refusals(c);
+    bind_value_operators(c);
+    bind_value_properties(c);
+    bind_value_refusals(c);
     m.def(
         "constant", [](As<"Value | Scalar"> value, DType type) -> As<"Value"> {
             GraphScope scope;
             return from_value(to_value(value, type, "constant"));
         });
-    m.def("is_value", [](As<"Any"> value) { return as_value(value) != nullptr; });
+    m.def("merge", &merged_values, py::arg("condition"), py::arg("x"), py::arg("y"),
+          "x where the condition is true, else y: numbers and values whose types meet without a change of kind.");
+    m.def("valued", [](As<"Value | Scalar"> x) { return to_lang_value(x, "if"); });
+    for (const auto& [name, op] : {std::pair("minimum", Op::min), {"maximum", Op::max}})
+        m.def(
+            name, [ name, op ](As<"Value | Scalar"> x, As<"Value | Scalar"> y) -> As<"Value"> {
+                GraphScope scope;
+                const LangValue a = to_lang_value(x, "if"), b = to_lang_value(y, "if");
+                const DType type = common_type(name, a, b);
+                return from_value(alu(op, {lang::converted(a.get(), type), lang::converted(b.get(), type)}),
+                                  a.weak && b.weak);
+            });
+    m.def(
+        "fma", [](As<"Value | Scalar"> x, As<"Value | Scalar"> y, As<"Value | Scalar"> z) -> As<"Value"> {
+            GraphScope scope;
+            const LangValue a = to_lang_value(x, "fma"), b = to_lang_value(y, "fma"), c = to_lang_value(z, "fma");
+            const DType type =
+                common_type("fma", LangValue(constant(common_type("fma", a, b), 1), a.weak && b.weak), c);
+            return from_value(alu(Op::fma, {lang::converted(a.get(), type), lang::converted(b.get(), type),
+                                            lang::converted(c.get(), type)}),
+                              a.weak && b.weak && c.weak);
+        });
+    m.def("is_weak", [](const LangValue& v) { return v.weak; });
+    m.def("weak", [](const LangValue& v) -> As<"Value"> { return from_value(v.get(), true); });
+    m.def(
+        "machine_value", [](const LangValue& v) -> As<"Value"> {
+            GraphScope scope;
+            return from_value(lang::machine_value(v.get()), v.weak);
+        });
+    m.def(
+        "known", [](const LangValue& v) -> As<"Scalar | None"> {
+            GraphScope scope;
+            const UOp x = simplify(v.get());
+            if (!x.is_const()) return py::object(py::none());
+            if (x.dtype().is_float()) return py::object(py::float_(const_value(x)));
+            if (x.dtype().is_bool()) return py::object(py::bool_(const_int(x) != 0));
+            return py::object(py::int_(const_int(x)));
+        },
+        "The number that a value is, if the kernel need not run to tell.");
+    m.def(
+        "bounds",
+        [](const LangValue& v) {
+            GraphScope scope;
+            const Bounds b = bounds(simplify(v.get()));
+            return std::pair(b.low, b.high);
+        },
+        "The smallest and the largest number that an integer can be.");
 }
 
 }  // namespace strata::python

@@ -5,6 +5,7 @@ python test/python/cli/test_pages.py [PAGE ...]     writes what the examples pri
 
 import contextlib
 import io
+import linecache
 import os
 import re
 import sys
@@ -25,11 +26,17 @@ PAGES = [
 
 def run(page):
     """(block, what it printed, the names after it) of each block, in one namespace."""
-    names = {}
-    for block in BLOCK.finditer((ROOT / page).read_text()):
+    names, text = {}, (ROOT / page).read_text()
+    # What looks for the source of a function finds the page's lines, those of Python alone.
+    lines = [""] * (text.count("\n") + 1)
+    for block in BLOCK.finditer(text):
+        first, code = text.count("\n", 0, block.start("code")), block["code"].splitlines()
+        lines[first : first + len(code)] = code
+    linecache.cache[page] = (len(text), None, [line + "\n" for line in lines], page)
+    for block in BLOCK.finditer(text):
         said = io.StringIO()
         with contextlib.redirect_stdout(said):
-            exec(compile(block["code"], page, "exec"), names)
+            exec(compile("\n" * text.count("\n", 0, block.start("code")) + block["code"], page, "exec"), names)
         # A file without a name lies in the working folder.
         yield block, said.getvalue().replace(f"{os.getcwd()}/", "").rstrip("\n") + "\n", names
 

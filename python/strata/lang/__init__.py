@@ -1,0 +1,64 @@
+"""The language of kernels that are Python functions: what a function under @strata.kernel computes with.
+
+    from strata import lang
+
+    @strata.kernel(grid=lambda out, a, b, n: lang.cdiv(n, 256), block=256)
+    def add(out: lang.Tensor, a: lang.Tensor, b: lang.Tensor, n):
+        i = lang.block_idx.x * 256 + lang.thread_idx.x
+        if i < n:
+            out[i] = a[i] + b[i]
+
+docs/language.md
+"""
+
+import builtins as _builtins
+
+from .. import _strata
+from .._checks import show as _show
+from ._arguments import Constexpr, TensorArgument as Tensor, TensorSpec, register_argument
+from ._collectives import _threads, block_reduce, block_scan, wave_reduce
+from ._flow import cond, loop, while_loop
+from ._indices import block_dim, block_idx, grid_dim, lane, thread, thread_idx, wave, wave_size
+from ._math import FUNCTIONS as _FUNCTIONS, cdiv, clamp, fma, fmax, fmin, select
+from ._random import philox, rand
+from ._ranges import Range as _Range, static_range
+
+_lang = _strata._lang
+Value, View = _lang.Value, _lang.View
+for _name in (
+    *("make_view", "identity", "bounded", "make_fragment_like"),
+    *("MmaAtom", "TiledMma", "make_tiled_mma", "gemm"),
+    *("CopyAtom", "TiledCopy", "make_tiled_copy", "make_tiled_copy_tv", "copy", "autovec_copy", "gather", "scatter"),
+    *("make_tiled_copy_A", "make_tiled_copy_B", "make_tiled_copy_C"),
+):
+    globals()[_name] = getattr(_lang, _name)
+globals().update(_FUNCTIONS)
+
+
+def barrier():
+    """All threads of the block come here, and see what the others stored before."""
+    _lang.barrier()
+
+
+def range(*bounds, unroll=None, stages=None):
+    """range(stop), range(start, stop), range(start, stop, step): a loop of the kernel."""
+    return _Range.of(*bounds, unroll=unroll, stages=stages)
+
+
+def copy_tile(src, dst):
+    """Copies a view to another by all threads of the block together."""
+    _lang.copy_tile(src, dst, thread(), _threads("copy_tile"))
+
+
+def shared(shape, dtype="float32"):
+    """Memory that the threads of a block share, by a shape or a layout."""
+    return _lang.shared_view(shape, dtype)
+
+
+def registers(shape, dtype="float32"):
+    """Memory of each thread, by a shape or a layout."""
+    return _lang.register_view(shape, dtype)
+
+
+__all__ = sorted(name for name in _builtins.list(globals()) if not name.startswith("_"))
+_show(globals())

@@ -1,0 +1,278 @@
+"""Functions that a kernel calls: those of the user's are rewritten, once for each code object; built-in ones that would
+ask a value of the kernel for what it does not know have a form of their own."""
+
+import __future__
+
+import ast
+import builtins
+import functools
+import linecache
+import os
+import sysconfig
+import types
+
+from .. import _strata
+from . import _ranges, _state
+from ._rewrite import CHANGES, RUNTIME, rewrite
+
+_lang = _strata._lang
+Value = _lang.Value
+_FUTURE = functools.reduce(
+    lambda a, b: a | b, (getattr(__future__, n).compiler_flag for n in __future__.all_feature_names)
+)
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+class NoSource(Exception):
+    """The source of a function is not to be had: it runs as it is."""
+
+
+@functools.cache
+def _installed():
+    folders = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
+    folders.add(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    return tuple(os.path.realpath(f) + os.sep for f in folders if f)
+
+
+@functools.lru_cache(4096)
+def _is_users(file):
+    """Whether a file belongs to the user, not to an installed package."""
+    if file.startswith("<frozen"):
+        return False
+    return not os.path.realpath(file).startswith(_installed())
+
+
+@functools.lru_cache(64)
+def _parsed(file, source):
+    try:
+        tree = ast.parse(source, file)
+    except SyntaxError as error:
+        raise NoSource(f"{file} was edited and does not parse") from error
+    for node in ast.walk(tree):
+        for child in ast.iter_child_nodes(node):
+            child.parent = node
+    return tree
+
+
+def _first_line(node):
+    return min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", ()))])
+
+
+def _span(code):
+    spans = [p for p in code.co_positions() if None not in p]
+    body = [p for p in spans if (p[0], p[2]) != (p[1], p[3])]
+    return (min((p[0], p[2]) for p in body), max((p[1], p[3]) for p in body)) if body else None
+
+
+def _node_of(code):
+    """The definition of a code object in its file."""
+    lines = linecache.getlines(code.co_filename)
+    if not lines:
+        raise NoSource(f"{code.co_filename} has no source")
+    tree = _parsed(code.co_filename, "".join(lines))
+    is_lambda = code.co_name == "<lambda>"
+    found = []
+    for node in ast.walk(tree):
+        if is_lambda and isinstance(node, ast.Lambda) and node.lineno == code.co_firstlineno:
+            found.append(node)
+        elif isinstance(node, _DEFINITIONS) and node.name == code.co_name and _first_line(node) == code.co_firstlineno:
+            found.append(node)
+    if is_lambda and len(found) > 1:
+        span = _span(code)
+        found = [n for n in found if span and (n.body.lineno, n.body.col_offset) == span[0]] or found[:1]
+    if not found:
+        raise NoSource(f"{code.co_filename} was edited since it was imported")
+    return found[0]
+
+
+def _copy(node):
+    """A deep copy without what points to parents."""
+    if isinstance(node, list):
+        return [_copy(n) for n in node]
+    if not isinstance(node, ast.AST):
+        return node
+    made = type(node)(**{f: _copy(getattr(node, f)) for f in node._fields if hasattr(node, f)})
+    return ast.copy_location(made, node)
+
+
+def _inner(code, name, line):
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            if constant.co_name == name and constant.co_firstlineno == line:
+                return constant
+            if found := _inner(constant, name, line):
+                return found
+
+
+_rewritten = {}  # id of a code object -> (the object, its rewritten form; None where there is no source)
+_forms = set()  # ids of code objects that are rewritten forms
+
+
+def _remember(code):
+    _forms.add(id(code))
+    _keep.append(code)
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            _remember(constant)
+
+
+_keep = []  # so that ids of _forms stay theirs
+
+
+def _compiled(code):
+    node = _copy(_node_of(code))
+    of_class = _class_of(_node_of(code))
+    rewrite(node)
+    arguments = node.args
+    arguments.defaults = [ast.Constant(None) for _ in arguments.defaults]
+    arguments.kw_defaults = [d and ast.Constant(None) for d in arguments.kw_defaults]
+    for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg):
+        if a:
+            a.annotation = None
+    if isinstance(node, ast.Lambda):
+        line = node.lineno
+        inside = ast.Return(node)
+    else:
+        node.decorator_list, node.returns = [], None
+        line = node.lineno
+        inside = node
+    statements = [inside]
+    if of_class:  # names with two underscores, and super()
+        statements = [ast.ClassDef(of_class, [], [], [inside], [])]
+    free = [RUNTIME, *(name for name in code.co_freevars if name != "__class__")]
+    outer = ast.FunctionDef(
+        "_strata_outer", ast.arguments([], [ast.arg(n) for n in free], None, [], [], None, []), statements, [], None
+    )
+    if hasattr(outer, "type_params"):
+        outer.type_params = []
+    module = ast.fix_missing_locations(ast.Module([outer], []))
+    made = compile(module, code.co_filename, "exec", code.co_flags & _FUTURE, True)
+    found = _inner(made, code.co_name, line)
+    found = found.replace(co_qualname=code.co_qualname)
+    _remember(found)
+    return found
+
+
+def _class_of(node):
+    parent = getattr(node, "parent", None)
+    while parent is not None and not isinstance(parent, (ast.ClassDef, *_DEFINITIONS, ast.Module)):
+        parent = getattr(parent, "parent", None)
+    return parent.name if isinstance(parent, ast.ClassDef) else ""
+
+
+def _form_of(code):
+    known = _rewritten.get(id(code))
+    if known is None:
+        try:
+            form = _compiled(code)
+        except NoSource:
+            form = None
+        known = _rewritten[id(code)] = (code, form)
+    return known[1]
+
+
+def rewritten(f, always=False):
+    """A function whose control flow may decide in the kernel; itself where it has no source or is not the user's.
+    always: of this package too."""
+    code = f.__code__
+    if id(code) in _forms or not (always or _is_users(code.co_filename)):
+        return f
+    form = _form_of(code)
+    if form is None:
+        return f
+    cells = dict(zip(code.co_freevars, f.__closure__ or ()))
+    from . import _control
+
+    cells[RUNTIME] = types.CellType(_control)
+    made = types.FunctionType(
+        form, f.__globals__, f.__name__, f.__defaults__, tuple(cells[name] for name in form.co_freevars)
+    )
+    made.__kwdefaults__, made.__dict__ = f.__kwdefaults__, f.__dict__
+    return made
+
+
+# Built-in functions with a form for values.
+
+
+def _extreme(name, python):
+    def extreme(*given, **named):
+        values = given[0] if len(given) == 1 and not named and isinstance(given[0], (list, tuple)) else given
+        if named or not any(type(v) is Value for v in values):
+            return python(*given, **named)
+        of = getattr(_lang, name)
+        return functools.reduce(of, values)
+
+    return extreme
+
+
+def _range(*given):
+    return _ranges.Range.of(*given)
+
+
+def _bool(value=False):
+    return (
+        value if type(value) is Value and value.dtype.is_bool else value != 0 if type(value) is Value else bool(value)
+    )
+
+
+def _all(values):
+    result = True
+    for value in values:
+        if type(value) is not Value and not value:
+            return False
+        if type(value) is Value:
+            result = _bool(value) if result is True else result & _bool(value)
+    return result
+
+
+def _any(values):
+    result = False
+    for value in values:
+        if type(value) is not Value and value:
+            return True
+        if type(value) is Value:
+            result = _bool(value) if result is False else result | _bool(value)
+    return result
+
+
+_FORMS = {
+    builtins.range: _range,
+    builtins.bool: _bool,
+    builtins.all: _all,
+    builtins.any: _any,
+    builtins.min: _extreme("minimum", min),
+    builtins.max: _extreme("maximum", max),
+}
+_FRESH = (list, dict, set, sorted)
+
+
+def function(f):
+    """What a kernel calls where it says f."""
+    kind = type(f)
+    if kind is types.FunctionType:
+        return rewritten(f)
+    if kind is types.MethodType:
+        of = f.__func__
+        return types.MethodType(rewritten(of), f.__self__) if type(of) is types.FunctionType else f
+    if kind is types.BuiltinFunctionType or kind is type:
+        form = _FORMS.get(f)
+        if form is not None:
+            return form
+        if f in _FRESH:
+            return functools.partial(_fresh, f)
+        own = getattr(f, "__self__", None)
+        if kind is types.BuiltinFunctionType and isinstance(own, (list, dict, set, bytearray)):
+            if f.__name__ in CHANGES:
+                _state.changed(own)
+        return f
+    if kind is functools.partial:
+        inner = function(f.func)
+        return f if inner is f.func else functools.partial(inner, *f.args, **f.keywords)
+    of = vars(kind).get("__call__")
+    if type(of) is types.FunctionType and not isinstance(f, type):
+        return types.MethodType(rewritten(of), f)
+    return f
+
+
+def _fresh(f, *given, **named):
+    return _state.made(f(*given, **named))

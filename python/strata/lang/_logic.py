@@ -1,0 +1,148 @@
+"""and, or, not, chains of comparisons and conditional expressions that decide now or in the kernel."""
+
+import builtins
+
+from .. import _strata
+from ._carry import NOTHING, Differs, Value, is_number, kind_of, merged, refuse
+from ._state import state
+
+_lang = _strata._lang
+
+
+def nothing():
+    return NOTHING
+
+
+def plain(value):
+    if type(value) is Value:
+        refuse("a guard of match is decided while the kernel is traced: write an if in the case")
+    return value
+
+
+class _Operand:
+    def __init__(self, value, in_kernel, taken):
+        self.value, self.in_kernel, self.taken = value, in_kernel, taken
+        self.negated, self.kept = False, None
+
+
+def when(value):
+    """The first operand of and, or the test of a conditional expression: what follows is for where it is true."""
+    in_kernel = type(value) is Value
+    state.operands.append(_Operand(value, in_kernel, in_kernel or builtins.bool(value)))
+
+
+def unless(value):
+    """The first operand of or: what follows is for where it is false."""
+    in_kernel = type(value) is Value
+    state.operands.append(_Operand(value, in_kernel, in_kernel or not value))
+    state.operands[-1].negated = True
+
+
+def then():
+    operand = state.operands[-1]
+    if operand.in_kernel:
+        _lang.begin_if(not_(operand.value) if operand.negated else operand.value)
+    return operand.taken
+
+
+def other():
+    operand = state.operands[-1]
+    if operand.in_kernel:
+        _lang.begin_else()
+        return True
+    return not operand.taken
+
+
+def _popped():
+    operand = state.operands.pop()
+    if operand.in_kernel:
+        _lang.end_if()
+    return operand
+
+
+def _truth(value):
+    return (
+        value if type(value) is Value and value.dtype.is_bool else value != 0 if type(value) is Value else bool(value)
+    )
+
+
+def _joined_operands(a, b, of_bools, of_numbers):
+    """and, or of two numbers: the operand that decides; a bool where one of them is."""
+    if a.dtype.is_bool or type(b) is bool or type(b) is Value and b.dtype.is_bool:
+        return of_bools(_truth(a), _truth(b))
+    return of_numbers(_truth(a), a, b)
+
+
+def both(first, second):
+    above = state.operands.pop() if isinstance(state.operands[-1], _Kept) else None
+    operand = _popped()
+    if above:
+        state.operands.append(above)
+    if not operand.in_kernel:
+        return second if operand.taken else operand.value
+    if is_number(second):
+        return _joined_operands(operand.value, second, lambda a, b: a & b, lambda p, a, b: merged(p, b, a))
+    refuse(f"and of a value of the kernel and {kind_of(second)}: it decides nothing in a kernel")
+
+
+def either(first, second):
+    operand = _popped()
+    if not operand.in_kernel:
+        return second if operand.taken else operand.value
+    if is_number(second):
+        return _joined_operands(operand.value, second, lambda a, b: a | b, merged)
+    refuse(f"or of a value of the kernel and {kind_of(second)}: it decides nothing in a kernel")
+
+
+def chosen(first, a, b):
+    operand = _popped()
+    if not operand.in_kernel:
+        return a if operand.taken else b
+    try:
+        return merged(operand.value, a, b)
+    except Differs as found:
+        refuse(f"a if p else b where the kernel decides: {found.how}: give both one type")
+
+
+def not_(value):
+    return ~_truth(value) if type(value) is Value else not value
+
+
+def none_of(*flags):
+    """Whether no flag is set."""
+    if builtins.any(flag is True for flag in flags):
+        return False
+    result = True
+    for flag in flags:
+        if flag is not False:
+            result = ~flag if result is True else result & ~flag
+    return result
+
+
+class _Kept:
+    def __init__(self, value):
+        self.value = value
+
+
+def keep(value):
+    """An operand in the middle of a chain of comparisons, which is computed once."""
+    state.operands.append(_Kept(value))
+    return value
+
+
+def link(value):
+    middle = state.operands.pop() if state.operands and isinstance(state.operands[-1], _Kept) else None
+    when(value)
+    state.operands[-1].kept = middle
+
+
+def kept():
+    return state.operands[-1].kept.value
+
+
+def returned(done, result):
+    if result is NOTHING or done is False:
+        return None
+    if done is not True and result is not None and _lang.known(done) is not True:
+        refuse(f"a function returns {kind_of(result)} one way and nothing the other: return a value both ways")
+    return result

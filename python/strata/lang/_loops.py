@@ -1,0 +1,420 @@
+"""Loops that Python or the kernel takes."""
+
+from .. import _strata
+from ._carry import (
+    NOTHING,
+    UNBOUND,
+    Cell,
+    Differs,
+    Value,
+    children,
+    is_fragment,
+    is_number,
+    is_same,
+    kind_of,
+    rebuilt,
+    refuse,
+)
+from ._logic import none_of, not_
+from ._ranges import Range
+from ._state import Region, changed, content_of, put_back, state, take_back
+
+_lang = _strata._lang
+
+
+def loop(iterated, names, outer, line, lines, leaves, targets, found):
+    if isinstance(iterated, range):
+        iterated = Range(iterated.start, iterated.stop, iterated.step)
+    if state.trace is None or not isinstance(iterated, Range) or iterated.is_empty():
+        return _For(iter(iterated), leaves)
+    return _KernelFor(iterated, names, outer, line, lines, leaves, targets, found)
+
+
+class _For:
+    """A loop of Python's: each step is traced by itself."""
+
+    decides_in_kernel = False
+
+    def __init__(self, iterator, leaves):
+        self.iterator, self.leaves = iterator, leaves
+
+    def __iter__(self):
+        return self.iterator
+
+    def tail(self, names):
+        return any(names[flag] is True for flag in self.leaves)
+
+
+class _Carried:
+    """A name's value through a loop: a cell for each number in it."""
+
+    def __init__(self, first, types, path):
+        self.first, self.cell, self.parts = first, None, None
+        below = children(first)
+        self.in_place = isinstance(first, (list, dict)) and types.get(path) != "another object"
+        if below is not None:
+            self.parts = [_Carried(child, types, (*path, key)) for key, child in below]
+        elif is_number(first):
+            self.cell = Cell(first, types.get(path))
+        # A fragment that steps replace by others is in registers of the loop's own.
+        self.fragment = first.load() if types.get(path) == "another object" and is_fragment(first) else None
+        self.path = path
+        self.changed = False
+
+    def value(self, take):
+        """The value that holds take(cell) for each number."""
+        if self.parts is not None:
+            values = [part.value(take) for part in self.parts]
+            if self.in_place:
+                put_back(self.first, values if isinstance(self.first, list) else dict(zip(self.first, values)))
+                return self.first
+            return rebuilt(self.first, values)
+        if self.fragment is not None:
+            return self.fragment
+        return take(self) if self.cell else self.first
+
+    def head(self):
+        self.loaded = self.cell.load()
+        return self.loaded
+
+    def after(self):
+        return self.cell.load() if self.changed else self.first
+
+    def check(self, end, types, is_content=False):
+        """Whether a step may end so; types gets those to trace the loop with again."""
+        if self.parts is not None:
+            below = children(end)
+            if type(end) is not type(self.first) or [key for key, _ in below] != [part.path[-1] for part in self.parts]:
+                was = f"{type(self.first).__name__} of {len(self.parts)}"
+                raise Differs(f"{was} before the loop and {kind_of(end)} after a step")
+            if self.in_place and end is not self.first and not is_content:
+                types[self.path] = "another object"
+            for part, (_, child) in zip(self.parts, below):
+                try:
+                    part.check(child, types)
+                except Differs as found:
+                    raise Differs(found.how, (part.path[-1], *found.path)) from None
+        elif is_fragment(self.first):
+            if not is_fragment(end) or end.shape != self.first.shape or end.dtype != self.first.dtype:
+                raise Differs(f"{self.first!r} before the loop and {end!r} after a step")
+            if self.fragment is None and end is not self.first:
+                types[self.path] = "another object"
+        elif self.cell is None:
+            if not is_same(self.first, end):
+                raise Differs(f"{kind_of(self.first)} before the loop and {kind_of(end)} after a step")
+        elif end is not self.loaded:
+            if not is_number(end):
+                raise Differs(f"{kind_of(self.first)} before the loop and {kind_of(end)} after a step")
+            self.changed = True
+            wanted = self.cell.fits(end)
+            if wanted is not None:
+                types[self.path] = wanted
+
+    def ends(self, end):
+        """(cell or fragment, value) of what the step changed."""
+        if self.fragment is not None and end is not self.fragment:
+            yield self.fragment, end
+        if self.parts is not None:
+            for part, (_, child) in zip(self.parts, children(end)):
+                yield from part.ends(child)
+        elif self.cell is not None and self.changed:
+            yield self.cell, end
+
+
+class _KernelLoop(Region):
+    """A loop that the kernel takes. It is traced once, again where a number in it needs another type than it had."""
+
+    def __init__(self, names, outer, line, lines, leaves, found):
+        super().__init__(names, outer, line)
+        self.lines, self.leaves = dict(zip(names, lines)), leaves
+        self.found, self.types, self.extra = self.picked(found), {}, []
+        self.mark, self.operand_count = state.trace.mark(), len(state.operands)
+        self.again = True
+
+    def begin(self):
+        """Cells for what the loop carries; the names' values at the head of a step."""
+        take_back(self)
+        state.trace.undo_to(self.mark)
+        self.again = False
+        flags = {*self.leaves, "_strata_result"}
+        self.carried = {
+            name: _Carried(value, self.types, (name,))
+            for name, value in self.found.items()
+            if name not in flags and name not in self.targets
+        }
+        for of in self.extra:
+            changed(of)
+            self.carried[id(of)] = _Carried(content_of(of), self.types, (id(of),))
+        for carried in self.carried.values():
+            self._keepcontent_of(carried)
+        # A flag is False at the head of each step, since a step that sets one is the last.
+        self.flags = {f: _FlagCell() for f in self.leaves}
+        self.open()
+        self.values = {**self.found, **dict.fromkeys(self.leaves, False)}
+        for key, carried in self.carried.items():
+            value = carried.value(_Carried.head)
+            if isinstance(key, str):
+                self.values[key] = value
+        for of in self.extra:
+            put_back(of, self.carried[id(of)].value(lambda c: c.loaded))
+
+    def _keepcontent_of(self, carried):
+        if carried.parts is None:
+            return
+        if carried.in_place and carried.path[0] in self.found:
+            changed(carried.first)
+        for part in carried.parts:
+            self._keepcontent_of(part)
+
+    def _differs(self, name, found):
+        if not isinstance(name, str):
+            refuse(f"a {name} is changed in the loop of line {self.line}: {found.how}")
+        refuse(
+            f"{found.place(name)} is {found.how} (line {self.lines[name]}) of the loop of line {self.line}: give it "
+            f"that type before the loop, e.g. dtypes.float32(0)"
+        )
+
+    def _check(self, ends):
+        types = {}
+        for name, carried in self.carried.items():
+            try:
+                carried.check(ends[name], types, not isinstance(name, str))
+            except Differs as found:
+                self._differs(name, found)
+        known = {id(of) for of in self.extra} | {id(c.first) for c in self._lists()}
+        unknown = [of for key, (of, _) in self.changes.items() if key not in known]
+        self.extra += unknown
+        if types and all(self.types.get(path) == dtype for path, dtype in types.items()):
+            refuse(f"line {self.line}: no type of a register holds what the loop carries: cast before the loop")
+        self.types.update(types)
+        return bool(types or unknown)
+
+    def _lists(self):
+        todo = list(self.carried.values())
+        while todo:
+            one = todo.pop()
+            todo += one.parts or []
+            if one.parts is not None and one.in_place:
+                yield one
+
+    def tail(self, names):
+        """The end of a step."""
+        ends = {name: names.get(name, UNBOUND) for name in self.carried if isinstance(name, str)}
+        for name, end in ends.items():
+            if end is UNBOUND:
+                refuse(f"{name} has no value after a step of the loop of line {self.line}, and had one before it")
+        for of in self.extra:
+            ends[id(of)] = content_of(of)
+        self.again = self._check(ends)
+        if self.again:
+            return False
+        self._store(ends, names)
+        self.end_of_step(names)
+        _lang.end_loop()
+        self._finish(names)
+        return False
+
+    def _store(self, ends, names):
+        stores = [pair for name, carried in self.carried.items() for pair in carried.ends(ends[name])]
+        # All are computed before one changes.
+        stores = [(to, value.load() if is_fragment(value) else _lang.valued(value)) for to, value in stores]
+        for to, value in stores:
+            if is_fragment(to):
+                to.store(value)
+            else:
+                _lang.store(to.memory, 0, value)
+        for name, flag in self.flags.items():
+            flag.set(names[name])
+        self.escaped = {}
+        for name in self.names:
+            if name in self.carried or name in self.flags or name in self.targets or name not in names:
+                continue
+            value = names[name]
+            sure = self.is_sure() or name == "_strata_result"
+            self.escaped[name] = _escape(value) if sure else UNBOUND
+
+    def _finish(self, names):
+        self.close()
+        for of in self.extra:
+            self.changes.pop(id(of), None)
+        self.values = {name: flag.after() for name, flag in self.flags.items()}
+        for key, carried in self.carried.items():
+            value = carried.value(_Carried.after)
+            if isinstance(key, str):
+                self.values[key] = value
+        for of in self.extra:
+            changed(of)
+            put_back(of, self.carried[id(of)].value(_Carried.after))
+        for name, value in self.escaped.items():
+            if value is UNBOUND:
+                self.note(
+                    name,
+                    f"the loop of line {self.line}, which may take no step, assigns it, in line {self.lines[name]}: "
+                    f"assign it before",
+                )
+            else:
+                self.values[name] = value()
+
+    def end_of_step(self, names):
+        set_flags = [names[f] for f in self.leaves if names[f] is not False]
+        if set_flags:
+            _lang.break_if(not_(none_of(*set_flags)))
+
+    targets = ()
+
+
+def _escape(value):
+    """Stores what a step ends with; a function that gives it after the loop."""
+    if value is NOTHING:
+        return lambda: NOTHING
+    below = children(value)
+    if below is not None:
+        parts = [_escape(child) for _, child in below]
+        return lambda: rebuilt(value, [part() for part in parts])
+    if type(value) is not Value:
+        return lambda: value
+    cell = Cell.of(value)
+    return cell.load
+
+
+class _FlagCell:
+    """Whether a step was the last. Before the loop no flag is set: else the loop would not be reached."""
+
+    def __init__(self):
+        self.memory = _lang.registers(1, "boolean")
+        _lang.store(self.memory, 0, False)
+        self.is_set = False
+
+    def set(self, flag):
+        if flag is not False:
+            self.is_set = True
+            _lang.store(self.memory, 0, flag)
+
+    def after(self):
+        return _lang.load(self.memory, 0) if self.is_set else False
+
+
+class _KernelFor(_KernelLoop):
+    def __init__(self, iterated, names, outer, line, lines, leaves, targets, found):
+        if len(targets) != 1:
+            refuse(f"line {line}: a loop over a range has one number a step")
+        self.range, self.targets = iterated, targets
+        super().__init__(names, outer, line, lines, leaves, found)
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        if not self.again:
+            raise StopIteration
+        self.begin()
+        return self.range.step_value(self.index)
+
+    def open(self):
+        self.index = self.range.open()
+
+    def is_sure(self):
+        return self.range.has_a_step()
+
+    def _finish(self, names):
+        super()._finish(names)
+        name = self.targets[0]
+        last = self.range.last()
+        if last is not None and not self.leaves:
+            self.values[name] = last
+        elif name in self.found:
+            self.note(name, f"it was the number of a step of the loop of line {self.line}: keep it in another name")
+        else:
+            self.note(name, f"it is the number of a step of the loop of line {self.line}: keep it in another name")
+
+
+def while_(names, outer, line, lines, leaves):
+    return _While(names, outer, line, lines, leaves)
+
+
+class _While:
+    """A loop of Python's until its test, or what ends it, is a value of the kernel."""
+
+    def __init__(self, names, outer, line, lines, leaves):
+        self.given = (names, outer, line, lines, leaves)
+        self.leaves, self.kernel, self.over = leaves, None, False
+        self.mark = self.first = None
+
+    @property
+    def decides_in_kernel(self):
+        return self.kernel is not None
+
+    def value(self, name):
+        return self.kernel.value(name)
+
+    def next(self, names):
+        if self.kernel is None:
+            if self.first is None and state.trace is not None:
+                self.first, self.mark = dict(names), state.trace.mark()
+                self.region = _Watch(self.given[2])
+            return True
+        if self.kernel.again:
+            self.kernel.begin()
+            return True
+        return False
+
+    def _in_kernel(self):
+        """The loop from its start again, in the kernel."""
+        self.region.undo()
+        state.trace.undo_to(self.mark)
+        self.kernel = _KernelWhile(*self.given, self.first)
+
+    def test(self, value, names):
+        if self.kernel is not None:
+            return self.kernel.test(value)
+        if type(value) is Value:
+            self._in_kernel()
+            return None
+        if not value and self.first is not None:
+            self.region.keep()
+        return bool(value)
+
+    def tail(self, names):
+        if self.kernel is not None:
+            return self.kernel.tail(names)
+        flags = [names[f] for f in self.leaves]
+        if any(type(f) is Value for f in flags):
+            self._in_kernel()
+            return False
+        if any(f is True for f in flags):
+            if self.first is not None:
+                self.region.keep()
+            return True
+        return False
+
+
+class _Watch(Region):
+    """Changes of objects while it is open that may be undone."""
+
+    def __init__(self, line):
+        super().__init__((), (), line)
+
+    def undo(self):
+        take_back(self)
+        self.close()
+
+    def keep(self):
+        self.close()
+
+
+class _KernelWhile(_KernelLoop):
+    def open(self):
+        _lang.begin_loop(2**31 - 1)
+        self.always = False
+
+    def test(self, value):
+        if type(value) is not Value:
+            if not value:
+                _lang.break_if(True)
+            self.always = bool(value)
+        else:
+            _lang.break_if(not_(value))
+        return True
+
+    def is_sure(self):
+        return self.always

@@ -1,0 +1,68 @@
+"""Functions of numbers, and of each element of register views."""
+
+from .. import _strata
+
+_lang = _strata._lang
+View = _lang.View
+
+
+def elementwise(name, of):
+    """A function of values that computes with views of registers too, element by element."""
+
+    def computed(*given):
+        at = next((i for i, x in enumerate(given) if isinstance(x, View)), None)
+        if at is None:
+            return of(*given)
+        first, *rest = given[at:]
+        return first.map(lambda x, *more: of(*given[:at], x, *more), *rest)
+
+    computed.__name__ = computed.__qualname__ = name
+    computed.__doc__, computed.__module__ = of.__doc__, "strata.lang"
+    return computed
+
+
+FUNCTIONS = {
+    name: elementwise(name, getattr(_lang.functions, name)) for name in dir(_lang.functions) if not name.startswith("_")
+}
+
+
+def _larger(x, y):
+    return _lang.merge((x > y) | (y != y), x, y)
+
+
+def _smaller(x, y):
+    return _lang.merge((x < y) | (y != y), x, y)
+
+
+def fmax(x, y):
+    """The larger of two floats; a number where one of them is NaN."""
+    return _FMAX(x, y)
+
+
+def fmin(x, y):
+    """The smaller of two floats; a number where one of them is NaN."""
+    return _FMIN(x, y)
+
+
+def fma(x, y, z):
+    """x * y + z, of floats rounded once."""
+    return _FMA(x, y, z)
+
+
+def clamp(x, low, high):
+    """x between low and high; NaN stays NaN."""
+    return FUNCTIONS["minimum"](FUNCTIONS["maximum"](x, low), high)
+
+
+def select(condition, x, y):
+    """x where the condition is true, else y; both are computed."""
+    return _SELECT(condition, x, y)
+
+
+def cdiv(a, b):
+    """a / b rounded up, without overflow on the way."""
+    return a // b + (a % b != 0)
+
+
+_FMAX, _FMIN = elementwise("fmax", _larger), elementwise("fmin", _smaller)
+_FMA, _SELECT = elementwise("fma", _lang.fma), elementwise("select", _lang.merge)

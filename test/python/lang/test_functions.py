@@ -1,0 +1,110 @@
+"""Functions of values, and what threads compute together, against NumPy."""
+
+import numpy as np
+import pytest
+import strata
+from strata import Tensor, dtypes, lang
+
+ARCHS = ["gfx1100", "gfx1201", "gfx942", "gfx90a"]
+
+
+def computed(function, x, dtype="float32"):
+    @strata.kernel(grid=1, block=len(x))
+    def each(out, given):
+        out[lang.thread_idx.x] = function(given[lang.thread_idx.x])
+
+    return each(Tensor.zeros(len(x), dtype=dtype), Tensor(x))[0].numpy()
+
+
+@pytest.mark.parametrize("name", ["exp", "log1p", "sqrt", "tanh", "sin", "floor", "abs", "sigmoid", "gelu", "atan"])
+def test_functions_of_elements_are_those_of_tensors(name):
+    x = np.linspace(0.1, 3, 32, dtype="float32")
+    assert np.array_equal(computed(getattr(lang, name), x), getattr(Tensor(x), name)().numpy())
+
+
+def test_larger_and_smaller_of_floats_with_nan():
+    x = np.array([1, np.nan, -3, np.inf], "float32")
+    assert np.array_equal(computed(lambda v: lang.maximum(v, 0.0), x), np.maximum(x, 0), equal_nan=True)
+    assert np.array_equal(computed(lambda v: lang.fmax(v, 0.0), x), np.fmax(x, 0))
+    assert np.array_equal(computed(lambda v: lang.fmin(v, 0.0), x), np.fmin(x, 0))
+    assert np.array_equal(computed(lambda v: lang.clamp(v, -1.0, 2.0), x), np.clip(x, -1, 2), equal_nan=True)
+
+
+@pytest.mark.parametrize("other", [3, -3, 7])
+def test_division_rounds_down(other):
+    x = np.arange(-16, 16, dtype="int32")
+    assert np.array_equal(computed(lambda v: v // other, x, "int32"), x // other)
+    assert np.array_equal(computed(lambda v: v % other, x, "int32"), x % other)
+    assert np.array_equal(computed(lambda v: other // (v * 2 + 1), x, "int32"), other // (x * 2 + 1))
+    assert np.array_equal(computed(lambda v: lang.cdiv(v, 3), x, "int32"), -(-x // 3))
+    assert np.allclose(computed(lambda v: v / 4, x), x / 4)
+
+
+def test_types_convert_and_promote():
+    x = np.array([-2.7, 0.5, 3.9, 100.25], "float32")
+    assert computed(lambda v: dtypes.int32(v), x, "int32").tolist() == [-2, 0, 3, 100]
+    assert computed(lambda v: v.bitcast("int32"), x, "int32").tolist() == x.view("int32").tolist()
+    assert computed(lambda v: (v > 0) + (v > 1) + 1, x, "int32").tolist() == [1, 2, 3, 3]
+    assert computed(lambda v: v.cast("float16") * 2 + lang.thread_idx.x, x).tolist() == [
+        float(np.float16(np.float16(np.float16(v) * 2) + np.float16(i))) for i, v in enumerate(x)
+    ]
+
+
+@pytest.mark.parametrize("arch", ARCHS)
+@pytest.mark.parametrize("op, numpy", [("add", np.sum), ("max", np.max), ("min", np.min)])
+def test_a_block_is_reduced(arch, op, numpy):
+    @strata.kernel(grid=2, block=256)
+    def reduced(out, wave, x):
+        row, i = lang.block_idx.x, lang.thread_idx.x
+        out[row, i] = lang.block_reduce(x[row, i], op)
+        wave[row, i] = lang.wave_reduce(x[row, i], op, width=8)
+
+    x = np.random.default_rng(1).integers(-99, 99, (2, 256)).astype("int32")
+    with strata.config(device=f"emu:{arch}", check="raise"):
+        out, wave = reduced(*(Tensor.zeros(2, 256, dtype="int32") for _ in range(2)), Tensor(x))
+        assert np.array_equal(out.numpy(), np.repeat(numpy(x, 1)[:, None], 256, 1))
+        assert np.array_equal(wave.numpy(), np.repeat(numpy(x.reshape(2, 32, 8), 2), 8, 1))
+
+
+@pytest.mark.parametrize("arch", ARCHS)
+def test_a_block_is_scanned(arch):
+    @strata.kernel(grid=1, block=100)
+    def scanned(out, before, x):
+        i = lang.thread_idx.x
+        out[i] = lang.block_scan(x[i])
+        before[i] = lang.block_scan(x[i], exclusive=True)
+
+    x = np.random.default_rng(2).integers(-99, 99, 100).astype("int32")
+    with strata.config(device=f"emu:{arch}", check="raise"):
+        out, before = scanned(*(Tensor.zeros(100, dtype="int32") for _ in range(2)), Tensor(x))
+        assert np.array_equal(out.numpy(), x.cumsum())
+        assert np.array_equal(before.numpy(), x.cumsum() - x)
+
+
+def test_random_words_are_those_of_the_host():
+    @strata.kernel(grid=1, block=64)
+    def words(out, floats, seed, first):
+        i = lang.thread_idx.x
+        for k, word in enumerate(lang.philox(seed, first + i)):
+            out[i, k] = word
+        floats[i] = lang.rand(seed, first + i)
+
+    out, floats = words(Tensor.zeros(64, 4, dtype="uint32"), Tensor.zeros(64), 5, 1000)
+    assert out.numpy().tolist() == [list(lang.philox(5, 1000 + i)) for i in range(64)]
+    assert floats.numpy().tolist() == [lang.rand(5, 1000 + i) for i in range(64)]
+    # The first vector that the paper's authors publish with ten rounds.
+    assert lang.philox(0, 0) == (0x6627E8D5, 0xE169C58D, 0xBC57AC4C, 0x9B00DBD8)
+
+
+def test_control_flow_as_functions():
+    def f(x):
+        low = lang.cond(x < 3, lambda: x * 2, lambda: -x)
+        total = lang.loop(lang.range(4), lambda i, s: s + i * x, 0)
+        steps = lang.while_loop(lambda s: s[0] > 1, lambda s: (s[0] // 2, s[1] + 1), (x, 0))[1]
+        return low * 10000 + total * 100 + steps
+
+    def want(x):
+        return (x * 2 if x < 3 else -x) * 10000 + 6 * x * 100 + max(x, 1).bit_length() - 1
+
+    x = np.arange(1, 9, dtype="int32")
+    assert computed(f, x, "int32").tolist() == [want(int(v)) for v in x]
