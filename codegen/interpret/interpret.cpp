@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "strata/codegen/interpret/atomics_p.h"
 #include "strata/codegen/interpret/memory_p.h"
 #include "strata/core/uop/reference.h"
 #include "strata/core/uop/uop_map.h"
@@ -35,6 +36,7 @@ class Run {
             place_[ops[i]] = i;
             first_[i] = values;
             values += ops[i].dtype().scalar == Scalar::none ? 0 : threads_ * ops[i].dtype().lanes;
+            if (ops[i].is(Op::fetched)) fetched_[ops[i].src(0)] = i;
             if (ops[i].is(Op::range)) open.push_back(i);
             if (ops[i].is(Op::end)) end_[open.back()] = i, open.pop_back();
         }
@@ -69,10 +71,18 @@ class Run {
             case Op::index: break;
             case Op::range: return begin_loop(at);
             case Op::end: return end_loop(at);
+            case Op::break_if: return leave_loop(at);
             case Op::store: for_each_thread([&](size_t t) { store(u, t); }); break;
             case Op::atomic_add: for_each_thread([&](size_t t) { add(u, t); }); break;
+            case Op::atomic: for_each_thread([&](size_t t) { atomic(u, t); }); break;
+            case Op::fetched:
+            case Op::fence:
+            case Op::wave_barrier: break;
+            case Op::trap: for_each_thread([&](size_t t) { trap(u, t); }); break;
             case Op::barrier: meet(u); break;
-            case Op::shuffle_xor: exchange(at); break;
+            case Op::shuffle_xor:
+            case Op::shuffle: exchange(at); break;
+            case Op::ballot: vote(at); break;
             default: for_each_thread([&](size_t t) { compute(at, t); });
         }
         if (launch_.observe) observe(at);
@@ -111,7 +121,20 @@ class Run {
         for_each_thread([&](size_t t) {
             if (value_at(begin, t)[0].i >= steps_of(ops_[begin], t)) active_[t] = false;
         });
-        if (std::ranges::any_of(active_, [](bool b) { return b; })) return begin + 1;
+        return any_active() ? begin + 1 : after_loop();
+    }
+    bool any_active() const {
+        return std::ranges::any_of(active_, [](bool b) { return b; });
+    }
+    /// Threads for which the condition holds run no more of the loop.
+    size_t leave_loop(size_t at) {
+        for_each_thread([&](size_t t) {
+            if (value(ops_[at].src(0), t)[0].i) active_[t] = false;
+        });
+        return any_active() ? at + 1 : after_loop();
+    }
+    size_t after_loop() {
+        const size_t begin = loops_.back().begin;
         active_ = std::move(loops_.back().outside);
         loops_.pop_back();
         return end_[begin] + 1;
@@ -146,6 +169,25 @@ class Run {
         }));
     }
 
+    /// The value found goes where it is asked for; each of two halves is an atomic by itself.
+    void atomic(UOp u, size_t t) {
+        const auto asked = fetched_.find(u);
+        for (size_t i = 0; i < u.src(1).dtype().lanes; ++i) {
+            ConstArg old;
+            InterpretedMemory::Run run = run_of(u.src(0), t, 1);
+            run.first += static_cast<int64_t>(i);
+            if (is_open(u.src(0), t))
+                check(u, t, memory_.update(run, accessor(t), old, [&](const ConstArg& before) {
+                    return after_atomic(u.as<AtomicArg>().operation, u.src(0).dtype(), before, value(u.src(1), t)[i],
+                                        u.src().size() > 2 ? value(u.src(2), t)[0] : ConstArg{});
+                }));
+            if (asked != fetched_.end()) value_at(asked->second, t)[i] = old;
+        }
+    }
+    void trap(UOp u, size_t t) {
+        if (value(u.src(0), t)[0].i) check(u, t, "comes to a trap");
+    }
+
     // Operations of all threads of a block or wave together.
     void meet(UOp u) {
         ++epoch_;
@@ -156,12 +198,24 @@ class Run {
     }
     void exchange(size_t at) {
         const UOp u = ops_[at];
-        const auto mask = static_cast<size_t>(u.as<IndexArg>().index);
+        const auto wave = static_cast<size_t>(launch_.wave_size);
         for_each_thread([&](size_t t) {
-            if ((t ^ mask) >= threads_ || !active_[t ^ mask])
-                return check(u, t, fmt::format("reads lane {} of its wave, which does not run", t ^ mask));
-            std::ranges::copy(value(u.src(0), t ^ mask), value_at(at, t).begin());
+            const size_t from = u.is(Op::shuffle)
+                                    ? t / wave * wave + static_cast<size_t>(value(u.src(1), t)[0].i) % wave
+                                    : t ^ static_cast<size_t>(u.as<IndexArg>().index);
+            if (from >= threads_ || !active_[from])
+                return check(u, t, fmt::format("reads lane {} of its wave, which does not run", from));
+            std::ranges::copy(value(u.src(0), from), value_at(at, t).begin());
         });
+    }
+    void vote(size_t at) {
+        const auto wave = static_cast<size_t>(launch_.wave_size);
+        std::vector<int64_t> votes((threads_ + wave - 1) / wave);
+        for_each_thread([&](size_t t) {
+            const bool holds = value(ops_[at].src(0), t)[0].i != 0;
+            votes[t / wave] |= static_cast<int64_t>(static_cast<uint64_t>(holds) << t % wave);
+        });
+        for_each_thread([&](size_t t) { value_at(at, t)[0] = {votes[t / wave], 0}; });
     }
 
     // Values.
@@ -222,6 +276,7 @@ class Run {
     size_t threads_;
     InterpretedMemory memory_;
     UOpMap<size_t> place_;
+    UOpMap<size_t> fetched_;           ///< of an atomic, where it is asked for what it found
     std::vector<size_t> first_, end_;  ///< by place: the first of its values; of a range the place of its end
     std::vector<ConstArg> values_, sources_;
     std::vector<bool> active_;

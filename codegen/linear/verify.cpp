@@ -7,6 +7,7 @@
 #include "strata/codegen/linear/passes_p.h"
 #include "strata/codegen/target/ldmatrix.h"
 #include "strata/codegen/target/warpgroup_products.h"
+#include "strata/core/symbolic/symbolic.h"
 #include "strata/core/uop/verify.h"
 
 namespace strata::codegen {
@@ -44,7 +45,11 @@ Result<void> verify_atomic(UOp u, const LinearProgram& program, const Target& ta
     if (memory_of(u).as<ParamArg>().space == Space::reg)
         return wrong(program, "atomic {} of registers, which no other thread has: use global or local memory",
                      operation);
-    if (u.src(1).dtype().lanes == 1 && !type.is_bool() && type.bits() >= 32) return {};
+    if (u.src(1).dtype().lanes == 2) {
+        if (proves_divisible(u.src(0).src(1), 2)) return {};
+        return wrong(program, "atomic {} of two halves at an offset that may be odd; use one that is even", operation);
+    }
+    if (!type.is_bool() && type.bits() >= 32) return {};
     return make_error(ErrorKind::Unsupported, "kernel {}: {} has no atomic {} of {}; use a type of 32 or 64 bits",
                       program.name, target.arch.name(), operation, u.src(1).dtype().name());
 }

@@ -253,7 +253,7 @@ class Renderer {
         const AtomicArg& arg = u.as<AtomicArg>();
         std::string call =
             fmt::format("strata_atomic_{}<{}>(&{}, {}", atomic_names()[static_cast<size_t>(arg.operation)],
-                        scope(arg.scope), element(u.src(0)).text, value(u.src(1)).text);
+                        scope(arg.scope), place(u.src(0), u.src(1).dtype()).text, value(u.src(1)).text);
         if (u.src().size() > 2) call += ", " + value(u.src(2)).text;
         call += ")";
         if (!asked_for_.contains(u)) return guarded(u, call);

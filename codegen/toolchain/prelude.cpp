@@ -16,6 +16,7 @@ namespace strata::codegen {
 
 extern const char* const prelude_text;  // made from prelude.hip by CMake, as these from the files of their names
 extern const char* const prelude_nvidia_text;
+extern const char* const prelude_threads_text;
 extern const char* const prelude_nvidia_user_text;
 extern const char* const prelude_common_text;
 
@@ -134,7 +135,7 @@ std::string polynomial_section(std::string_view macro, std::span<const double> c
 /// prelude.hip with a section for each function of the math library that an op is spelt with, and for what lanes do
 /// together.
 std::string all_sections() {
-    std::string text = std::string(prelude_text) + prelude_common_text + wave_functions();
+    std::string text = std::string(prelude_text) + prelude_threads_text + prelude_common_text + wave_functions();
     text.insert(text.find("//@ ncdf"), polynomial_section("STRATA_NCDF_F32", polynomials::ncdf_f32, "f") +
                                            polynomial_section("STRATA_NCDF_F64", polynomials::ncdf_f64, ""));
     for (const LibraryFunction& f : math_library())

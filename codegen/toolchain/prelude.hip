@@ -329,14 +329,6 @@ template <class T> STRATA_FN T __shfl_down(T value, unsigned delta, int width = 
     int self = strata_lane(), lane = self + (int)delta;
     return strata_from_lane(value, (self & (width - 1)) + (int)delta >= width ? self : lane);
 }
-//@ strata_shuffle
-// Of the lane of that number, modulo the wave's size; narrow values as a word.
-template <class T> STRATA_FN T strata_shuffle(T value, int lane) {
-    lane &= __builtin_amdgcn_wavefrontsize() - 1;
-    if constexpr (sizeof(T) == 1) return __builtin_bit_cast(T, (uint8_t)strata_from_lane((int)__builtin_bit_cast(uint8_t, value), lane));
-    else if constexpr (sizeof(T) == 2) return __builtin_bit_cast(T, (uint16_t)strata_from_lane((int)__builtin_bit_cast(uint16_t, value), lane));
-    else return strata_from_lane(value, lane);
-}
 //@ any_bits
 // A number of which the optimiser knows nothing.
 template <class T> STRATA_FN T any_bits(T x) { asm("" : "+v"(x)); return x; }
@@ -346,59 +338,6 @@ template <class T> STRATA_FN T any_bits(T x) { asm("" : "+v"(x)); return x; }
 STRATA_ATOMIC(atomicAdd, __hip_atomic_fetch_add)
 STRATA_ATOMIC(atomicMax, __hip_atomic_fetch_max)
 STRATA_ATOMIC(atomicMin, __hip_atomic_fetch_min)
-//@ strata_workgroup strata_device strata_system
-constexpr int strata_workgroup = __HIP_MEMORY_SCOPE_WORKGROUP, strata_device = __HIP_MEMORY_SCOPE_AGENT,
-              strata_system = __HIP_MEMORY_SCOPE_SYSTEM;
-template <int bytes> struct strata_word_of { using type = uint32_t; };
-template <> struct strata_word_of<8> { using type = uint64_t; };
-//@ strata_atomic_add strata_atomic_max strata_atomic_min strata_atomic_and strata_atomic_or strata_atomic_xor
-#define STRATA_FETCH(name) \
-    template <int scope, class T> STRATA_FN T strata_atomic_##name(T* p, T v) { \
-        return __hip_atomic_fetch_##name(p, v, __ATOMIC_RELAXED, scope); \
-    }
-STRATA_FETCH(add) STRATA_FETCH(max) STRATA_FETCH(min) STRATA_FETCH(and) STRATA_FETCH(or) STRATA_FETCH(xor)
-//@ strata_atomic_exchange
-template <int scope, class T> STRATA_FN T strata_atomic_exchange(T* p, T v) {
-    return __hip_atomic_exchange(p, v, __ATOMIC_RELAXED, scope);
-}
-//@ strata_atomic_compare_exchange
-template <int scope, class T> STRATA_FN T strata_atomic_compare_exchange(T* p, T v, T expected) {
-    using word = typename strata_word_of<sizeof(T)>::type;
-    word old = __builtin_bit_cast(word, expected);
-    __hip_atomic_compare_exchange_strong((word*)p, &old, __builtin_bit_cast(word, v), __ATOMIC_RELAXED, __ATOMIC_RELAXED, scope);
-    return __builtin_bit_cast(T, old);
-}
-//@ strata_atomic_inc strata_atomic_dec
-#define STRATA_COUNT(name, scope_name) \
-    (sizeof(T) == 8 ? (T)__builtin_amdgcn_atomic_##name##64((uint64_t*)p, v, __ATOMIC_RELAXED, scope_name) \
-                    : (T)__builtin_amdgcn_atomic_##name##32((uint32_t*)p, (uint32_t)v, __ATOMIC_RELAXED, scope_name))
-#define STRATA_COUNTS(name) \
-    template <int scope, class T> STRATA_FN T strata_atomic_##name(T* p, T v) { \
-        return scope == strata_workgroup ? STRATA_COUNT(name, "workgroup") \
-               : scope == strata_device  ? STRATA_COUNT(name, "agent") \
-                                         : STRATA_COUNT(name, ""); \
-    }
-STRATA_COUNTS(inc) STRATA_COUNTS(dec)
-//@ strata_fence
-template <int scope> STRATA_FN void strata_fence() {
-    if (scope == strata_workgroup) __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, "workgroup");
-    if (scope == strata_device) __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, "agent");
-    if (scope == strata_system) __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, "");
-}
-//@ strata_wave_barrier
-STRATA_FN void strata_wave_barrier() {
-    __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, "wavefront");
-    __builtin_amdgcn_wave_barrier();
-    __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, "wavefront");
-}
-//@ strata_ballot
-STRATA_FN uint64_t strata_ballot(bool p) {
-#if __AMDGCN_WAVEFRONT_SIZE__ == 64
-    return __builtin_amdgcn_ballot_w64(p);
-#else
-    return __builtin_amdgcn_ballot_w32(p);
-#endif
-}
 //@ strata_comes_last
 // True in the last of `blocks` blocks to ask, which then finds what threads of the others stored before asking: each
 // thread hands over what it did, one counts.

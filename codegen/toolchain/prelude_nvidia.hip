@@ -281,6 +281,17 @@ STRATA_NATIVE(add, atomicAdd, double) STRATA_NATIVE(max, atomicMax, int) STRATA_
 STRATA_NATIVE(min, atomicMin, int) STRATA_NATIVE(min, atomicMin, unsigned) STRATA_NATIVE(and, atomicAnd, unsigned)
 STRATA_NATIVE(or, atomicOr, unsigned) STRATA_NATIVE(xor, atomicXor, unsigned) STRATA_NATIVE(inc, atomicInc, unsigned)
 STRATA_NATIVE(dec, atomicDec, unsigned) STRATA_NATIVE(exchange, atomicExch, unsigned)
+//@ strata_atomic_add & half2 bfloat162
+template <int scope, class T> STRATA_FN T strata_add_pair(T* p, T v) {
+    return strata_atomic_loop<scope>(p, [=](T old) -> T {
+        old.x += v.x, old.y += v.y;
+        return old;
+    });
+}
+//@ strata_atomic_add & half2
+template <int scope> STRATA_FN half2 strata_atomic_add(half2* p, half2 v) { return strata_add_pair<scope>(p, v); }
+//@ strata_atomic_add & bfloat162
+template <int scope> STRATA_FN bfloat162 strata_atomic_add(bfloat162* p, bfloat162 v) { return strata_add_pair<scope>(p, v); }
 //@ strata_fence
 template <int scope> STRATA_FN void strata_fence() {
     if (scope == strata_workgroup) __threadfence_block();

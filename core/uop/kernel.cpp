@@ -54,9 +54,13 @@ UOp break_if(UOp condition, UOp range) { return make(Op::break_if, dtypes::none,
 UOp atomic(UOp place, AtomicArg what, UOp value, UOp expected) {
     const UOp effect = expected ? make(Op::atomic, dtypes::none, {place, value, expected}, what)
                                 : make(Op::atomic, dtypes::none, {place, value}, what);
-    return make(Op::fetched, place.dtype(), {effect});
+    return make(Op::fetched, value.dtype(), {effect});
 }
-UOp effect_below(UOp u) { return skip_after(u).is(Op::fetched) ? skip_after(u).src(0) : u; }
+UOp effect_below(UOp u) {
+    UOp found = skip_after(u);
+    if (found.is(Op::lane)) found = skip_after(found.src(0));
+    return found.is(Op::fetched) ? found.src(0) : u;
+}
 UOp fence(MemoryScope scope, std::span<const UOp> earlier) {
     return make(Op::fence, dtypes::none, earlier, ScopeArg{scope});
 }

@@ -141,9 +141,10 @@ std::string check_atomic(UOp u, Level level) {
     const AtomicOp operation = u.as<AtomicArg>().operation;
     const bool compares = operation == AtomicOp::compare_exchange;
     if (u.src().size() != (compares ? 3 : 2)) return "compare_exchange, and nothing else, has an expected value";
-    if (u.src(1).dtype() != u.src(0).dtype() || (compares && u.src(2).dtype() != u.src(0).dtype()))
-        return fmt::format("its place holds {}, and so are its values", u.src(0).dtype().name());
-    const DType type = u.src(0).dtype();
+    const DType type = u.src(0).dtype(), value = u.src(1).dtype();
+    const bool is_pair = value == type.vector(2) && type.is_float() && type.bits() == 16 && operation == AtomicOp::add;
+    if ((value != type && !is_pair) || (compares && u.src(2).dtype() != type))
+        return fmt::format("its place holds {}, and so are its values, or two halves that it adds", type.name());
     const bool of_bits =
         operation == AtomicOp::bit_and || operation == AtomicOp::bit_or || operation == AtomicOp::bit_xor;
     if (of_bits && !type.is_integer()) return fmt::format("{} is no integer", type.name());
@@ -153,7 +154,7 @@ std::string check_atomic(UOp u, Level level) {
 
 std::string check_fetched(UOp u, Level) {
     if (!u.src(0).is(Op::atomic)) return fmt::format("is what an atomic found, not {}", to_string(u.src(0)));
-    return u.dtype() == u.src(0).src(0).dtype() ? "" : "changes the type";
+    return u.dtype() == u.src(0).src(1).dtype() ? "" : "changes the type";
 }
 
 std::string check_trap(UOp u, Level) {

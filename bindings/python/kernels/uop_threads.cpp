@@ -1,4 +1,6 @@
 // What threads do by themselves and with each other: loops that they leave, atomics, values of other lanes.
+#include <array>
+
 #include "uop_p.h"
 
 namespace strata::python {
@@ -66,6 +68,22 @@ Handle atomic(const Handle& h, const std::string& operation, Value value, MaybeV
     return Handle(uop::atomic(at, what, written(at, value), compares ? written(at, expected) : UOp()));
 }
 
+constexpr const char* kAtomicAddPair =
+    "What two neighbours, this place and the next one, held before each was added to: of float16 and bfloat16, at an "
+    "even "
+    "offset,\nwhere the chip has it. Either value is the effect of both additions, as atomic()'s is.";
+
+As<"tuple[UOp, UOp]"> atomic_add_pair(const Handle& h, Value first, Value second, const std::string& scope,
+                                      int number) {
+    UOp at = place(h, "atomic_add_pair");
+    if (!at.dtype().is_float() || at.dtype().bits() != 16)
+        user_error(ErrorKind::DType, "atomic_add_pair is of float16 and bfloat16, and the place holds {}: use atomic",
+                   at.dtype().name());
+    const AtomicArg what{AtomicOp::add, lookup<MemoryScope>(scope_names(), "scope", scope), number};
+    const UOp found = uop::atomic(at, what, uop::vec(std::array{written(at, first), written(at, second)}));
+    return py::object(py::make_tuple(Handle(uop::lane(found, 0)), Handle(uop::lane(found, 1))));
+}
+
 Handle shuffle(const Handle& value, As<"UOp | int"> lane) {
     UOp number = operand(lane, dtypes::int32);
     if (!number.dtype().is_integer())
@@ -82,6 +100,8 @@ constexpr const char* kShuffle =
 void bind_atomics(Class& c, Module& u) {
     c.def("atomic", &atomic, py::arg("operation"), py::arg("value"), py::arg("expected") = py::none(),
           py::arg("scope") = "device", py::arg("number") = 0, kAtomic);
+    c.def("atomic_add_pair", &atomic_add_pair, py::arg("first"), py::arg("second"), py::arg("scope") = "device",
+          py::arg("number") = 0, kAtomicAddPair);
     OwnSignature own;
     u.def(
         "fence",

@@ -26,7 +26,7 @@ AtomicOps::AtomicOps(SelectionContext& context, Packing& packing, Memory& memory
 
 bool AtomicOps::run(UOp u) {
     const DType type = u.src(1).dtype();
-    if (memory_of(u).as<ParamArg>().space == Space::reg || type.lanes != 1 || type.bits() < 32) return false;
+    if (memory_of(u).as<ParamArg>().space == Space::reg || (type.lanes == 1 && type.bits() < 32)) return false;
     const auto asked = found_.find(u);
     const MemoryAccess to = memory_.access_to(u.src(0));
     const bool compares = u.as<AtomicArg>().operation == AtomicOp::compare_exchange;
@@ -77,7 +77,7 @@ void AtomicOps::compare_exchange(UOp u, const MemoryAccess& to, Place old) {
     set_scope(swaps_.compare_and_swap(to, old, given, expected), u);
 }
 
-/// Of floats, where the machine has no instruction.
+/// Of floats and of two halves, where the machine has no instruction.
 bool AtomicOps::swap_until_done(UOp u, MemoryAccess to, Place old) {
     struct Row {
         AtomicOp operation;
@@ -90,7 +90,9 @@ bool AtomicOps::swap_until_done(UOp u, MemoryAccess to, Place old) {
     const Row* row = nullptr;
     for (const Row& one : kRows)
         if (one.operation == u.as<AtomicArg>().operation) row = &one;
-    if (!row || !u.src(1).dtype().is_float()) return false;
+    const DType type = u.src(1).dtype();
+    if (!row || !type.is_float() || (type.lanes == 2 && type.scalar != Scalar::float16)) return false;
+    const Mnemonic sum = type.lanes == 2 ? Mnemonic("v_pk_add_f16") : wide ? row->twice : row->single;
     const Source given = Source::of(data(u.src(1)));
     const Place again = function_.add(Bank::scalar, function_.mask_dwords());
     code_.copy(old, Source::of_number(0));
@@ -98,7 +100,7 @@ bool AtomicOps::swap_until_done(UOp u, MemoryAccess to, Place old) {
     to.predicate = again;
     code_.open_block("swap", code_.depth() + 1);
     const uint32_t loop = code_.block();
-    const Place next = code_.vector(wide ? row->twice : row->single, {given, Source::of(old)}, old.dwords);
+    const Place next = code_.vector(sum, {given, Source::of(old)}, old.dwords);
     const Place now = function_.add(Bank::vector, old.dwords);
     code_.copy(now, Source::of(old));
     set_scope(swaps_.compare_and_swap(to, now, next, old), u);

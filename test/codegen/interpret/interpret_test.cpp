@@ -124,6 +124,51 @@ TEST(Interpret, FindsBlocksThatWriteDifferentValuesToOneElement) {
     EXPECT_FALSE(finding_of(store(at(out, 0), number(7)), {1, 1, 1}, {2, 1, 1})) << "equal values are no race";
 }
 
+/// A thread's elements of the first parameter, which holds int32, after the kernel.
+std::vector<int32_t> integers_after(UOp effect, uint32_t threads) {
+    const UOp sink = uop::sink(effect, "k");
+    auto ops = order(Scopes(sink));
+    EXPECT_TRUE(ops) << ops.error().message;
+    Parameters parameters(sink);
+    const auto finding = parameters.run(*ops, {.block = {threads, 1, 1}});
+    EXPECT_FALSE(finding) << finding->what;
+    std::vector<int32_t> out(parameters.bytes[0].size() / 4);
+    std::memcpy(out.data(), parameters.bytes[0].data(), out.size() * 4);
+    return out;
+}
+
+TEST(Interpret, LetsThreadsLeaveALoopByThemselves) {
+    GraphScope scope;
+    const UOp out = param(0, 8, dtypes::int32), t = thread(8), r = range(0, 100, Axis::loop);
+    const UOp left = uop::break_if(alu(Op::logical_not, {r < t}), r);
+    const UOp place = at(after(out, {left}), t);
+    EXPECT_EQ(integers_after(end(store(place, cast(r, dtypes::int32)), {r}), 8)[7], 6);
+    // What a thread would load after it left is no place.
+    const UOp x = param(1, 7, dtypes::int32), next = load(at(after(x, {left}), r));
+    EXPECT_EQ(integers_after(end(store(place, next), {r}), 8).size(), 8u);
+}
+
+TEST(Interpret, GivesWhatAtomicsFindAndWhatLanesHave) {
+    GraphScope scope;
+    const UOp out = param(0, 64, dtypes::int32), counter = param(1, 1, dtypes::int32), t = thread(64);
+    const AtomicArg add{AtomicOp::add, MemoryScope::device};
+    const UOp one = constant_int(dtypes::int32, 1);
+    const std::vector<int32_t> tickets = integers_after(store(at(out, t), uop::atomic(at(counter, 0), add, one)), 64);
+    for (size_t i = 1; i < tickets.size(); ++i) EXPECT_EQ(tickets[i], tickets[0] + static_cast<int32_t>(i));
+    const UOp lane = constant_int(dtypes::int32, 35);  // modulo the wave
+    const std::vector<int32_t> thirds =
+        integers_after(store(at(out, t), uop::shuffle(cast(t, dtypes::int32), lane)), 64);
+    EXPECT_EQ(thirds[0], 3);
+    EXPECT_EQ(thirds[63], 35);
+    const UOp votes = cast(uop::ballot(t < 33, dtypes::uint64), dtypes::int32);
+    const std::vector<int32_t> bits = integers_after(store(at(out, t), votes), 64);
+    EXPECT_EQ(bits[0], -1);
+    EXPECT_EQ(bits[32], 1);
+    const auto finding = finding_of(uop::group(std::array{store(at(out, t), one), uop::trap(t < 1)}), {64, 1, 1});
+    ASSERT_TRUE(finding);
+    EXPECT_NE(finding->what.find("comes to a trap"), std::string::npos) << finding->what;
+}
+
 TEST(Interpret, ObservesOneThread) {
     GraphScope scope;
     const UOp out = param(0, 8), t = thread(8), r = range(0, 3, Axis::loop);

@@ -143,6 +143,43 @@ def test_compare_exchange_lets_one_thread_win(machine, dtype, space):
         assert set(group.tolist()) <= {5, winner}
 
 
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("space", ["global", "local"])
+def test_two_halves_are_added_to_neighbours(machine, rng, dtype, space):
+    """Small whole numbers, whose sums are exact in any order; one thread sees what was there."""
+
+    def kernel(out, cells, x):
+        k, t, lane = Author(), thread(), uop.special("lidx0", THREADS)
+        held, group = uop.placeholder(8, dtype, "local", 1), uop.special("gidx0", GROUPS)
+        k.effect(held.index(lane, lane < 8).store(uop.const(1, dtype)))
+        k.barrier()
+        memory = k.after(cells if space == "global" else held)
+        values = memory[(t % 4) * 2].atomic_add_pair(x[t * 2].load(), x[t * 2 + 1].load())
+        k.effect(values[1])
+        k.store(out, t, values[0] + values[1])
+        k.barrier()
+        if space == "local":
+            k.effect(k.after(cells).index(group * 8 + lane, lane < 8).store(k.load(held, lane % 8)))
+        return k.sink("pairs")
+
+    native = {"gfx1201": ("float16", "bfloat16"), "gfx942": ("float16", "bfloat16")}
+    x = rng.integers(-3, 4, COUNT * 2)
+    cells = Tensor(np.ones(8 * GROUPS, np.float32)).cast(dtype).contiguous()
+    out = Tensor.zeros(COUNT, dtype=dtype).contiguous()
+    got = out.custom_kernel(cells, Tensor(x.astype(np.float32)).cast(dtype), kernel=kernel)
+    by_loop = dtype == "float16" or strata.settings()["target"] == "hip"
+    if dtype not in native.get(machine, ()) and not by_loop:
+        with pytest.raises(strata.Unsupported, match=f"direct lowering for {machine} has no .*atomic"):
+            got[1].numpy()
+        return
+    sums = np.ones((GROUPS, 8))
+    for t in range(COUNT):
+        sums[0 if space == "global" else t // THREADS, t % 4 * 2 : t % 4 * 2 + 2] += x[t * 2 : t * 2 + 2]
+    if space == "global":
+        sums[1] = 1
+    assert np.array_equal(got[1].cast("float32").numpy(), sums.ravel())
+
+
 @pytest.mark.parametrize("scope", ["workgroup", "device", "system"])
 def test_scopes(machine, scope):
     def kernel(out):
@@ -211,6 +248,7 @@ def test_equal_atomics_are_one_and_numbers_tell_them_apart(machine):
         ("'compare_exchange' needs what the place is expected", lambda p: p.atomic("compare_exchange", 1)),
         ("'add' has no expected value", lambda p: p.atomic("add", 1, expected=1)),
         ("'inc' counts in uint32 or uint64, and the place holds int32", lambda p: p.atomic("inc", 1)),
+        ("atomic_add_pair is of float16 and bfloat16, and the place holds int32", lambda p: p.atomic_add_pair(1, 2)),
         ("atomic needs an indexed buffer", lambda p: p.load().atomic("add", 1)),
     ],
 )
