@@ -138,11 +138,11 @@ std::vector<size_t> tensors_at(const std::vector<size_t>& places, const std::vec
     return tensors;
 }
 
-/// The tensors of parameters that the kernel may write: `parameters` has the parameter of each.
-std::vector<size_t> written_of(const executable::Code& code, std::span<const size_t> parameters) {
+/// The tensors that a call may write.
+std::vector<size_t> written_by(const runtime::KernelCall& call, size_t tensors) {
     std::vector<size_t> written;
-    for (size_t i = 0; i < parameters.size(); ++i)
-        if (parameters[i] >= code.parameters.size() || code.parameters[parameters[i]].writable) written.push_back(i);
+    for (size_t i = 0; i < tensors; ++i)
+        if (call.writes(i).value_or(true)) written.push_back(i);
     return written;
 }
 
@@ -255,7 +255,7 @@ LaunchResult launch(const std::vector<KernelArgument>& arguments, UserKernel ker
     const executable::Code& code = call.program()->code;
     LaunchResult result;
     result.written = outputs.empty()
-                         ? written_of(code, call.parameters())
+                         ? written_by(call, tensors.size())
                          : tensors_at(places_of(outputs, arguments.size(), code.entry, &code), arguments, code.entry);
     for (Tensor* t : tensors) place(*t, device);
     std::vector<UOp> buffers;

@@ -342,7 +342,7 @@ copy=True: memory of its own, to be written to.)";
 
 }  // namespace
 
-void bind_dlpack(py::module_& m, Class& c) {
+void bind_dlpack(py::module_& m, TensorClass& c) {
     c.def(
         "__dlpack__",
         [](Tensor & t, As<"int | None"> stream, As<"tuple[int, int] | None"> max_version,

@@ -114,7 +114,7 @@ void bind_for_derivatives(py::module_& m) {
 
 }  // namespace
 
-void bind_gradients(py::module_& m, Class& c) {
+void bind_gradients(py::module_& m, TensorClass& c) {
     c.def(
         "requires_grad_", [](Tensor& t, bool wanted) -> Tensor& { return t.requires_grad_(wanted); },
         py::arg("requires_grad") = true, py::return_value_policy::reference,

@@ -7,7 +7,7 @@
 
 namespace strata::python {
 
-using Class = py::class_<Tensor>;
+using TensorClass = py::class_<Tensor>;
 
 /// A parameter of a row, "int axis = -1". It is counted as a py::arg.
 struct Parameter : py::arg {
@@ -45,7 +45,7 @@ struct pybind11::detail::process_attribute<strata::python::Parameter>
 namespace strata::python {
 
 template <class Result, class... Args>
-void bind_method(Class& c, const char* name, Result (Tensor::*f)(Args...) const, std::string_view row,
+void bind_method(TensorClass& c, const char* name, Result (Tensor::*f)(Args...) const, std::string_view row,
                  const char* meaning) {
     [&]<size_t... I>(std::index_sequence<I...>, const std::vector<Parameter>& p) {
         c.def(name, f, p.at(I)..., meaning);
@@ -53,7 +53,7 @@ void bind_method(Class& c, const char* name, Result (Tensor::*f)(Args...) const,
 }
 
 template <class Result, class... Args>
-void bind_computed(Class& c, const char* name, Result (Tensor::*f)(Args...) const, std::string_view row,
+void bind_computed(TensorClass& c, const char* name, Result (Tensor::*f)(Args...) const, std::string_view row,
                    const char* meaning) {
     auto call = [f](const Tensor& t, Args... args) {
         return computing([&] { return (t.*f)(std::forward<Args>(args)...); });
@@ -64,7 +64,7 @@ void bind_computed(Class& c, const char* name, Result (Tensor::*f)(Args...) cons
 }
 
 template <class... Args>
-void bind_creation(Class& c, const char* name, Tensor (*f)(Args...), std::string_view row, const char* meaning) {
+void bind_creation(TensorClass& c, const char* name, Tensor (*f)(Args...), std::string_view row, const char* meaning) {
     auto call = [f](Args... args, const std::string& device) { return placed(f(std::forward<Args>(args)...), device); };
     [&]<size_t... I>(std::index_sequence<I...>, const std::vector<Parameter>& p) {
         c.def_static(name, call, p.at(I)..., py::arg("device") = "", meaning);
@@ -72,7 +72,7 @@ void bind_creation(Class& c, const char* name, Tensor (*f)(Args...), std::string
 }
 
 template <class Sizes>
-void bind_sizes(Class& c, const char* name, Tensor (Tensor::*f)(Sizes) const, std::string_view row,
+void bind_sizes(TensorClass& c, const char* name, Tensor (Tensor::*f)(Sizes) const, std::string_view row,
                 const char* meaning) {
     OwnSignature own;
     c.def(
@@ -87,14 +87,14 @@ void bind_sizes(Class& c, const char* name, Tensor (Tensor::*f)(Sizes) const, st
         fmt::format("{}(self, *{}: Shape) -> Tensor\n\n{}", name, parameters_of(row).at(0).text_name, meaning).c_str());
 }
 
-void bind_data(py::module_& m, Class& c);  ///< the value, its memory, and Python's protocols
+void bind_data(py::module_& m, TensorClass& c);  ///< the value, its memory, and Python's protocols
 /// DLDevice: where a tensor's memory is.
 using DlpackDevice = std::pair<int, int>;
 constexpr DlpackDevice kHostOfDLPack{1, 0};  // kDLCPU
 DlpackDevice dlpack_device(const Tensor& t);
 DlpackDevice dlpack_device(const runtime::Device& device);
-void bind_dlpack(py::module_& m, Class& c);
-void bind_gradients(py::module_& m, Class& c);
+void bind_dlpack(py::module_& m, TensorClass& c);
+void bind_gradients(py::module_& m, TensorClass& c);
 void bind_capture(py::module_& m);  ///< what strata/_jit.py is made with
 
 }  // namespace strata::python

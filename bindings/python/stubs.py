@@ -118,7 +118,7 @@ class Stub:
     def member(self, name, value):
         if isinstance(value, type):
             self.class_(name, value)
-        elif callable(value):
+        elif callable(value) and not type(value).__module__.startswith("strata"):  # an element type is an object
             self.function(name, value.__doc__, "")
             self.lines.append("")
         elif not name.startswith("__") and name not in MODULES:

@@ -13,7 +13,7 @@ namespace strata::python {
 namespace {
 
 /// The rows of methods.def and elementwise.def.
-void bind_rows(Class& c) {
+void bind_rows(TensorClass& c) {
 #define CREATION(name, parameters, meaning) bind_creation(c, #name, &Tensor::name, #parameters, meaning);
 #define METHOD(result, name, parameters, meaning) bind_method(c, #name, &Tensor::name, #parameters, meaning);
 #define COMPUTED(result, name, parameters, meaning) bind_computed(c, #name, &Tensor::name, #parameters, meaning);
@@ -46,7 +46,7 @@ void bind_rows(Class& c) {
 }
 
 /// Functions of strata.linalg that are methods too.
-void bind_linalg(Class& c) {
+void bind_linalg(TensorClass& c) {
     c.def(
         "outer",
         [](const Tensor& t, const As<"ArrayLike">& other) {
@@ -84,7 +84,7 @@ void bind_linalg(Class& c) {
 }
 
 /// PyTorch's methods that mean one of Strata's with an argument.
-void bind_names_of_pytorch(Class& c) {
+void bind_names_of_pytorch(TensorClass& c) {
     c.def("dim", &Tensor::ndim, "Number of axes: ndim.");
     c.def("clone", [](const Tensor& t) { return t; }, "A tensor of its own with the same value; costs nothing.");
     c.def(
@@ -117,7 +117,7 @@ void bind_names_of_pytorch(Class& c) {
 
 using FromShape = Tensor (*)(const Shape&, DType, const std::string& device);
 
-void bind_filled(Class& c, const char* name, FromShape f, const char* meaning) {
+void bind_filled(TensorClass& c, const char* name, FromShape f, const char* meaning) {
     OwnSignature own;
     c.def_static(
         name,
@@ -129,7 +129,7 @@ void bind_filled(Class& c, const char* name, FromShape f, const char* meaning) {
             .c_str());
 }
 
-void bind_creation_of_its_own(Class& c) {
+void bind_creation_of_its_own(TensorClass& c) {
     c.def(py::init([](As<"ArrayLike"> data, OptionalDType dtype, const std::string& device) {
               return to_tensor(data, dtype, device);
           }),
@@ -197,7 +197,7 @@ void assign_at(Tensor& t, py::handle key, py::handle value) {
                                : t.with(indices, holder.get()));
 }
 
-void bind_methods_of_their_own(Class& c) {
+void bind_methods_of_their_own(TensorClass& c) {
     c.def(
         "split",
         [](const Tensor& t, As<"int | Sequence[int]"> sizes, int axis) {
@@ -277,7 +277,7 @@ Answer matrix_product(py::handle a, py::handle b) {
     return py::cast(to_tensor(a).matmul(to_tensor(b)));
 }
 
-void bind_operators(Class& c) {
+void bind_operators(TensorClass& c) {
     struct Row {
         const char *name, *reflected;
         BinaryFunction function;
@@ -325,7 +325,7 @@ void bind_operators(Class& c) {
 }  // namespace
 
 void bind_tensor(py::module_& m) {
-    Class c(m, "Tensor",
+    TensorClass c(m, "Tensor",
             "A lazy n-dimensional array on a device. Operations build a graph; realize, item, numpy and tolist compute "
             "it.\n\nShapes of elementwise operands broadcast; types are promoted by the array API's rules. Errors: "
             "ShapeError names both\nshapes, DTypeError both types, UsageError what was wrong with an argument.",

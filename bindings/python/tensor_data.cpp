@@ -119,7 +119,7 @@ py::object size_class() {
     return python.attr("type")("int", py::make_tuple(python.attr("int")), members);
 }
 
-void bind_properties(Class& c) {
+void bind_properties(TensorClass& c) {
     c.def_property_readonly("shape", &Tensor::shape, "Sizes of the axes.");
     c.def_property_readonly("dtype", &Tensor::dtype, "Element type.");
     c.def_property_readonly("ndim", &Tensor::ndim, "Number of axes.");
@@ -156,7 +156,7 @@ void bind_properties(Class& c) {
         "to(device), as the array API spells it.");
 }
 
-void bind_values(Class& c) {
+void bind_values(TensorClass& c) {
     c.def(
         "realize",
         [](Tensor& t) -> Tensor& {
@@ -176,7 +176,7 @@ void bind_values(Class& c) {
         "tolist", [](Tensor & t) -> As<"Any"> { return to_list(t); }, "Nested lists of Python numbers; computes them.");
 }
 
-void bind_exchange(Class& c) {
+void bind_exchange(TensorClass& c) {
     c.def(
         "__array__", [](Tensor & t, As<"Any"> dtype, As<"Any"> copy) -> As<"NDArray[Any]"> {
             bool own = !copy.is_none() && copy.cast<bool>();
@@ -218,7 +218,7 @@ void bind_exchange(Class& c) {
     c.def("__deepcopy__", [](Tensor& t, As<"dict[int, Any]">) { return deep_copy(t); }, py::arg("memo"));
 }
 
-void bind_protocols(Class& c) {
+void bind_protocols(TensorClass& c) {
     c.def("__len__", [](const Tensor& t) {
         if (t.ndim() == 0) throw py::type_error("len() of a 0-d tensor");
         return t.size(0);
@@ -274,7 +274,7 @@ void bind_protocols(Class& c) {
 
 }  // namespace
 
-void bind_data(py::module_& m, Class& c) {
+void bind_data(py::module_& m, TensorClass& c) {
     m.def("_restored", &restored, py::arg("bytes"), py::arg("shape"), py::arg("dtype"), py::arg("device"),
           py::arg("requires_grad") = false);
     bind_properties(c);

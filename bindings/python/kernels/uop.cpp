@@ -35,7 +35,7 @@ constexpr const char *kIndex =
                      *kLoad = "The value at a place; alt is given where the predicate is false, 0 by default.",
                      *kStore = "The effect of writing a value at a place.";
 
-void bind_properties(Class& c) {
+void bind_properties(UOpClass& c) {
     c.def_property_readonly(
         "op", [](const Handle& h) { return info(h.get().op()).name; }, "'add', 'load', ...: a row of the op table.");
     c.def_property_readonly("dtype", [](const Handle& h) { return h.get().dtype(); }, "Element type.");
@@ -66,7 +66,7 @@ void bind_properties(Class& c) {
     c.def("__hash__", [](const Handle& h) { return static_cast<py::ssize_t>(h.get().node()->hash >> 1); });
 }
 
-void bind_memory(Class& c) {
+void bind_memory(UOpClass& c) {
     c.def(
         "__getitem__", [](const Handle& h, Offset at) { return index_into(h.get(), at, py::none()); }, py::arg("at"),
         py::pos_only(), "buffer[i]: a place to load from or store to.");
@@ -116,7 +116,7 @@ std::string meaning_of(std::string_view op) {
     return fmt::format("The op {} of each element.", op);
 }
 
-void bind_values(Class& c) {
+void bind_values(UOpClass& c) {
     c.def(
         "cast", [](const Handle& h, DType type) { return Handle(cast(with_value(h.get()), type)); }, py::arg("dtype"),
         "To another type; float to integer truncates and saturates.");
@@ -147,7 +147,7 @@ void bind_values(Class& c) {
     }
 }
 
-void bind_operators(Class& c) {
+void bind_operators(UOpClass& c) {
     struct Row {
         const char *name, *reflected;
         Op op;
@@ -182,7 +182,7 @@ void bind_operators(Class& c) {
 }
 
 /// Refuses Python's conversions of a node to a value: it has none before the kernel runs.
-void bind_refusals(Class& c) {
+void bind_refusals(UOpClass& c) {
     c.def(
         "__bool__", [](const Handle& h) -> As<"Never"> {
             throw py::type_error(
@@ -205,7 +205,7 @@ void bind_refusals(Class& c) {
         py::arg("value"), py::pos_only());
 }
 
-void bind_leaves(Module& u) {
+void bind_leaves(UOpModule& u) {
     u.def(
         "range",
         [](int64_t size, int id, As<"AxisKind"> axis, As<"UOp | int | None"> steps) {
@@ -292,7 +292,7 @@ UOp fragment(const char* what, const std::string& name, const py::sequence& give
                counts);
 }
 
-void bind_waves(Module& u) {
+void bind_waves(UOpModule& u) {
     u.def(
         "shuffle_xor",
         [](const Handle& value, int mask) {
@@ -323,7 +323,7 @@ void bind_waves(Module& u) {
         py::arg("name"), py::arg("a"), py::arg("b"), py::arg("c"), kMatrixProduct);
 }
 
-void bind_effects(Module& u) {
+void bind_effects(UOpModule& u) {
     u.def(
         "index", [](const Handle& b, Offset at, Predicate predicate) { return index_into(b.get(), at, predicate); },
         py::arg("buffer"), py::arg("offset"), py::arg("predicate") = py::none(), kIndex);
@@ -380,12 +380,12 @@ void bind_effects(Module& u) {
 }  // namespace
 
 void bind_uop(py::module_& m) {
-    Module u = m.def_submodule(
+    UOpModule u = m.def_submodule(
         "uop",
         "Kernels as UOp graphs: ranges, buffers, loads and stores.\n\nA kernel function gets one UOp a buffer and "
         "returns sink(...). Numbers take the type of the node they meet. Errors: UsageError\nand DTypeError when a "
         "node is built, UsageError when the kernel is lowered.");
-    Class c(u, "UOp", "A node of a graph: immutable; equal nodes are one.");
+    UOpClass c(u, "UOp", "A node of a graph: immutable; equal nodes are one.");
     bind_properties(c);
     bind_memory(c);
     bind_values(c);

@@ -32,8 +32,8 @@ struct Building : Binding {
         Binding::def(name, std::forward<Function>(function), py::call_guard<GraphScope>(), extra...);
     }
 };
-using Class = Building<py::class_<Handle>>;
-using Module = Building<py::module_>;
+using UOpClass = Building<py::class_<Handle>>;
+using UOpModule = Building<py::module_>;
 
 /// The member of an enum whose names are the rows of a table.
 template <class E>
@@ -44,7 +44,7 @@ E lookup(std::span<const std::string_view> names, std::string_view what, const s
     return static_cast<E>(found - names.begin());
 }
 
-void bind_threads(Class& c, Module& u);  ///< what threads do by themselves, or with each other
+void bind_threads(UOpClass& c, UOpModule& u);  ///< what threads do by themselves, or with each other
 
 /// A node that has a value: not a place in memory that somebody forgot to load, nor an effect.
 UOp with_value(UOp u);

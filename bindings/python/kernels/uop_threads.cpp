@@ -6,7 +6,7 @@
 namespace strata::python {
 namespace {
 
-void bind_flow(Module& u) {
+void bind_flow(UOpModule& u) {
     u.def(
         "break_if",
         [](As<"UOp | bool"> condition, const Handle& range) {
@@ -97,7 +97,7 @@ constexpr const char* kShuffle =
     "the "
     "wave\ntake part.";
 
-void bind_atomics(Class& c, Module& u) {
+void bind_atomics(UOpClass& c, UOpModule& u) {
     c.def("atomic", &atomic, py::arg("operation"), py::arg("value"), py::arg("expected") = py::none(),
           py::arg("scope") = "device", py::arg("number") = 0, kAtomic);
     c.def("atomic_add_pair", &atomic_add_pair, py::arg("first"), py::arg("second"), py::arg("scope") = "device",
@@ -114,7 +114,7 @@ void bind_atomics(Class& c, Module& u) {
         "'workgroup', 'device' or 'system'.");
 }
 
-void bind_lanes(Class& c, Module& u) {
+void bind_lanes(UOpClass& c, UOpModule& u) {
     c.def("shuffle", &shuffle, py::arg("lane"), kShuffle);
     u.def("shuffle", &shuffle, py::arg("value"), py::arg("lane"), kShuffle);
     u.def(
@@ -138,7 +138,7 @@ void bind_lanes(Class& c, Module& u) {
 
 }  // namespace
 
-void bind_threads(Class& c, Module& u) {
+void bind_threads(UOpClass& c, UOpModule& u) {
     bind_flow(u);
     bind_atomics(c, u);
     bind_lanes(c, u);
