@@ -162,7 +162,7 @@ class Stub:
 
     def attribute(self, name, value, indent):
         kind = type(value).__name__
-        kind = f"list[{type(value[0]).__name__}]" if kind == "list" else kind
+        kind = f"list[{type(value[0]).__name__}]" if kind == "list" else "Any" if kind == "module" else kind
         self.annotation(kind)
         kind = self.builtin(kind)
         self.lines.append(f"{indent}{name}: {f'ClassVar[{kind}]' if indent else kind}")
@@ -224,7 +224,7 @@ class Stub:
         """Without module names; what is used is remembered for the imports."""
         for loose, meant in LOOSE.items():
             text = re.sub(loose, meant, text)
-        text = re.sub(rf"\bstrata\._strata\.(?:(?:{'|'.join(MODULES)})\.)?", "", text)
+        text = re.sub(rf"\bstrata\.(?:layout\.|_strata\.(?:(?:{'|'.join(MODULES)})\.)?)", "", text)
         text = re.sub(r"\b(?:typing|typing_extensions|types|collections\.abc|numpy\.typing|uop)\.(?=[A-Z])", "", text)
         text = re.sub(r"\bnumpy\.", "np.", text)
         self.used |= set(re.findall(r"\b[A-Za-z_]\w*", text))

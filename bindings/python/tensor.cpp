@@ -325,11 +325,12 @@ void bind_operators(TensorClass& c) {
 }  // namespace
 
 void bind_tensor(py::module_& m) {
-    TensorClass c(m, "Tensor",
-            "A lazy n-dimensional array on a device. Operations build a graph; realize, item, numpy and tolist compute "
-            "it.\n\nShapes of elementwise operands broadcast; types are promoted by the array API's rules. Errors: "
-            "ShapeError names both\nshapes, DTypeError both types, UsageError what was wrong with an argument.",
-            py::custom_type_setup(&keep_tensor_objects));
+    TensorClass c(
+        m, "Tensor",
+        "A lazy n-dimensional array on a device. Operations build a graph; realize, item, numpy and tolist compute "
+        "it.\n\nShapes of elementwise operands broadcast; types are promoted by the array API's rules. Errors: "
+        "ShapeError names both\nshapes, DTypeError both types, UsageError what was wrong with an argument.",
+        py::custom_type_setup(&keep_tensor_objects));
     bind_data(m, c);
     bind_creation_of_its_own(c);
     bind_rows(c);

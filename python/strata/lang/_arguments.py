@@ -80,7 +80,7 @@ class Constant:
 
 _INT32, _INT64, _FLOAT32 = (NumberParameter(t) for t in (dtypes.int32, dtypes.int64, dtypes.float32))
 _COMPILED_IN = (bool, str, bytes, type(None), DType, tuple, frozenset, slice, types.FunctionType, type)
-_registered = {}
+_registered: dict = {}
 
 
 def register_argument(kind, to_arguments):

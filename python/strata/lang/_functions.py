@@ -104,8 +104,8 @@ def _inner(code, name, line):
                 return found
 
 
-_rewritten = {}  # id of a code object -> (the object, its rewritten form; None where there is no source)
-_forms = set()  # ids of code objects that are rewritten forms
+_rewritten: dict = {}  # id of a code object -> (the object, its rewritten form; None where there is no source)
+_forms: set = set()  # ids of code objects that are rewritten forms
 
 
 def _remember(code):
@@ -116,7 +116,7 @@ def _remember(code):
             _remember(constant)
 
 
-_keep = []  # so that ids of _forms stay theirs
+_keep: list = []  # so that ids of _forms stay theirs
 
 
 def _compiled(code):
