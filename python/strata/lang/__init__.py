@@ -41,8 +41,16 @@ def barrier():
 
 
 def range(*bounds, unroll=None, stages=None):
-    """range(stop), range(start, stop), range(start, stop, step): a loop of the kernel."""
-    return _Range.of(*bounds, unroll=unroll, stages=stages)
+    """range(stop), range(start, stop), range(start, stop, step): a loop of the kernel.
+
+    unroll and stages are refused (Unsupported): lang.static_range unrolls, and no loop copies ahead of its steps yet.
+    """
+    if unroll is not None or stages is not None:
+        raise _strata.Unsupported(
+            "[lang.range] unroll= and stages= are not there yet: write lang.static_range to unroll, and copy in the "
+            "step that reads"
+        )
+    return _Range.of(*bounds)
 
 
 def copy_tile(src, dst):

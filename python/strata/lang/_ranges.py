@@ -11,9 +11,8 @@ _MOST = 2**31 - 1
 class Range:
     """The numbers from start, by step, as long as they are below stop; a loop over it is a loop of the kernel."""
 
-    def __init__(self, start, stop, step=1, unroll=None, stages=None):
+    def __init__(self, start, stop, step=1):
         self.start, self.stop, self.step = start, stop, step
-        self.unroll, self.stages = unroll, stages
         if type(step) is not Value and step == 0:
             raise ValueError("range() arg 3 must not be zero")
         if type(step) is Value:
@@ -23,12 +22,12 @@ class Range:
                 raise TypeError(f"[range] {what} is an integer, not {bound!r}")
 
     @classmethod
-    def of(cls, *given, **named):
+    def of(cls, *given):
         if len(given) == 1:
-            return cls(0, given[0], **named)
+            return cls(0, given[0])
         if not 2 <= len(given) <= 3:
             raise TypeError(f"range expected 1 to 3 arguments, got {len(given)}")
-        return cls(*given, **named)
+        return cls(*given)
 
     def _python(self):
         if Value in (type(self.start), type(self.stop)):
