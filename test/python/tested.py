@@ -16,6 +16,9 @@ def of_nvidia():
 # Machine code is made directly in less time than through clang; NVIDIA's chips have neither.
 QUICK_TARGET = "asm" if EMULATED else "auto"
 
+# Code targets of kernels that name theirs: without a compiler, machine code alone.
+TARGETS = ["asm"] if os.environ.get("TESTED_TOOLS") else ["asm", "hip"]
+
 
 def programs_loaded():
     """How many were loaded since the process began: those that left for want of memory count on."""

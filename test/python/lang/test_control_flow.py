@@ -7,8 +7,8 @@ import pytest
 import strata
 from random_programs import Drawn
 from strata import Tensor, lang
+from tested import TARGETS
 
-TARGETS = ["asm", "hip"]
 ARCHS = ["gfx1100", "gfx1201", "gfx942", "gfx90a"]
 
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import strata
 from strata import Tensor, dtypes, lang
+from tested import TARGETS
 
-TARGETS = ["asm", "hip"]
 ARCHS = ["gfx1100", "gfx1201", "gfx942", "gfx90a"]
 
 

@@ -6,10 +6,10 @@ import numpy as np
 import strata
 from strata import Tensor, layout as lo, uop
 from strata._strata import _lang as lang
+from tested import TARGETS
 
 ARCHS = ["gfx1100", "gfx1201", "gfx942", "gfx90a"]
 WAVE = {"gfx1100": 32, "gfx1201": 32, "gfx942": 64, "gfx90a": 64}
-TARGETS = ["hip", "asm"]
 
 
 def row_major(shape):
