@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Kernels as Python functions: a vector sum, a softmax and a walk of random length, on four architectures.
 
-The same source runs on waves of 32 and of 64 lanes, in strict mode: a race or a read of what nobody wrote would end it.
-Change the walk: what `while` and `if` decide is decided by each thread for itself.
+Look at the walk: each thread decides its own `while` and `if`. The same source runs on waves of 32 and of 64 lanes, in
+strict mode: a race, or a read of memory that nothing wrote, would end it.
 """
 
 import numpy as np

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """A matrix product from tiles: one source for the matrix instructions of four architectures.
 
-Each block copies tiles of both operands to local memory, and its waves multiply them. Change TILE, or the padding of
-eight elements a row: proofs over the layouts refuse what does not fit.
+Look at the loop: a block copies tiles of both operands to local memory, and its waves multiply them. Change TILE, or
+the padding of eight elements a row: proofs over the layouts refuse what does not fit.
 """
 
 import numpy as np

@@ -29,6 +29,8 @@ SHOWS = {  # a line that a reader looks for, as a pattern
     "14_line_by_hand": r"by steps  \[ 1\.\d+ -[12]\.\d+ .*\nexactly .*\n\d kernels a step, captured 1 time",
     "15_kernel_gradient": r"its slope .*\nby differences .*\n(step .*\n)*step  40 .* (9\d|100)% of the points",
     "16_generation": r"with a cache:    1 5 9( \d+){12}\nwithout a cache: 1 5 9( \d+){12}\n",
+    "17_language": r"(gfx\w+: sum and softmax agree with NumPy; the longest of 64 walks took 124 steps\n){4}",
+    "18_tiled_product": r"(gfx\w+: 256 x 192 sums of 128 products agree with NumPy's in float64\n){4}",
 }
 ONLY = {
     "amd": ["01", "06", "08"],
