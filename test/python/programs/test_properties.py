@@ -53,7 +53,7 @@ NOT = {
     ),
     "of devices, compilers, files and settings": (
         "asm_kernel compile config current_stream custom_kernel default_device device_properties devices explain "
-        "hip_kernel jit load profile realize reset_stats save settings stats synchronize tune uop"
+        "hip_kernel jit kernel load profile realize reset_stats save settings stats synchronize tune uop"
     ),
     "types": "ArgumentError Artifact AssemblyError CheckError CompileError CustomKernel DType DTypeError DeviceError "
     "Error Event InternalError LaunchError LinAlgError MemoryFault ShapeError Stats Stream Tensor Unsupported "

@@ -62,7 +62,7 @@ def test_every_function_that_takes_a_function_is_here():
                 continue
             if {"f", "function", "distance_function", "layers"} & set(parameters):
                 found.add(name)
-    assert found == set(TAKERS) - {"custom_kernel"}
+    assert found - {"kernel"} == set(TAKERS) - {"custom_kernel"}  # a decorator: test/python/lang refuses for it
 
 
 @pytest.mark.parametrize("name", TAKERS)
