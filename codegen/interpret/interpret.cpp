@@ -70,7 +70,7 @@ class Run {
             case Op::param:
             case Op::index: break;
             case Op::range: return begin_loop(at);
-            case Op::end: return end_loop(at);
+            case Op::end: return end_loop();
             case Op::break_if: return leave_loop(at);
             case Op::store: for_each_thread([&](size_t t) { store(u, t); }); break;
             case Op::atomic_add: for_each_thread([&](size_t t) { add(u, t); }); break;
@@ -110,10 +110,9 @@ class Run {
         for_each_thread([&](size_t t) { value_at(at, t)[0] = {0, 0}; });
         return go_on(at);
     }
-    size_t end_loop(size_t at) {
+    size_t end_loop() {
         const size_t begin = loops_.back().begin;
         for_each_thread([&](size_t t) { ++value_at(begin, t)[0].i; });
-        (void)at;
         return go_on(begin);
     }
     /// Threads with steps left run the body; with none left, all that came go on after the loop.
@@ -164,8 +163,7 @@ class Run {
         ConstArg old;
         const DType type = u.src(1).dtype();
         check(u, t, memory_.update(run_of(u.src(0), t, 1), accessor(t), old, [&](const ConstArg& before) {
-            const ConstArg both[] = {before, value(u.src(1), t)[0]};
-            return reference(Op::add, type, type, both).value();
+            return after_atomic(AtomicOp::add, type, before, value(u.src(1), t)[0], {});
         }));
     }
 

@@ -1,4 +1,4 @@
-// tiled_copy: threads and their values cover a tile, and each has a part of what is made of such tiles.
+// tiled_copy: threads and their values cover a tile; each thread has its part of a view of whole tiles.
 #include "strata/codegen/tile/copy.h"
 #include "strata/core/layout/layout_error.h"
 
