@@ -81,6 +81,7 @@ Trace::Memory& Trace::memory_in(UOp memory, size_t at) {
         base.push_back(scope.range);
         if (scope.left) base.push_back(scope.left);
     }
+    if (scope.ordered && !is_register(memory)) add(base, scope.ordered);
     scope.touched.push_back(memory);
     Memory& made = scope.memories[memory];
     made.base = std::move(base);
@@ -162,20 +163,27 @@ void Trace::barrier() {
         user_error(ErrorKind::Usage,
                    "a barrier in a branch: threads that do not take the branch never reach it. Put it "
                    "before or after the branch");
-    const auto meets_others = [](UOp memory) { return !is_register(memory); };
+    order_others(uop::barrier(seen_by_others()));
+}
+
+std::vector<UOp> Trace::seen_by_others() {
     for (const Scope& scope : state_.scopes)
         for (size_t i = 0; i < scope.touched.size(); ++i)
-            if (meets_others(scope.touched[i])) here(scope.touched[i]);
-    Scope& scope = state_.scopes.back();
+            if (!is_register(scope.touched[i])) here(scope.touched[i]);
+    const Scope& scope = state_.scopes.back();
     std::vector<UOp> earlier;
     for (UOp memory : scope.touched)
-        if (meets_others(memory))
+        if (!is_register(memory))
             for (UOp u : all_of(scope.memories.at(memory)))
                 if (!u.is(Op::range)) add(earlier, u);
-    const UOp done = uop::barrier(earlier);
+    return earlier;
+}
+
+void Trace::order_others(UOp effect) {
+    Scope& scope = state_.scopes.back();
     for (UOp memory : scope.touched)
-        if (meets_others(memory)) reset(scope, memory, done);
-    add(scope.effects, done);
+        if (!is_register(memory)) reset(scope, memory, effect);
+    add(scope.effects, effect);
 }
 
 void Trace::begin_if(UOp condition) {

@@ -34,6 +34,18 @@ class Trace {
     UOp predicate() const { return state_.predicate; }
     void barrier();
 
+    // What threads do with each other (threads.cpp).
+
+    /// What the place held before an atomic operation; nothing is done where the predicate is false, and nothing is
+    /// said of the value there. `value` may be two halves, for two neighbours.
+    UOp atomic(UOp memory, UOp offset, AtomicArg what, UOp value, UOp expected = {}, UOp predicate = {});
+    /// Others in the scope see the accesses before this before those after it.
+    void fence(MemoryScope scope);
+    void wave_barrier();  ///< the lanes of the wave have done what comes before
+    void trap();          ///< threads that come here end the kernel with a fault
+    /// A bit for each lane of the wave that comes here and for which the condition holds.
+    UOp ballot(UOp condition, DType type);
+
     void begin_if(UOp condition);
     void begin_else();
     void end_if();
@@ -66,6 +78,7 @@ class Trace {
         std::vector<UOp> touched;  ///< memories in order of their first access
         std::vector<UOp> effects;
         UOp left = {};       ///< the last break
+        UOp ordered = {};    ///< the last fence or wave barrier: memory that nothing touched before comes after it too
         UOp predicate = {};  ///< of the loop itself
     };
     struct Branch {
@@ -77,6 +90,10 @@ class Trace {
     Memory& memory_in(UOp memory, size_t scope);
     Memory& here(UOp memory) { return memory_in(memory, state_.scopes.size() - 1); }
     UOp pointer(UOp memory, UOp offset, int lanes, bool writes);
+    /// Accesses of memory that others see, which come before this place; and makes those after it come after an effect.
+    std::vector<UOp> seen_by_others();
+    void order_others(UOp effect);
+    UOp in_loop(UOp value) const;  ///< of threads that have not left the loop around
     static std::vector<UOp> all_of(const Memory& memory);
     static void reset(Scope& scope, UOp memory, UOp effect);
 

@@ -45,5 +45,7 @@ void bind_lang_values(py::module_& m);
 void bind_lang_functions(py::module_& m);
 void bind_lang_trace(py::module_& m);
 void bind_lang_views(py::module_& m);
+void bind_lang_threads(py::module_& m);
+void bind_lang_interpret(py::module_& m);
 
 }  // namespace strata::python

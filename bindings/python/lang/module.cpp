@@ -10,6 +10,8 @@ void bind_lang(py::module_& root) {
     bind_lang_views(m);
     bind_lang_products(m);
     bind_lang_copies(m);
+    bind_lang_threads(m);
+    bind_lang_interpret(m);
     for (auto [name, member] : m.attr("__dict__").cast<py::dict>())
         if (PyType_Check(member.ptr())) member.attr("__module__") = "strata.lang";
 }

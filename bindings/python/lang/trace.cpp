@@ -58,10 +58,6 @@ void bind_memory(py::module_& m) {
         const UOp to = memory_of_python(memory);
         Trace::current("a store").store(to, to_offset(at, "store"), to_value(value, to.dtype(), "store"));
     });
-    m.def(
-        "shuffle_xor", [](const LangValue& value, int mask) -> As<"Value"> {
-            return from_value(uop::shuffle_xor(lang::machine_value(value.get()), mask));
-        });
     m.def("tensor_parameter", [](int slot, DType type, int64_t size) { return Handle(uop::buffer(slot, type, size)); });
     m.def(
         "number_parameter",

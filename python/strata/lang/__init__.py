@@ -16,11 +16,42 @@ import builtins as _builtins
 from .. import _strata
 from .._checks import show as _show
 from ._arguments import Constexpr, TensorArgument as Tensor, TensorSpec, register_argument
-from ._collectives import _threads, block_reduce, block_scan, wave_reduce
+from ._atomics import (
+    atomic_add,
+    atomic_add_pair,
+    atomic_and,
+    atomic_compare_exchange,
+    atomic_dec,
+    atomic_exchange,
+    atomic_inc,
+    atomic_max,
+    atomic_min,
+    atomic_or,
+    atomic_xor,
+    fence,
+    trap,
+    wave_barrier,
+)
+from ._collectives import _threads, block_reduce, block_scan, wave_reduce, wave_scan
 from ._flow import cond, loop, while_loop
 from ._indices import block_dim, block_idx, grid_dim, lane, thread, thread_idx, wave, wave_size
-from ._math import FUNCTIONS as _FUNCTIONS, cdiv, clamp, fma, fmax, fmin, select
-from ._random import philox, rand
+from ._lanes import all, any, ballot, shuffle_down, shuffle_idx, shuffle_up, shuffle_xor
+from ._math import (
+    FUNCTIONS as _FUNCTIONS,
+    cbrt,
+    cdiv,
+    clamp,
+    clz,
+    ctz,
+    erfc,
+    fma,
+    fmax,
+    fmin,
+    popcount,
+    reverse_bits,
+    select,
+)
+from ._random import philox, rand, randint, randn
 from ._ranges import Range as _Range, static_range
 
 _lang = _strata._lang

@@ -77,30 +77,66 @@ def block_reduce(value, op="add"):
     return values[0]
 
 
-def block_scan(value, op="add", *, exclusive=False, initial=None):
+def _first_of_scan(what, op, exclusive, initial):
+    if not exclusive or initial is not None:
+        return initial
+    if op not in ("add", "or", "xor", "mul"):
+        raise UsageError(f"[{what}] exclusive by {op!r} has no value for the first thread: say initial=")
+    return int(op == "mul")
+
+
+def _scan_width(what, width, most, of):
+    if width is None:
+        return most
+    if type(width) is not int or not 1 <= width <= most or most % width:
+        raise UsageError(f"[{what}] width is {width!r}: a divisor of {of}, {most}")
+    return width
+
+
+def wave_scan(value, op="add", *, exclusive=False, initial=None, width=None):
+    """The values of a wave's lanes up to each, by op.
+
+    exclusive: of those before each lane; the first has `initial`, by default 0 of 'add', 'or' and 'xor', 1 of 'mul'.
+    width: of as many neighbours each, by default the wave.
+    """
+    from ._lanes import shuffle_up
+
+    combine, initial = _operation("wave_scan", op), _first_of_scan("wave_scan", op, exclusive, initial)
+    width = _scan_width("wave_scan", width, _indices.wave_size(), "the wave's lanes")
+    value, place, distance = _lang.machine_value(_lang.valued(value)), _indices.lane() % width, 1
+    while distance < width:
+        before = shuffle_up(value, distance)
+        value = _lang.merge(place >= distance, combine(before, value), value)
+        distance *= 2
+    if not exclusive:
+        return value
+    return _lang.merge(place >= 1, shuffle_up(value, 1), value.dtype(initial))
+
+
+def block_scan(value, op="add", *, exclusive=False, initial=None, width=None):
     """The values of a block's threads up to each, by op. All threads of the block call it.
 
     exclusive: of those before each thread; the first has `initial`, by default 0 of 'add', 'or' and 'xor', 1 of 'mul'.
+    width: of as many neighbours each, by default the block.
     """
     threads, combine = _threads("block_scan"), _operation("block_scan", op)
-    if exclusive and initial is None:
-        if op not in ("add", "or", "xor", "mul"):
-            raise UsageError(f"[block_scan] exclusive by {op!r} has no value for the first thread: say initial=")
-        initial = int(op == "mul")
+    initial = _first_of_scan("block_scan", op, exclusive, initial)
+    width = _scan_width("block_scan", width, threads, "the block's threads")
     value, thread = _lang.machine_value(_lang.valued(value)), _indices.thread()
+    place = thread if width == threads else thread % width
     shared, distance = _lang.shared(threads, value.dtype), 1
     while True:
-        done = distance >= threads
+        done = distance >= width
         if done and not exclusive:
             return value
         _lang.store(shared, thread, value)
         _lang.barrier()
         back = 1 if done else distance
-        _lang.begin_if(thread >= back)
+        _lang.begin_if(place >= back)
         before = _lang.load(shared, thread - back)
         _lang.end_if()
         _lang.barrier()
         if done:
-            return _lang.merge(thread >= 1, before, value.dtype(initial))
-        value = _lang.merge(thread >= distance, combine(before, value), value)
+            return _lang.merge(place >= 1, before, value.dtype(initial))
+        value = _lang.merge(place >= distance, combine(before, value), value)
         distance *= 2

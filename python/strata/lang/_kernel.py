@@ -8,7 +8,7 @@ import types
 from .. import _strata
 from .._strata import CustomKernel, LaunchError, UsageError
 from . import _indices, _state
-from ._arguments import taker
+from ._arguments import TensorSpec, taker
 from ._functions import rewritten
 
 _lang = _strata._lang
@@ -28,6 +28,15 @@ def _dimensions(value, what):
         if not isinstance(size, int) or isinstance(size, bool) or size < 1:
             raise LaunchError(f"{what} {value!r}: every dimension is an integer of at least 1")
     return sizes + (1,) * (3 - len(sizes))
+
+
+def _place(value, sizes, what):
+    """A number, or up to three, as the three of a block or thread that the launch has."""
+    place = (value,) if isinstance(value, int) else tuple(value)
+    place += (0,) * (3 - len(place))
+    if len(place) != 3 or not all(type(i) is int and 0 <= i < size for i, size in zip(place, sizes)):
+        raise UsageError(f"[interpret] there is no {what} {value!r}: the launch has {sizes}")
+    return place
 
 
 class Kernel:
@@ -135,6 +144,28 @@ class Kernel:
         grid, block = self._launch_size("grid", grid, given), self._launch_size("block", block, given)
         with _indices.Machine(arch):
             return self._specialise(given, grid, block)[0]
+
+    def interpret(self, *given, grid=None, block=None, trace=None, arch="", **named):
+        """What a call gives, as new tensors, by the reference of graphs: no code is made, no device runs it.
+
+        A race, a read of memory that nothing wrote and an access outside of a tensor are errors that name thread and
+        block. trace=(block, thread), each a number or three: a list of (node, values) of what that thread computes, in
+        order.
+        """
+        given = self._arguments(given, named)
+        grid, block = self._launch_size("grid", grid, given), self._launch_size("block", block, given)
+        with _indices.Machine(arch or _indices.machine()):
+            kernel, launched = self._specialise(given, grid, block)
+            wave = _lang.wave_size_of(_indices.machine())
+        if any(isinstance(argument, TensorSpec) for argument in launched):
+            raise UsageError(f"[interpret] {self.__name__} computes with data: give a tensor for lang.TensorSpec")
+        observed = None
+        if trace is not None:
+            if not isinstance(trace, tuple) or len(trace) != 2:
+                raise UsageError(f"[interpret] trace is (block, thread), each a number or three, not {trace!r}")
+            observed = (_place(trace[0], grid, "block"), _place(trace[1], block, "thread"))
+        found = _lang.interpret(_lang.graph_of(kernel), grid, block, wave, launched, observed)
+        return found if observed else tuple(tensor for _, tensor in found)
 
     def graph(self, *given, grid=None, block=None, arch="", **named):
         """The traced kernel as a graph, a strata.uop.UOp."""

@@ -59,6 +59,36 @@ def select(condition, x, y):
     return _SELECT(condition, x, y)
 
 
+def popcount(x):
+    """How many bits of an integer are set, an int32."""
+    return _POPCOUNT(x)
+
+
+def clz(x):
+    """Zeros above the highest bit of an integer that is set; of 0 the type's width."""
+    return _CLZ(x)
+
+
+def ctz(x):
+    """Zeros below the lowest bit of an integer that is set; of 0 the type's width."""
+    return _CTZ(x)
+
+
+def reverse_bits(x):
+    """An integer with its lowest bit as the highest."""
+    return _REVERSE(x)
+
+
+def cbrt(x):
+    """Cube root, of negative numbers too."""
+    return _CBRT(x)
+
+
+def erfc(x):
+    """1 - erf(x), without loss where erf(x) is near 1."""
+    return _ERFC(x)
+
+
 def cdiv(a, b):
     """a / b rounded up, without overflow on the way."""
     return a // b + (a % b != 0)
@@ -66,3 +96,11 @@ def cdiv(a, b):
 
 _FMAX, _FMIN = elementwise("fmax", _larger), elementwise("fmin", _smaller)
 _FMA, _SELECT = elementwise("fma", _lang.fma), elementwise("select", _lang.merge)
+
+
+def _count(name):
+    return elementwise(name, lambda x: getattr(_lang, name)(x).cast("int32"))
+
+
+_POPCOUNT, _CLZ, _CTZ = (_count(name) for name in ("popcount", "clz", "ctz"))
+_REVERSE, _CBRT, _ERFC = (elementwise(name, getattr(_lang, name)) for name in ("reverse_bits", "cbrt", "erfc"))

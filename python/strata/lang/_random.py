@@ -1,8 +1,10 @@
 """Philox4x32 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011) and what is made of it: in a
 kernel on its values, on Python integers for the host."""
 
+import math
+
 from .. import _strata
-from .._strata import dtypes
+from .._strata import UsageError, dtypes
 
 _lang = _strata._lang
 _MULTIPLIERS, _WEYL, _WORD = (0xD2511F53, 0xCD9E8D57), (0x9E3779B9, 0xBB67AE85), 0xFFFFFFFF
@@ -51,3 +53,29 @@ def rand(seed, offset):
     """A random float32 in [0, 1) for each offset."""
     word = philox(seed, offset)[0]
     return (word >> 8) * 2.0**-24 if type(word) is int else dtypes.float32(word >> 8) * 2.0**-24
+
+
+def _bits_below(word, count):
+    """floor(word * count / 2^32), an integer from 0 to count - 1."""
+    return word * count >> 32 if type(word) is int else dtypes.uint64(word) * count >> 32
+
+
+def randint(seed, offset, low, high):
+    """A random int32 from low to high - 1 for each offset; low and high are Python's integers."""
+    if type(low) is not int or type(high) is not int or not low < high:
+        raise UsageError(f"[randint] low and high are Python integers, low below high, not {low!r} and {high!r}")
+    if low < -(2**31) or high > 2**31:
+        raise UsageError(f"[randint] gives int32, and {low} to {high - 1} are more")
+    word = _bits_below(philox(seed, offset)[0], high - low)
+    return word + low if type(word) is int else dtypes.int32(dtypes.int64(word) + low)
+
+
+def randn(seed, offset):
+    """A random float32 of the standard normal distribution for each offset (Box and Muller)."""
+    word, other = philox(seed, offset)[:2]
+    if type(word) is int:
+        radius = math.sqrt(-2 * math.log(((word >> 8) + 0.5) * 2.0**-24))
+        return radius * math.cos(2 * math.pi * (other >> 8) * 2.0**-24)
+    log, sqrt, cos = (getattr(_lang.functions, name) for name in ("log", "sqrt", "cos"))
+    part = (dtypes.float32(word >> 8) + 0.5) * 2.0**-24
+    return sqrt(log(part) * -2.0) * cos(dtypes.float32(other >> 8) * (2 * math.pi * 2.0**-24))

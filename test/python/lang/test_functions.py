@@ -1,5 +1,7 @@
 """Functions of values, and what threads compute together, against NumPy."""
 
+import math
+
 import numpy as np
 import pytest
 import strata
@@ -108,3 +110,68 @@ def test_control_flow_as_functions():
 
     x = np.arange(1, 9, dtype="int32")
     assert computed(f, x, "int32").tolist() == [want(int(v)) for v in x]
+
+
+def test_bits_of_integers():
+    for dtype in ("int32", "uint32", "int64", "uint8"):
+        x = np.array([0, 1, 5, 96, 127], dtype)
+        width = x.itemsize * 8
+        text = [format(int(v), f"0{width}b") for v in x]
+        assert computed(lang.popcount, x, "int32").tolist() == [t.count("1") for t in text]
+        assert computed(lang.clz, x, "int32").tolist() == [len(t) - len(t.lstrip("0")) for t in text]
+        assert computed(lang.ctz, x, "int32").tolist() == [len(t) - len(t.rstrip("0")) for t in text]
+        assert computed(lang.reverse_bits, x, dtype).tolist() == [
+            int(np.array(int(t[::-1], 2)).astype(dtype)) for t in text
+        ]
+
+
+@pytest.mark.parametrize("arch", ARCHS)
+@pytest.mark.parametrize("dtype, ulps", [("float32", 2), ("float64", 2), ("float16", 1)])
+def test_cube_roots(arch, dtype, ulps):
+    info = np.finfo(dtype)
+    x = np.concatenate(
+        [
+            np.geomspace(float(info.smallest_subnormal), float(info.max), 61),
+            -np.geomspace(1e-3, 1e3, 30),
+            [0.0, -0.0, np.inf, -np.inf, np.nan],
+        ]
+    ).astype(dtype)
+    with strata.config(device=f"emu:{arch}"):
+        got = computed(lang.cbrt, x, dtype)
+    want = np.cbrt(x.astype("float64")).astype(dtype)
+    near = np.abs(got - want) <= ulps * np.spacing(np.abs(want))
+    assert np.array_equal(np.isnan(got), np.isnan(x)) and np.all(near | (got == want) | np.isnan(x))
+    assert np.array_equal(np.signbit(got[:-1]), np.signbit(x[:-1]))
+
+
+@pytest.mark.parametrize("dtype, ulps", [("float32", 16), ("float64", 64)])
+def test_the_complement_of_the_error_function_has_its_tail(dtype, ulps):
+    x = np.concatenate([np.linspace(-6, 9, 91), [25, 40, -40, np.inf, -np.inf, np.nan]]).astype(dtype)
+    got, want = computed(lang.erfc, x, dtype), np.array([math.erfc(v) for v in x.astype("float64")])
+    normal = want > np.finfo(dtype).tiny
+    error = np.abs(got.astype("float64") - want)[normal] / (want[normal] * np.finfo(dtype).eps)
+    assert error.max() <= ulps
+    assert np.all(got[~normal & ~np.isnan(x)] <= np.finfo(dtype).tiny) and np.isnan(got[-1])
+
+
+def test_random_integers_and_normal_numbers():
+    @strata.kernel(grid=4, block=256)
+    def draw(integers, normal, seed):
+        i = lang.block_idx.x * 256 + lang.thread_idx.x
+        integers[i] = lang.randint(seed, i, -3, 4)
+        normal[i] = lang.randn(seed, i)
+
+    integers, normal = (o.numpy() for o in draw(Tensor.zeros(1024, dtype="int32"), Tensor.zeros(1024), 9))
+    assert integers.tolist() == [lang.randint(9, i, -3, 4) for i in range(1024)]
+    assert set(integers.tolist()) == set(range(-3, 4))
+    assert np.allclose(normal, [lang.randn(9, i) for i in range(1024)], atol=1e-5)
+    assert abs(normal.mean()) < 0.1 and abs(normal.std() - 1) < 0.1
+    with pytest.raises(strata.UsageError, match="low below high"):
+        lang.randint(1, 2, 5, 5)
+    with pytest.raises(strata.UsageError, match="gives int32"):
+        lang.randint(1, 2, 0, 2**40)
+
+
+def test_bits_are_of_integers():
+    with pytest.raises(strata.DTypeError, match="takes integers, not float32"):
+        strata.kernel(lambda x: lang.popcount(x[0]), grid=1, block=1).graph(lang.TensorSpec(4))
