@@ -6,8 +6,8 @@ from .. import Tensor, _strata
 
 PAGE = """# From a tensor to machine code
 
-Row softmax of a {rows} x {columns} matrix, as `strata explain --stages` prints it: what each stage of the compiler makes of it for
-{arch}, without any other compiler. ARCHITECTURE.md says where each stage stands.
+Row softmax of a {rows} x {columns} matrix, as `strata explain --stages` prints it. Each section shows what a stage of the compiler
+makes of it for {arch}, without any other compiler. ARCHITECTURE.md says where each stage stands.
 
 ```python
 Tensor.empty({rows}, {columns}).softmax(axis=1)

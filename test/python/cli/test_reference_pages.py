@@ -66,14 +66,14 @@ def errors_page():
         "# Errors",
         "",
         (
-            "Every error is a `strata.Error` and one of the classes below, which are also Python's own. A message "
-            "says where, and what to do: both"
+            "Every error is a `strata.Error` and one of the classes below, which are also Python's own. A "
+            "message says where, and what to"
         ),
         (
-            "shapes, clang's message at the line and column of your text, or the instruction, lane and address of "
-            "an access. After a fault"
+            "do. It has both shapes, clang's message at the line and column of your text, or the "
+            "instruction, lane and address of an"
         ),
-        "the process lives on.",
+        "access. After a fault the process lives on.",
         "",
         "| error | also | raised for |",
         "|-------|------|------------|",
