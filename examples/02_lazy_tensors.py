@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Lazy tensors: an expression computes nothing until someone looks at its value.
 
-Look at the kernel counts: building costs none, asking for a value runs what that value needs, and what was computed
+Look at the kernel counts. Building costs none, and asking for a value runs the kernels that it needs. A value computed
 once (total, below) is not computed again.
 """
 

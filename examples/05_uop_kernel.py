@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """A kernel as a UOp graph: ranges say what runs where, and the rest of the kernel does not change.
 
-The same row sums three times: a thread a row, a block a row that adds through local memory, and the first with fewer
-threads in a block. Look at the bars: same result, other times. The last lines are the HIP text of the first.
+The same row sums three times: a thread a row, a block a row that adds through local memory, and the first with smaller
+blocks. Look at the bars: same result, other times. The last lines are the HIP text of the first.
 """
 
 import numpy as np

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Handwritten digits told apart by a small convolutional net, trained on the emulated GPU.
+"""Handwritten digits classified by a small convolutional net, trained on the emulated GPU.
 
 Needs scikit-learn, for the digits.
     examples/run digits [STEPS]      300 by default, about a minute on two cores

@@ -2,7 +2,7 @@
 """Kernels as Python functions: a vector sum, a softmax and a walk of random length, on four architectures.
 
 Look at the walk: each thread decides its own `while` and `if`. The same source runs on waves of 32 and of 64 lanes, in
-strict mode: a race, or a read of memory that nothing wrote, would end it.
+strict mode. A race, or a read of memory that nothing wrote, would end it.
 """
 
 import numpy as np

@@ -6,8 +6,8 @@ in.
     print(x.sum().item())
 
 Operations on a Tensor build a graph; realize, item, numpy and tolist schedule, compile and run it. A kernel of your own
-(hip_kernel, asm_kernel) is called with tensors and numbers; it, or a function that builds a strata.uop graph, joins a
-lazy expression through Tensor.custom_kernel.
+(hip_kernel, asm_kernel) is called with tensors and numbers. Such a kernel, or a function that builds a strata.uop
+graph, joins a lazy expression through Tensor.custom_kernel.
 """
 
 import sys as _sys
@@ -119,7 +119,7 @@ if TYPE_CHECKING:
 del TYPE_CHECKING
 
 # Modules that are imported when they are first named, and names that are imported with their module when they first
-# are; all others that are not here come from _namespace.
+# are. All others that are not here come from _namespace.
 _MODULES = ("asm", "fft", "files", "kernels", "lang", "layout", "linalg", "nn", "onnx", "optim")
 _MEMBERS = {
     **dict.fromkeys(("cross", "diagonal", "norm", "outer", "trace"), "linalg"),

@@ -208,8 +208,8 @@ def show(namespace):
 
 
 def check_all(namespace, module, is_total=False):
-    """Replaces the public functions of a module, and how objects of its classes are made and called, by what is
-    checked, and lists them in __all__ where there is none. With a dot at its end: of the modules below.
+    """Wraps the public functions of a module in checks, and the construction and calls of its classes. Lists their
+    names in __all__ where there is none. With a dot at its end: of the modules below.
     """
     public = []
     for name, value in [*namespace.items()]:

@@ -107,8 +107,8 @@ def content_of(value):
 
 @functools.lru_cache(512)
 def names_in(code):
-    """(global names, all names with those of attributes, those whose value is read, (module, level) of imports) that a
-    code object and those inside it say."""
+    """Names that a code object and those inside it use. They are (global names, all names with those of attributes,
+    those whose value is read, (module, level) of imports)."""
     of_globals, all_names, read, imports, pending = {}, {}, set(), {}, [code]
     while pending:
         one = pending.pop()

@@ -1,5 +1,5 @@
-"""Derivatives of functions of tensors: grad, value_and_grad, vjp and jvp, each of which may be used inside another;
-gradients of one's own; and functions past which no gradient goes, or that are made once more for it."""
+"""Derivatives of functions of tensors: grad, value_and_grad, vjp and jvp, each of which may be used inside another.
+Also gradients of one's own, and functions that stop gradients or are recomputed for them."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def _function(f, name):
 
 
 def _on_stand_ins(where, f, arguments, places, named=types.MappingProxyType({})):
-    """f's result, the tensors that took the place of those arguments, and the arguments as tensors: both with the
-    values that they had at the call, whatever f gives them."""
+    """f's result, the tensors that took the place of those arguments, and the arguments as tensors. Arguments and
+    stand-ins have the values of the call, whatever f assigns to them."""
     given, originals, stand_ins = list(arguments), [], []
     for i in places:
         originals.append(_strata._twin(_tensor(given[i])))
@@ -72,8 +72,8 @@ def value_and_grad(f: Callable[..., object], argnums: int | tuple[int, ...] = 0)
     """A function that gives f's value, a Tensor of one element, and its derivative by an argument.
 
     argnums: which positional argument, or a tuple of several; then the derivatives are a tuple too. They have the
-    arguments' shapes and types. What f makes of an argument in place (x[0] = 1, x += 1, x.assign(y)) is seen by f
-    alone: derivatives are by what was given, which stays as it is. DTypeError for an argument that is not of floats.
+    arguments' shapes and types. An argument that f changes in place (x[0] = 1, x += 1, x.assign(y)) is changed for f
+    alone. Derivatives are by the value given, which stays as it is. DTypeError for an argument that is not of floats.
     """
     places = _places(argnums)
 
@@ -201,8 +201,8 @@ def custom_gradient(f: Callable[..., object]) -> Callable[..., Any]:
             y = 1 + x.abs()
             return x / y, lambda g: g / (y * y)
 
-    The value is a tensor or a tuple of them; the function gets what arrives at each, of its shape, and gives what
-    arrives at each argument, or None; for one argument that alone. Gradients of the gradient go by its operations.
+    The value is a tensor or a tuple of them. The function gets the gradient of each, of its shape, and gives the
+    gradient of each argument, or None; for one argument that alone. Gradients of the gradient go by its operations.
     Nothing arrives at other tensors that f uses. UsageError, ShapeError where what it gives does not fit.
     """
 
@@ -336,9 +336,9 @@ class no_grad:
     with strata.no_grad():
         target = model(x)
 
-    A block is of the thread that enters: it holds for whatever else runs there while a generator or an asyncio task is
-    suspended inside of it. Leave it before yield and await, or decorate the function, of which each step is inside
-    then.
+    A block belongs to the thread that enters it. It holds for other code of that thread while a generator or an asyncio
+    task is suspended inside of it. Leave it before yield and await, or decorate the function, of which each step is
+    inside then.
     """
 
     def __init__(self, f: Callable[..., object] | None = None) -> None:

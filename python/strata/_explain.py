@@ -84,12 +84,12 @@ def explain(*tensors: Tensor | Sequence[Tensor], memory: bool = False) -> Explan
     """Says which kernels compute tensors, and why each ends where it does; or what they keep in memory.
 
     tensors: Tensors, or lists of them, that are computed together; nothing is run.
-    memory: what is in memory where that is most, in a table: bytes and type of each buffer, the steps that fill it and
-    read it last, and why its value is stored; then a picture of the bytes kept from the first step to the last. Memory
-    that a step may write over is its result's.
-    Returns text: for each kernel its name, which is made of the sizes of its loops, what it computes (operations by
-    count), the bytes of the buffers that it reads and writes, and why its result is stored; then all bytes against the
-    fewest that any schedule moves, those of what the tensors are made of and of the tensors.
+    memory: what is in memory at its peak, in a table. A row has the bytes and type of a buffer, the steps that fill it
+    and read it last, and why its value is stored. A picture shows the bytes kept from the first step to the last.
+    Memory that a step may write over is its result's.
+    Returns text. It has for each kernel its name, which is made of the sizes of its loops, and what it computes
+    (operations by count). The bytes of the buffers that it reads and writes follow, and why its result is stored. At
+    the end are all bytes against the fewest that any schedule moves: those of the inputs and of the tensors.
     Raises TypeError for what is no Tensor.
     """
     flat: list[Any] = [t for each in tensors for t in (each if isinstance(each, (list, tuple)) else [each])]

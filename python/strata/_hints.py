@@ -25,7 +25,7 @@ _LAYERS = {
 # Names of members of a Tensor elsewhere -> what to write.
 TENSOR = {
     "reshape_as": "x.view_as(y)", "resize": "x.reshape(...)",
-    "cuda": 'x.to("emu:gfx1100"); strata.devices() lists what there is', "get_device": "x.device",
+    "cuda": 'x.to("emu:gfx1100"); strata.devices() lists them', "get_device": "x.device",
     "copy": "x.clone()",
     "zero_grad": "x.grad = None", "retain_grad": "strata.gradients(y, [x])", "is_leaf": "x.requires_grad",
     "grad_fn": "the graph itself: strata.explain(x)",

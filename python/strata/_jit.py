@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 STRIKES = 3  # calls in a row that differ
-FEW = 8  # captures, before a warning says why there are so many
+FEW = 8  # captures before a warning gives the reason
 KEPT = 32
 
 
@@ -90,7 +90,7 @@ def fed(
     dtype: DTypeLike = "float32",
     device: str = "",
 ) -> Tensor:
-    """A tensor of the numbers that numbers() gives: now, and anew at each replay of a captured function that asked for
+    """A tensor of the numbers that numbers() gives: now, and again at each replay of a captured function that asked for
     them.
 
     It may change those attributes of the owner, as a count of steps.
@@ -119,30 +119,32 @@ class jit(_strata._Calls):
             return loss
 
     The first calls run the function and write down what it launches; two that do the same make the list, whose memory
-    is planned once. The list belongs to what the calls were given: shapes, types, devices and settings, plain values
-    among the arguments, and what the function can reach by name: variables, modules that it imports, code and members
-    of functions and classes, attributes, containers and their order, and the bytes of small arrays in them (64 KiB).
-    Where some of it is another, the function is traced anew, so each size of a tensor has a list of its own. Tensors
-    that the body assigns to or leaves gradients in, tensors that it puts in place of others, and random numbers go on
-    as without jit. The function may be a module, a functools.partial or another object that is called. Arguments and
-    results are tensors, plain values, and lists, tuples and dicts of them; modules and other objects may be arguments
-    too, and objects that were there before the call may come back. Results have no history: gradients do not go through
-    them, so loss.backward() belongs inside.
+    is planned once. The list belongs to the signature of the calls: shapes, types, devices and settings, and plain
+    values among the arguments. Whatever the function can reach by name belongs to it too: variables, modules that it
+    imports, code and members of functions and classes, and attributes. So do containers and their order, and the bytes
+    of small arrays in them (64 KiB). Where some of it is another, the function is traced anew, so each size of a tensor
+    has a list of its own. Three things go on as without jit. They are tensors that the body assigns to or leaves
+    gradients in, tensors that it puts in place of others, and random numbers. The function may be a module, a
+    functools.partial or another object that is called. Arguments and results are tensors, plain values, and lists,
+    tuples and dicts of them. Modules and other objects may be arguments too, and objects that were there before the
+    call may come back. Results have no history: gradients do not go through them, so loss.backward() belongs inside.
 
-    UsageError for what a replay would not do again: reading values of tensors (item(), numpy(), if x > 0), NumPy arrays
-    and random generators that the body uses (small arrays that objects hold are compared instead), tensors out of its
-    sight, and, at the third call in a row, other things that the body changes (a counter, a list that grows) or numbers
-    that come from nowhere. Inside of grad, vjp and other captured functions it is the plain function.
+    UsageError for operations that a replay would not do again. These are reading values of tensors (item(), numpy(), if
+    x > 0) and tensors out of its sight. NumPy arrays and random generators that the body uses are such too. (Small
+    arrays that objects hold are compared instead.) From the third call in a row on, so are other things that the body
+    changes (a counter, a list that grows). So are numbers that come from nowhere. Inside of grad, vjp and other
+    captured functions it is the plain function.
 
-    Not seen is what changes after the second call where no name of the function leads to: files, environment variables,
-    the time and random numbers of the host that stay the same for two calls; the inside of objects of other C
-    extensions and of installed packages; large arrays that are reached by other ways than their name (vars(), getattr()
-    with a made-up name). Pass what such things give as a tensor or a plain value.
+    Changes after the second call are not seen where no name of the function leads to them. Examples are files,
+    environment variables, and the time and random numbers of the host that stay the same for two calls. The inside of
+    objects of other C extensions and of installed packages is not seen. Nor are large arrays that are reached by other
+    ways than their name (vars(), getattr() with a made-up name). Pass what such things give as a tensor or a plain
+    value.
 
-    symbolic=True is for sizes that differ from call to call, as a text's length: each size still has a list of its own,
-    traced twice, but from the second size on kernels serve all sizes up to the next power of two, so that few are
-    compiled. They mask what is beyond a size. Kernels with scans, those that divide by a size, and all under a beam are
-    compiled for each size.
+    symbolic=True is for sizes that differ from call to call, as a text's length. Each size still has a list of its own,
+    traced twice. From the second size on kernels serve all sizes up to the next power of two, so that few are compiled.
+    They mask what is beyond a size. Kernels with scans, those that divide by a size, and all under a beam are compiled
+    for each size.
 
     captures: how many lists there are. launches: kernels of the last one. reason: why the last trace was made.
     """

@@ -56,7 +56,7 @@ class _Walk:
 class Arguments(_Walk):
     """key: a hashable description of what a call was given; its tensors and other objects are in the lists.
 
-    Of a class over a container its key has the class, which is among the objects. are_exact: no container is of a class
+    The key of a class over a container has the class, which is among the objects. are_exact: no container is of a class
     whose objects may get attributes, so that objects that are the same have the same items.
     """
 

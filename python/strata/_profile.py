@@ -270,9 +270,9 @@ def profile(trace: FileName | None = None) -> Profile:
     """with strata.profile() as p: collects what holds up each launch of the block; print(p) shows it.
 
     trace: a file to write when the block ends, for chrome://tracing or ui.perfetto.dev.
-    Returns a Profile: `launches` is a list of dicts (kernel, time_ms, bound, bound_cycles, occupancy, occupancy_limit,
-    dram_bytes, least_bytes, lds_conflict_cycles, instructions with their stalls and origins, ...), to_json() the same
-    as text, save_trace(file) the trace.
+    Returns a Profile. Its `launches` is a list of dicts: kernel, time_ms, bound, bound_cycles, occupancy,
+    occupancy_limit, dram_bytes, least_bytes, lds_conflict_cycles, instructions with their stalls and origins, ...
+    to_json() is the same as text; save_trace(file) writes the trace.
     Raises TypeError for a trace that is no file name, OSError where it cannot be written.
     """
     return Profile(trace)

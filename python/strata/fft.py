@@ -8,14 +8,14 @@ forward:  X[k] = sum_j x[j] exp(-2 pi i j k / n);  backward: x[j] = sum_k X[k] e
 
 Every transform is a graph, of one kernel a factor of n, with gradients. float64 and complex128 are computed as
 complex128, all other types as complex64. Lengths are split into factors of at most 64 (Cooley and Tukey, Math. Comp.
-19, 1965), each a sum over a table of roots; a larger prime factor becomes a convolution by transforms of a power of two
+19, 1965), each a sum over a table of roots. A larger prime factor becomes a convolution by transforms of a power of two
 (Bluestein, 1970).
 
 n: the length along `axis`; the input is cut or padded with zeros at its end to it. s: the same for several axes. norm:
 which direction is divided by n: "backward" (the default), "forward", or "ortho": both, by sqrt(n).
 
-Errors: UsageError for a length below 1 or an unknown norm, ShapeError for an axis that is not there, DTypeError for
-complex input where real input is meant.
+Errors are UsageError for a length below 1 or an unknown norm, and ShapeError for an axis that is not there. Complex
+input where real input is meant is a DTypeError.
 """
 
 from __future__ import annotations
@@ -234,7 +234,7 @@ def rfft(x: Tensor, /, *, n: int | None = None, axis: int = -1, norm: str = "bac
 
 
 def _whole(x, n, axis):
-    """The n elements of a spectrum of real values, from its first n // 2 + 1; the imaginary parts of those that have
+    """The n elements of a spectrum of real values, from its first n // 2 + 1. The imaginary parts of those that have
     none count as 0."""
     half = _resized(x, n // 2 + 1, axis).movedim(axis, -1)
     rest = half[..., 1 : (n + 1) // 2].flip(-1).conj()

@@ -62,13 +62,13 @@ def asm_kernel(
 ) -> CustomKernel:
     """A kernel from assembly, for custom_kernel(kernel=...).
 
-    source: LLVM-syntax text, a strata.asm.Assembler, or code object bytes. Text may be instructions and labels alone:
-    then name and args (each a pointer "x", or a value of a type "n:int32") make it a kernel, its resources are counted,
-    and it finds a workgroup id for each dimension of the grid (s2, s3, s4; gfx1201: ttmp9, ttmp7); or a whole file with
-    .amdhsa_kernel and .amdgpu_metadata directives. name: which kernel of the code object; not needed when it has one.
-    arch: "gfx1100", ...; the default device's when empty; an Assembler knows its own. grid: workgroups, block: threads
-    of a workgroup, each an int or up to three; an Assembler may have set both, and a launch may say them. lds: dynamic
-    LDS bytes. Raises AssemblyError with file, line and column, LaunchError.
+    source: LLVM-syntax text, a strata.asm.Assembler, or code object bytes. Text may be instructions and labels alone.
+    Then name and args (each a pointer "x", or a value of a type "n:int32") make it a kernel, and its resources are
+    counted. It finds a workgroup id for each dimension of the grid (s2, s3, s4; gfx1201: ttmp9, ttmp7). Text may also
+    be a whole file with .amdhsa_kernel and .amdgpu_metadata directives. name: which kernel of the code object; not
+    needed when it has one. arch: "gfx1100", ...; the default device's when empty; an Assembler knows its own. grid:
+    workgroups, block: threads of a workgroup, each an int or up to three. An Assembler may have set both, and a launch
+    may give them. lds: dynamic LDS bytes. Raises AssemblyError with file, line and column, LaunchError.
     """
     from . import asm
 
@@ -113,12 +113,11 @@ def compile(
     writes, in<i> it reads, results first. What one kernel writes and a later one reads is a buffer of both. Where
     out<last> is an int32 counter of a last block it holds one 0 before a launch, which leaves it so. .operands are the
     buffers of all kernels, and .arguments which of them each kernel takes; .workspace_size bytes hold those between
-    kernels. Without a compiler
-    for the target "hip" there is .source alone; .code_object, .assembly and resources then raise DeviceError.
-    arch: "gfx1100", ...; the default device's when empty. target: "hip" through clang, "asm" directly; that of the
-    settings when not given. Of a function under @strata.kernel: arguments= what a call would be given, for which
-    lang.TensorSpec may stand, and grid=, block=; of anything else they are arch and target. Raises CompileError,
-    Unsupported.
+    kernels. Without a compiler for the target "hip" there is .source alone; .code_object, .assembly and resources then
+    raise DeviceError. arch: "gfx1100", ...; the default device's when empty. target: "hip" through clang, "asm"
+    directly; that of the settings when not given. For a function under @strata.kernel, arguments= are those of a call,
+    for which lang.TensorSpec may stand, and grid=, block= its launch. For anything else the options are arch and
+    target. Raises CompileError, Unsupported.
     """
     given: Any = {"target": target} if target else {}
     of: Any = what

@@ -3,17 +3,17 @@
     x = strata.linalg.solve(a, b)
     u, s, vh = strata.linalg.svd(a, full_matrices=False)
 
-Products, norms, traces and powers are graphs of tensor operations, on the device, lazy and with gradients. What
-decomposes a matrix (cholesky, det, eigh, inv, qr, slogdet, solve, svd and what is made of them) is computed by LAPACK
-through numpy.linalg, on the host and at the call, and lies on the argument's device afterwards. Of real matrices all
-but qr have gradients, and these again by strata.gradients; qr, complex matrices, and the rest of a full svd of those
-that are not square have none, and say so where one is asked for. Equal singular values or eigenvalues have gradients;
-their vectors are any basis, along the choice of which the gradient is 0. float32 and complex64 are decomposed in their
-own precision.
+Products, norms, traces and powers are graphs of tensor operations, on the device, lazy and with gradients.
+Decompositions of a matrix (cholesky, det, eigh, inv, qr, slogdet, solve, svd and functions made of them) are computed
+by LAPACK through numpy.linalg. They run on the host, at the call; the result lies on the argument's device. For real
+matrices all but qr have gradients, and these again by strata.gradients. qr, complex matrices, and the rest of a full
+svd of matrices that are not square have none; asking for one is an error. Equal singular values or eigenvalues have
+gradients; their vectors are any basis, along the choice of which the gradient is 0. float32 and complex64 are
+decomposed in their own precision.
 
-Errors: ShapeError for arguments without matrices, or without square ones where those are needed; DTypeError for what is
-neither float32, float64, complex64 nor complex128; LinAlgError, which is NumPy's, for a matrix without an inverse,
-without a Cholesky factor, or whose iteration does not converge.
+ShapeError is for arguments without matrices, or without square ones where those are needed. DTypeError is for types
+other than float32, float64, complex64 and complex128. LinAlgError, which is NumPy's, is for a matrix without an
+inverse, without a Cholesky factor, or whose iteration does not converge.
 """
 
 from __future__ import annotations
@@ -146,8 +146,8 @@ def vector_norm(x: Tensor, /, *, axis: Axes = None, keepdims: bool = False, ord:
 
 @rounded_once
 def matrix_norm(x: Tensor, /, *, keepdims: bool = False, ord: float | str = "fro") -> Tensor:
-    """Norms of matrices. ord: "fro" sqrt(sum |x|^2), "nuc" the sum of the singular values, 2 and -2 the largest and the
-    smallest of them, 1 and -1 the largest and smallest sum of |x| of a column, inf and -inf of a row. Real."""
+    """Norms of matrices. ord: "fro" is sqrt(sum |x|^2), "nuc" the sum of the singular values, 2 and -2 the largest and
+    the smallest of them. 1 and -1 are the largest and smallest sum of |x| of a column, inf and -inf of a row. Real."""
     x = _floating("matrix_norm", _matrices("matrix_norm", x))
     if ord == "fro":
         return _norm_of("matrix_norm", x, (-2, -1), keepdims, 2)
@@ -349,8 +349,8 @@ def eigvalsh(x: Tensor, /) -> Tensor:
 
 @_on_host()
 def qr(x: Tensor, /, *, mode: str = "reduced") -> QRResult:
-    """(Q, R) with x = Q @ R, the columns of Q orthonormal and R upper triangular: (..., n, k) and (..., k, m), k =
-    min(n, m); mode="complete": k = n."""
+    """(Q, R) with x = Q @ R, the columns of Q orthonormal and R upper triangular. The shapes are (..., n, k) and (...,
+    k, m), k = min(n, m); mode="complete": k = n."""
     if mode not in ("reduced", "complete"):
         raise UsageError(f"[qr] mode {mode!r}: use 'reduced' or 'complete'")
     return QRResult(*_np.linalg.qr(x, mode))  # type: ignore[call-overload]  # on_host gives it arrays
@@ -358,8 +358,8 @@ def qr(x: Tensor, /, *, mode: str = "reduced") -> QRResult:
 
 @_on_host(rule=(_of_left, _of_values, _of_right))
 def svd(x: Tensor, /, *, full_matrices: bool = True) -> SVDResult:
-    """(U, S, Vh) with x = U @ diag(S) @ Vh: U (..., n, n), S (..., k) real, descending, Vh (..., m, m), k = min(n, m);
-    without full_matrices U has k columns and Vh k rows."""
+    """(U, S, Vh) with x = U @ diag(S) @ Vh. The shapes are U (..., n, n), S (..., k) real, descending, Vh (..., m, m),
+    k = min(n, m). Without full_matrices U has k columns and Vh k rows."""
     return SVDResult(*_np.linalg.svd(x, full_matrices=full_matrices))
 
 

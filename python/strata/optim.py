@@ -117,8 +117,8 @@ def _tensors(name, parameters):
 
 
 class Optimizer:
-    """The base: a class says which tensors it keeps for each parameter (`slots`), what a step makes of one (`update`),
-    and of which numbers beside the learning rate it is made (`numbers`)."""
+    """The base of all optimizers. A class says which state tensors it keeps for each parameter (`slots`) and how a step
+    updates one (`update`). `numbers` names the numbers beside the learning rate."""
 
     slots: tuple[str, ...] = ()
     rate = renamed_attribute("rate", "lr")
@@ -382,8 +382,8 @@ class LossScaler:
         scaler(loss).backward()
         scaler.step(step)
 
-    A step whose gradients are not all finite is left out, and the scale times `backoff`; after `every` steps in a row
-    that were not it is times `growth`. scale and good, the steps in a row, are tensors of shape ().
+    A step whose gradients are not all finite is skipped, and the scale is multiplied by `backoff`. After `every` steps
+    in a row that were finite it is multiplied by `growth`. scale and good, the steps in a row, are tensors of shape ().
     """
 
     def __init__(self, scale: float = 2.0**16, growth: float = 2.0, backoff: float = 0.5, every: int = 2000) -> None:

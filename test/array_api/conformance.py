@@ -3,7 +3,7 @@
     python conformance.py CHECKOUT [--examples N] [--write] [--only TEST...]
 
 CHECKOUT is one of github.com/data-apis/array-api-tests with its submodule array-api; its requirements.txt must be
-installed. passes.txt has the tests that pass: one of them that does not is an error. --write makes it anew from this
+installed. passes.txt has the tests that pass: one of them that does not is an error. --write rewrites it from this
 run. exceptions.txt has those that may fail, each with its reason. The examples are the same in each run.
 """
 
@@ -25,8 +25,8 @@ PASSES, EXCEPTIONS = HERE / "passes.txt", HERE / "exceptions.txt"
 
 
 def copied(checkout, folder):
-    """The suite where it can be changed: it takes it for granted that there are complex types, and that arguments are
-    drawn fast, which a busy machine does not.
+    """The suite where it can be changed. It assumes complex types, and that arguments are drawn fast, which does not
+    hold on a busy machine.
     """
     if not (checkout / "array-api" / "spec").is_dir():
         sys.exit(

@@ -97,7 +97,7 @@ COMPARED_A_ROUND, COMPARED_ROUNDS = 2, 20
 
 
 class Opaque:
-    """Of no use to anybody."""
+    """An object that no function takes."""
 
 
 small = st.integers(-3, 6)

@@ -1,5 +1,5 @@
-"""Arrays in float64, each with a bound of how far a computation of the same steps in a narrower type may be off:
-running error analysis. The names are those of Tensor, so that one program text runs on both.
+"""Arrays in float64, each with a bound of the error of the same computation in a narrower type: running error analysis.
+The names are those of Tensor, so that one program text runs on both.
 
 v: the values, in float64 for float types, else in the type itself. e: the bound, element by element, 0 where the
 value is exact. Each step rounds by units in the last place of its type; sums of n elements by n of them, whatever

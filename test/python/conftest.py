@@ -1,6 +1,7 @@
-"""Every test runs on emu:gfx1100 with a cache of its own, whatever the environment says, but for TESTED_DEVICE,
-TESTED_TARGET, TESTED_CHECK, TESTED_TOOLS, TESTED_SCHEDULE and TESTED_SCHEDULE_SEED: the same tests on another arch,
-by direct lowering, in strict mode, with compilers from elsewhere or none, with schedules that are none or random.
+"""Every test runs on emu:gfx1100 with a cache of its own, whatever the environment says. Only TESTED_DEVICE,
+TESTED_TARGET, TESTED_CHECK, TESTED_TOOLS, TESTED_SCHEDULE and TESTED_SCHEDULE_SEED change that. They run the same tests
+on another arch, by direct lowering, or in strict mode. They also run them with other compilers or none, and with no
+schedules or random ones.
 """
 
 import atexit
@@ -47,8 +48,8 @@ def asks_for_amd(item):
 
 
 def pytest_collection_modifyitems(items):
-    """Tests of what the usual schedules are worth hold for those alone, tests of emulated devices not for cards, and
-    those of AMD's instructions not for NVIDIA's.
+    """Tests of the value of usual schedules hold for those alone. Tests of emulated devices do not run on cards, and
+    those of AMD's instructions not on NVIDIA's.
     """
     from tested import EMULATED, of_nvidia
 

@@ -1,5 +1,5 @@
-"""Random arguments for functions that NumPy has too: arrays and the tensors of the same values, by views of every kind;
-and how their results are compared.
+"""Random arguments for functions that NumPy has too: arrays, and tensors of the same values by views of every kind.
+Also the comparison of results.
 """
 
 import math

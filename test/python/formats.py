@@ -1,6 +1,6 @@
 """Element types in NumPy: what a type can hold, rounding to it, distance in it, and tensors of it and back.
 
-The types that NumPy lacks (bfloat16, fp8) are modelled by the list of all their values: a number is rounded to the
+The types that NumPy lacks (bfloat16, fp8) are modelled by the list of all their values. A number is rounded to the
 nearest entry, a tie to the even code.
 """
 

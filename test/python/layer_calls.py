@@ -17,7 +17,7 @@ SHAPES = [(), (0,), (2,), (3,), (2, 2), (2, 3), (2, 0, 4), (1, 2, 4), (2, 2, 4, 
 
 
 class Opaque:
-    """Of no use to anybody."""
+    """An object that no layer takes."""
 
 
 def made(shape, dtype):

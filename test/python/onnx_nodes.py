@@ -2,8 +2,7 @@
 them.
 
 .venv/bin/python test/python/onnx_nodes.py                  counts by operator, and whatever is not right
-.venv/bin/python test/python/onnx_nodes.py resize           of tests whose names have it, with the words of what is
-refused
+.venv/bin/python test/python/onnx_nodes.py resize           of tests whose names have it, with refusals
 """
 
 import collections

@@ -134,7 +134,7 @@ class Draw:
         return self.pick(lambda v: kind_of(v) == self.row_kind and v.ndim == 1 and v.size < 130)
 
     def of_p(self):
-        """Of positive values."""
+        """A function of positive values."""
         return self.pick(lambda v: v.is_float and v.ndim and v.size and (v.v > 4 * v.e).all())
 
     def of_px(self):

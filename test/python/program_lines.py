@@ -2,9 +2,9 @@
 
 import re
 
-# (how often, a line). a: any value of the row's kind; b: another that broadcasts with it; x, y: axes of a, other ones
-# where there are two; keep: keepdims; c: a number; k: a number of the call's; w: a new matrix of a's last size; others
-# are methods of Draw.
+# (how often, a line). a is any value of the row's kind, b another that broadcasts with it. x, y are axes of a, other
+# ones where there are two; keep is keepdims. c is a number, k a number of the call's, w a new matrix of a's last size;
+# others are methods of Draw.
 FLOATS = [
     (4, "{a} - {a}.mean({x}, True)"),
     (3, "{a} - {a}.mean({xs}, True)"),

@@ -143,7 +143,7 @@ CALLS = {"plain": plain, "eager": eager, "jit": jit, "symbolic": symbolic, "thre
 
 
 class References:
-    """Of a program, by values, number and sizes, made when asked for."""
+    """References of a program, by values, number and sizes, made when asked for."""
 
     def __init__(self, program):
         self.program, self.known = program, {}
@@ -192,8 +192,8 @@ OFTEN = np.array([way.often for way in WAYS]) / sum(way.often for way in WAYS)
 
 
 def taken(seed):
-    """The ways for a program: the usual one and some others, each as often as its row says; without a HIP compiler
-    its way is left out.
+    """The ways for a program: the usual one and some others, each as often as its row says. Without a HIP compiler its
+    way is left out.
     """
     others = np.random.default_rng([7, seed]).choice(len(WAYS), TAKEN, replace=False, p=OFTEN)
     ways = [WAYS[0], *(WAYS[i] for i in others)]

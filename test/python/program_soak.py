@@ -25,8 +25,8 @@ BLOCK = 50  # programs that a worker gets at a time
 SILENT = 600.0  # seconds for one program, and to make a failure small
 
 
-# A worker reads "FIRST COUNT" and answers a JSON line before each program and one after the block; "lacks" and a text
-# where it cannot import what programs need.
+# A worker reads "FIRST COUNT" and answers a JSON line before each program and one after the block. It answers "lacks"
+# and a text where it cannot import the packages that programs need.
 def work(names):
     with tempfile.TemporaryDirectory(prefix="strata-soak-") as cache:
         os.environ.update(STRATA_DEVICE="emu:gfx1100", STRATA_TARGET="auto", STRATA_VERIFY="1", STRATA_CACHE_DIR=cache)

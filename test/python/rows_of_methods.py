@@ -9,7 +9,7 @@ from strata import Tensor
 
 
 def of(kinds, got, want, to=wide, **limits):
-    """Of one tensor."""
+    """A row of a method of one tensor."""
 
     def row(d):
         x, t = d.array(kinds, **limits)
@@ -19,7 +19,7 @@ def of(kinds, got, want, to=wide, **limits):
 
 
 def of_two(kinds, got, want, to=wide, low=-4, second=-4):
-    """Of two tensors of one shape, or of a tensor and a number on either side."""
+    """A row of a method of two tensors of one shape, or of a tensor and a number on either side."""
 
     def row(d):
         dtype, shape = d.type(kinds), d.shape()

@@ -72,7 +72,7 @@ def triangle(name):
 
 
 def resized(d):
-    """Of the last axis, the two before it are images and channels."""
+    """Resizes the last axis; the two before it are images and channels."""
     how = d.among("nearest", "linear")
     x, t = d.array(ALL if how == "nearest" else "fc", shape=(d.size(), d.size(), d(st.integers(1, 4))))
     n = d(st.integers(1, 6))
@@ -319,7 +319,7 @@ def like(name, *value):
 
 
 def anything(made):
-    """Of a tensor whose values are not said: shape and type."""
+    """Shape and type alone, of a tensor of undefined values."""
 
     def row(d):
         x, t = d.array(ALL)

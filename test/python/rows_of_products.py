@@ -11,7 +11,7 @@ from strata import Tensor
 
 
 def product(name, want, first, second, kinds=ALL, to=wide):
-    """Of matrices of sizes that are drawn by letter."""
+    """Products of matrices of sizes that are drawn by letter."""
 
     def row(d):
         sizes = {letter: d.size() for letter in "ijkb"} | {"3": 3}
@@ -98,7 +98,7 @@ PRODUCTS = {
 
 
 def matrix(name, want=None, symmetric=False, second=None, got=None):
-    """Of matrices that are well conditioned."""
+    """A row of matrices that are well conditioned."""
 
     def row(d):
         dtype, n = d.type("fc", ("float16",)), d.size()
@@ -117,7 +117,7 @@ def matrix(name, want=None, symmetric=False, second=None, got=None):
 
 
 def rebuilt(factors, of_length_1, symmetric=False):
-    """Of factors that are not the only ones: their product is the matrix, and that of the factors by themselves 1."""
+    """Factors that are not unique: their product is the matrix, and that of the factors by themselves 1."""
 
     def want(x):
         return x, *[np.broadcast_to(np.eye(x.shape[-1]).astype(x.dtype), x.shape)] * of_length_1

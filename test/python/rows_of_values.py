@@ -145,7 +145,7 @@ REDUCTIONS = {
 
 
 def along(name, kinds, want, to=wide, **more):
-    """Of one axis, which is there."""
+    """A function along one axis in range."""
 
     def row(d):
         x, t = d.array(kinds, least=1)

@@ -1,6 +1,5 @@
 """strata bench: what this machine does with Strata, as JSON. Times are medians of wall time, or of CPU time where the
-name says so (what other programs take from the machine does not count there); on a busy machine trust ratios within one
-run."""
+name says so (other programs do not count there). On a busy machine trust ratios within one run."""
 
 import importlib
 import importlib.util
@@ -385,8 +384,9 @@ TABLES = {
 
 
 def run_benchmarks(only=(), quick=False, archs=(), shapes=None, programs=None):
-    """Results by name, with the machine. only: some of BENCHMARKS; quick: fewer repetitions; archs: of lowering and
-    programs, all of the former if empty; shapes, programs: what bench_shapes and bench_programs take beside these."""
+    """Results by name, with the machine. only: some of BENCHMARKS. quick: fewer repetitions. archs: of lowering and
+    programs, all of the former if empty. shapes, programs: arguments that bench_shapes and bench_programs take beside
+    these."""
     import strata
 
     unknown = [n for n in only if n not in BENCHMARKS | WHERE_NAMED]

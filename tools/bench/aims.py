@@ -1,6 +1,6 @@
-"""strata bench compile, as a whole: what the compiler is held to, row by row, with what this run measured, and beside
-it tinygrad's figure where that is installed and does the same. Times of kernels are modelled; seconds of searches are
-this machine's."""
+"""strata bench compile, as a whole: the aims of the compiler, row by row, with the figures of this run. Beside it
+stands tinygrad's figure where that is installed and does the same. Times of kernels are modelled; seconds of searches
+are this machine's."""
 
 import json
 import os

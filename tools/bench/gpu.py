@@ -1,5 +1,5 @@
 """strata bench gpu: a card beside what else runs there (torch, torch.compile, CuPy, where they are installed), in one
-process and one run. Times are medians of what the device says (events around each call's kernels); bytes are those that
+process and one run. Times are medians of the device's own (events around each call's kernels). Bytes are those that
 must move: each input read once, each result written once."""
 
 import functools

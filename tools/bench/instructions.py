@@ -1,4 +1,4 @@
-"""The emulator's time for single instructions: strata bench emu reports the middle and the slowest, so that an
+"""The emulator's time for single instructions. strata bench emu reports the middle and the slowest, so that an
 operation whose lanes no longer run as vectors shows up."""
 
 import statistics
@@ -79,7 +79,7 @@ CDNA = {
 
 
 def nanoseconds(arch, text, wait="", repeat=3, **state):
-    """Of one instruction, in a loop over many copies of it, less the loop of one without them."""
+    """The time of one instruction, in a loop over many copies of it, less the loop of one without them."""
     from strata import asm, emulator
 
     best, subtract = [], "s_sub_co_u32" if arch.startswith("gfx12") else "s_sub_u32"

@@ -27,7 +27,7 @@ def softmax(out: lang.Tensor, x: lang.Tensor, columns):
 
 
 def traced_ms(function, block, *arguments, repeat):
-    """Of a function whose syntax tree is rewritten already: the first trace rewrites it."""
+    """The time to trace a function whose syntax tree is rewritten already: the first trace rewrites it."""
     times = []
     for _ in range(repeat + 1):
         kernel = strata.kernel(function, grid=1, block=block)
@@ -50,8 +50,8 @@ def code_ms(function, block, *arguments, repeat):
 
 
 def call_us(repeat):
-    """A call of a known kernel with three tensors and a number: one thread on the emulated device, and the host's part
-    up to the launch alone."""
+    """A call of a known kernel with three tensors and a number. Measured are one thread on the emulated device, and the
+    host's part up to the launch alone."""
     kernel = strata.kernel(add, grid=1, block=1)
     out, a, b = (Tensor.zeros(1).contiguous().realize() for _ in range(3))
     kernel(out, a, b, 1)

@@ -242,7 +242,7 @@ print((time.perf_counter() - start) * 1e3)
 
 
 def first_result_ms(target, repeat):
-    """Of Tensor.rand(1 << 18).sum().item() in new processes with empty caches, after import."""
+    """The time of Tensor.rand(1 << 18).sum().item() in new processes with empty caches, after import."""
     times = []
     for _ in range(repeat):
         with tempfile.TemporaryDirectory() as folder:
@@ -276,7 +276,7 @@ print(sum(k.candidates for k in kernels), sum(k.seconds for k in kernels), cpu)
 
 
 def search_rate(shape, expression, target):
-    """Of a search with a beam of 2 in a new process with empty caches: all that it does, launches in full too.
+    """The rate of a search with a beam of 2 in a new process with empty caches: all that it does, launches in full too.
     Candidates are those that were compiled, run and compared. CPU time is of the whole Tensor.tune(), on all
     threads."""
     with tempfile.TemporaryDirectory() as folder:
@@ -295,8 +295,8 @@ def search_rate(shape, expression, target):
 
 
 def searches(quick):
-    """Candidates a second through both targets, the ratio of the two, and of the CPU time that one takes: the best of a
-    few searches each, in turns."""
+    """Candidates a second through both targets, the ratio of the two, and of the CPU time of one. Each is the best of a
+    few searches, in turns."""
     out = {}
     for name, search in list(SEARCHES.items())[: 1 if quick else None]:
         tried = [{target: search_rate(*search, target) for target in TARGETS} for _ in range(1 if quick else 5)]
@@ -313,8 +313,8 @@ def searches(quick):
 
 def big_sum(quick):
     """Sum of 2^24 float32 on one thread of the emulator: the tensor's kernels by target, and the hand-written one of
-    `strata bench emu`; the best of rounds in which each has its turns, as the host's memory is not equally fast at all
-    times, and as many of each."""
+    `strata bench emu`. Each is the best of rounds in turns, as the host's memory is not equally fast at all times. All
+    have as many rounds."""
     import importlib.util
 
     turns = 15  # as sum_16m has, where it is quick

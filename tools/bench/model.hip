@@ -27,8 +27,8 @@ extern "C" __global__ __launch_bounds__(1024) void product_lds(float* c, const f
     c[row * n + column] = sum;
 }
 
-// A block makes 128 x 128, eight deep at a time; a wave of 8 x 4 lanes WIDE columns of it, a lane patches of 4 x 4.
-// AHEAD: what the next step needs is under way during this one. PAD: floats between the rows of A in local memory.
+// A block makes 128 x 128, eight deep at a time. A wave of 8 x 4 lanes makes WIDE columns of it, a lane patches of 4 x
+// 4. AHEAD: what the next step needs is under way during this one. PAD: floats between the rows of A in local memory.
 template <int THREADS, int WIDE, bool AHEAD, int PAD>
 __global__ __launch_bounds__(THREADS) void product_blocks(float* c, const float* a, const float* b, int n) {
     constexpr int kSide = 128, kDeep = 8, kHigh = kSide * kSide / (THREADS / 32) / WIDE;

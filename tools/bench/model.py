@@ -1,8 +1,8 @@
 """strata bench model: what the timing model says of kernels whose times on real cards are published.
 
 Each row is one kernel (model.hip) on one card, with who measured it and what. `error_percent` is modelled against
-published; a kernel of another author is Strata's own text of the same algorithm, that of a library Strata's own
-program, which the row says. Launches run a few of their workgroups."""
+published. A kernel of another author is Strata's own text of the same algorithm, and that of a library Strata's own
+program; the row says which. Launches run a few of their workgroups."""
 
 import json
 import os

@@ -30,7 +30,7 @@ def read_tables(folder=FOLDER):
 
 
 def page_text(text, tables):
-    """The page with its tables made anew; KeyError for one that has no file."""
+    """The page with its tables rewritten; KeyError for one that has no file."""
     return MARK.sub(lambda mark: f"<!-- table: {mark[1]} -->\n{table_text(tables[mark[1]])}", text)
 
 

@@ -83,7 +83,7 @@ def training_operands(**s):
 
 
 def gpt_operations(b, t, h, e, v, layers):
-    """Of the forward pass."""
+    """Operations of the forward pass."""
     d = h * e
     return b * t * (layers * (24 * d * d + 2 * t * d) + 2 * d * v)
 

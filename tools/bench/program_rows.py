@@ -1,7 +1,7 @@
 """The rows of `strata bench programs`: programs as people write them, each once for timing, for values and for torch.
 
-Operands are a text, an operand between commas: its sizes by name (`h*d` multiplies), a type before them where it is not
-that of the row, `<n` after them for integers below n, `+` for numbers that are not negative."""
+Operands are a text, an operand between commas. An operand has its sizes by name (`h*d` multiplies) and a type before
+them where it is not that of the row. `<n` after them is for integers below n, `+` for numbers that are not negative."""
 
 import dataclasses
 from collections.abc import Callable
@@ -12,9 +12,9 @@ BF16, F16, F32 = "bfloat16", "float16", "float32"
 
 @dataclasses.dataclass(frozen=True)
 class Program:
-    """operations, kept and unread are of the sizes: kept counts elements of the row's type that must be alive beside
-    operands and results, unread those of operands that need not be read. small: sizes for values; at: (type, sizes) of
-    each row; whole: kernels compute indices, so that all workgroups run."""
+    """operations, kept and unread are formulas of the sizes. kept counts elements of the row's type that must be alive
+    beside operands and results. unread counts those of operands that need not be read. small: sizes for values; at:
+    (type, sizes) of each row; whole: kernels compute indices, so that all workgroups run."""
 
     name: str
     operands: str | Callable[..., str]
@@ -312,7 +312,7 @@ def head(o, x, w, ids):
 
 
 def loss_with_gradients(o, *operands):
-    """Of head, or of logits alone: the loss, and gradients by all but the classes."""
+    """The loss of head, or of logits alone, and gradients by all but the classes."""
     *leaves, ids = operands
     loss = head(o, *leaves, ids) if len(leaves) > 1 else o.cross_entropy(o.float32(leaves[0]), ids)
     return [loss, *o.gradients(loss, leaves)]

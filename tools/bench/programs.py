@@ -1,8 +1,8 @@
 """strata bench programs: composed programs beside the limit of a card, by the timing model, or on a card beside torch.
 
-The limit is the longer of two times: that of the bytes that must move, each operand read once and each result written
-once, at the bandwidth of DRAM; that of the operations, at the peak of the operands' type. Modelled times are of a few
-workgroups of each launch, and the same on every machine."""
+The limit is the longer of two times. One is that of the bytes that must move, each operand read once and each result
+written once, at the bandwidth of DRAM. The other is that of the operations, at the peak of the operands' type. Modelled
+times are of a few workgroups of each launch, and the same on every machine."""
 
 import gc
 import math

@@ -1,7 +1,7 @@
 """strata bench search: the beam search beside simulated annealing, which may try as many schedules and four times as
 many.
 
-Annealing starts from the schedule that is chosen without a search, as the beam does; a step changes one action: its
+Annealing starts from the schedule that is chosen without a search, as the beam does. A step changes one action: its
 amount, another one more, one less, two that change places. Schedules are timed as records of a file are used. Modelled
 times are the same on every machine.
 """
@@ -54,7 +54,7 @@ class Trials:
         self.seconds = time.perf_counter() - start
 
     def value(self):
-        """Of new operands: what was computed of the same ones would not be computed again."""
+        """The value of new operands: a value computed of the same ones would not be computed again."""
         import strata
 
         return self.call(*[strata.Tensor.empty(*shape).realize() for shape in self.shapes])

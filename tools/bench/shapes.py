@@ -1,9 +1,9 @@
 """strata bench shapes: random shapes, each beside what it could take at best; the worst first.
 
-The least time is that of one launch and of the operands read once and the result written once at the bandwidth of
-memory, or of the operations at the peak of vector instructions, whichever is longer. All times are the model's of a
-7900 XTX, of a few workgroups of each launch; values are not looked at. A seed draws the same cases on every machine.
-What is far above the least, or above what a search finds, is worth a look."""
+The least time is that of a launch and the longer of two times. One is that of the operands read once and the result
+written once, at the bandwidth of memory. The other is that of the operations at the peak of vector instructions. All
+times are the model's of a 7900 XTX, of a few workgroups of each launch; values are not looked at. A seed draws the same
+cases on every machine. What is far above the least, or above what a search finds, is worth a look."""
 
 import math
 import random
@@ -172,7 +172,7 @@ def measured(shapes, call):
 
 
 def launch_ms():
-    """Of a kernel that does next to nothing."""
+    """The time of a kernel that does next to nothing."""
     return measured([(32,)], lambda x: x + 1)[1].time_ms
 
 

@@ -1,6 +1,6 @@
-"""strata bench train: the models of the examples digits and characters, a step at a time: plain, captured by
-strata.jit, and on a device whose launches do nothing, which leaves the host's part, as of lists of few kernels; where
-tinygrad is installed its steps beside them."""
+"""strata bench train: the models of the examples digits and characters, a step at a time. Steps run plain, captured by
+strata.jit, and on a device whose launches do nothing, which leaves the host's part. Lists of few kernels are timed so
+too. Where tinygrad is installed its steps stand beside them."""
 
 import importlib.util
 import statistics
@@ -115,8 +115,8 @@ def host_of(make, captured, steps):
 
 
 def host_of_list(length, loops):
-    """CPU time of a call of a captured function of some kernels, and of each kernel, where they do nothing: that of
-    the fastest of some loops. Less where nobody has asked for times yet."""
+    """CPU time of a call of a captured function of some kernels, and of each kernel, where kernels do nothing. It is
+    that of the fastest of some loops. Less where nobody has asked for times yet."""
     import strata
 
     with strata.config(device="null:gfx1100"):

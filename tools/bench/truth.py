@@ -1,12 +1,12 @@
 """strata bench model --truth FOLDER: programs of HIP whose times on a real card are published, run as they are on the
 emulated card.
 
-FOLDER is a checkout of github.com/sarchlab/mgpusim (MIT; scripts/model_truth clones it at a fixed commit):
-gpu_perf_scripts has the programs, the sizes that they were run at (run_all.sh) and the milliseconds that an MI300A took
-(mi300a.csv). Nothing of it is part of Strata.
+FOLDER is a checkout of github.com/sarchlab/mgpusim (MIT); scripts/model_truth clones it at a fixed commit. Its
+gpu_perf_scripts has the programs, their sizes (run_all.sh) and the milliseconds of an MI300A (mi300a.csv). Nothing of
+it is part of Strata.
 
-Errors are weighted as that repository's compare_sim_vs_real.py weights them: the sum of |modelled - measured| over the
-sum of measured, of runs that took 0.01 ms or longer. Ranks are Spearman's."""
+Errors are weighted as that repository's compare_sim_vs_real.py weights them. The error is the sum of |modelled -
+measured| over the sum of measured, of runs that took 0.01 ms or longer. Ranks are Spearman's."""
 
 import csv
 import itertools
@@ -71,7 +71,7 @@ def spearman(a, b):
 
 
 def summary(runs):
-    """Of (measured, modelled) pairs."""
+    """Statistics of (measured, modelled) pairs."""
     long = [pair for pair in runs if pair[0] >= SHORT_MS] or runs
     rank = spearman(*zip(*runs)) if len(runs) > 1 else None
     return {

@@ -1,7 +1,7 @@
 """Whether a mutant that nothing found is the same program, and what is known of it where it is not.
 
-What is said of waits comes from reading the code and not from what the linter knows: what a wait waits for is used, or
-not, before another wait covers it. What is said of the others comes from running them.
+Facts about waits come from reading the code and not from the linter's knowledge. They say whether a result is used
+before another wait covers it. What is said of the others comes from running them.
 """
 
 import re

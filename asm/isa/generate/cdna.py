@@ -1,5 +1,5 @@
-"""The encodings of CDNA2 and CDNA3 (CDNA3 ISA, chapter 13), as rows.py fills them in, and probes of what only these
-families have: accumulation registers, sub-dword addressing, DPP without DPP8."""
+"""The encodings of CDNA2 and CDNA3 (CDNA3 ISA, chapter 13), as rows.py fills them in. Probes cover operands that only
+these families have: accumulation registers, sub-dword addressing, DPP without DPP8."""
 
 from encoding import DS_FIELDS, FLAT_FIELDS, SCALAR, VDST, VOP3_SOURCES, Field, Format, vector
 from rows import base_name, disassemble

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes what LLVM 19 and the instruction tables tell: each <family>.def of asm/isa and the typed methods of asm/dsl.
+"""Writes facts of LLVM 19 and of the instruction tables: each <family>.def of asm/isa, the typed methods of asm/dsl.
 
     rows      what llvm-mc-19 disassembles: all columns of <family>.def up to the modifiers, and the names of buffer
       formats

@@ -4,8 +4,8 @@ import re
 
 import tables
 
-# Operands that the letters of the rows accept: V vector register, S scalar register, C inline constant, L literal, G
-# accumulation register, A all but the last.
+# Operands that the letters of the rows accept. V is a vector register, S a scalar register, C an inline constant, L a
+# literal, G an accumulation register, A all but the last.
 KINDS = {
     "V": "V",
     "S": "S",

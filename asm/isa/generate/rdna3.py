@@ -59,7 +59,7 @@ COUNTERS = {
 }
 BRANCH = 8  # clocks until the next instruction of the wave
 DOUBLE = 16  # 1/32 of the dual-issue single-precision rate
-# Clocks that a matrix product holds a SIMD, by the peak rates of the products: 256 operations a clock with 16- and
-# 8-bit inputs, double with 4-bit ones (GPUOpen, "WMMA on RDNA 3", operations a clock and CU of two SIMDs: 512, iu4
-# 1024).
+# Clocks that a matrix product holds a SIMD, by the peak rates of the products. They are 256 operations a clock with 16-
+# and 8-bit inputs, double with 4-bit ones. The source is GPUOpen, "WMMA on RDNA 3": operations a clock and CU of two
+# SIMDs are 512, with iu4 1024.
 MATRIX = [("iu4", 16), ("", 32)]

@@ -79,7 +79,7 @@ COUNTERS = {
 }
 BRANCH = 8  # clocks until the next instruction of the wave
 DOUBLE = 32  # 1/64 of the dual-issue single-precision rate
-# Clocks that a matrix product holds a SIMD, by the peak rates of the products: 512 operations a clock with 16-bit
-# inputs, double with 8-bit ones, double that with 4-bit ones. The RX 9070 XT's advertised 1557 sparse iu4 TOPS, of 64
-# CUs at 2.97 GHz: 8192 a clock and CU, dense 4096, 8-bit 2048, 16-bit 1024.
+# Clocks that a matrix product holds a SIMD, by the peak rates of the products. They are 512 operations a clock with
+# 16-bit inputs, double with 8-bit ones, double that with 4-bit ones. The RX 9070 XT is advertised with 1557 sparse iu4
+# TOPS, of 64 CUs at 2.97 GHz. That is 8192 a clock and CU, dense 4096, 8-bit 2048, 16-bit 1024.
 MATRIX = [("16x16x64_iu4|wmma_i32_16x16x32_iu4", 8), ("iu4", 4), ("iu8|fp8|bf8", 8), ("", 16)]

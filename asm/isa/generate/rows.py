@@ -1,9 +1,9 @@
 """The instruction columns of a family's table, one row an instruction form, from llvm-mc-19 alone.
 
 Method: for each format, every value of the opcode field is disassembled with several fillings of the operand fields.
-The filling that shows the most operands is the row's base; register numbers are distinct, so each printed operand names
-the field it came from and its register range gives the width. The base is then varied to learn which operand kinds a
-source takes (VGPR, SGPR, inline constant, literal) and which modifier bits the instruction accepts.
+The filling that shows the most operands is the row's base. Register numbers are distinct, so each printed operand names
+its field, and its register range gives the width. The base is then varied to learn which operand kinds a source takes
+(VGPR, SGPR, inline constant, literal) and which modifier bits the instruction accepts.
 The interpretation of the bits (f16, i32, ...) comes from the mnemonic (operands.py)."""
 
 import argparse
@@ -202,7 +202,7 @@ def probe_dpp(target, name, fmt, forms):
 
 
 def learn(target, name, fmt):
-    """The forms of a format, with all that the disassembler tells of them."""
+    """The forms of a format, with all facts that the disassembler has of them."""
     forms = operands.select(name, discover(target, name, fmt))
     describe(fmt, forms)
     if name not in GRAPHICS:
@@ -238,7 +238,7 @@ def buffer_formats(target):
 
 
 def files(family):
-    """The table with its instruction columns anew; rows that were there keep their facts."""
+    """The table with rewritten instruction columns; rows that were there keep their facts."""
     target = tables.target_of(family)
     known = {row.key(): row.facts for row in tables.read_table(family)}
     found = []

@@ -1,9 +1,9 @@
-"""Functions that are no methods: those of the Python array API 2024.12 that take something in another form, and what
-NumPy and PyTorch have beside it, by composition.
+"""Functions that are no methods. They are those of the Python array API 2024.12 that take something in another form,
+and functions of NumPy and PyTorch beyond it, by composition.
 
 https://data-apis.org/array-api/2024.12. The others are made of the rows of methods.def and elementwise.def
-(bindings/python/namespace.cpp). What the standard leaves open: an integer meets a float as the float; strata.Tensor is
-a value, so that `copy` decides only who sees x[...] = value.
+(bindings/python/namespace.cpp). The standard leaves two things open. An integer meets a float as the float.
+strata.Tensor is a value, so that `copy` decides only who sees x[...] = value.
 """
 
 from .._checks import checked

@@ -58,12 +58,12 @@ def asarray(
 def from_dlpack(x: HasDLPack, /, *, device: str | None = None, copy: bool | None = None) -> Tensor:
     """A tensor of what has __dlpack__; a Tensor gives itself.
 
-    On a card dense memory of that card and of 16-byte alignment (of torch, CuPy, JAX) is used where it is, in the order
-    of the current stream; its owner is not to change it while the tensor lives.
+    On a card dense memory of that card and of 16-byte alignment (of torch, CuPy, JAX) is used in place. Accesses are in
+    the order of the current stream. Its owner must not change it while the tensor lives.
 
-    On an emulated device dense memory of 16-byte alignment is used where it is, and never written: what its owner
-    writes there later shows in the tensor, but not in what was computed of it before. Other memory is copied, as is all
-    when `copy`. copy=False: BufferError where a copy is needed.
+    On an emulated device dense memory of 16-byte alignment is used in place, and never written. Later writes of its
+    owner show in the tensor, but not in results computed from it before. Other memory is copied, as is all when `copy`.
+    copy=False: BufferError where a copy is needed.
     """
     if isinstance(x, Tensor):
         return asarray(x, device=device, copy=copy)

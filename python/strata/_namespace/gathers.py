@@ -36,8 +36,8 @@ def pad(
     mode: Literal["constant", "reflect", "replicate", "circular", "edge", "wrap"] = "constant",
     value: Scalar = 0,
 ) -> Tensor:
-    """One (before, after) an axis, filled with value, or with what is there: mirrored at the ends ('reflect'), the end
-    itself ('replicate', 'edge'), from the other end ('circular', 'wrap').
+    """One (before, after) an axis. They are filled with value, mirrored at the ends ('reflect'), by the end itself
+    ('replicate', 'edge'), or from the other end ('circular', 'wrap').
     """
     if mode == "constant":
         return x.pad(padding, value)

@@ -48,7 +48,7 @@ class IInfo:
     dtype: DType
 
 
-# (bits of the fraction, largest exponent, largest value) of formats whose bits do not tell it as IEEE 754 does, and of
+# (bits of the fraction, largest exponent, largest value) of formats whose bits do not follow IEEE 754, and of
 # those.
 _FORMATS = {
     "float64": (52, -1022, (2 - 2.0**-52) * 2.0**1023), "float32": (23, -126, (2 - 2.0**-23) * 2.0**127),
@@ -86,8 +86,8 @@ _KINDS = {
 
 
 def isdtype(dtype: DTypeLike, kind: DTypeLike | tuple[DTypeLike, ...]) -> bool:
-    """Is it of a kind: a type, one of 'bool', 'signed integer', 'unsigned integer', 'integral', 'real floating',
-    'complex floating' and 'numeric', or of one of several?
+    """Is it of a kind? A kind is a type, one of 'bool', 'signed integer', 'unsigned integer', 'integral', 'real
+    floating', 'complex floating' and 'numeric', or a tuple of several.
     """
     if isinstance(kind, tuple):
         return any(isdtype(dtype, k) for k in kind)

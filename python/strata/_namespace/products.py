@@ -1,4 +1,4 @@
-"""Sums of products by name, and what is made of pairs."""
+"""Sums of products by name, and functions of pairs."""
 
 from __future__ import annotations
 

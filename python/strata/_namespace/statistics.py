@@ -152,8 +152,8 @@ def _of_nothing(x: Tensor, axis: Axes, keepdims: bool) -> Tensor | None:
 
 @rounded_once
 def median(x: Tensor, axis: Axes = None, keepdims: bool = False) -> Tensor:
-    """The middle of the ordered elements, between two the mean of both, as NumPy's (PyTorch's is the lower); NaN where
-    there is one, and of nothing.
+    """The middle of the ordered elements, between two the mean of both, as NumPy's (PyTorch's is the lower). NaN where
+    an element is NaN, and of no elements.
     """
     none = _of_nothing(x, axis, keepdims)
     return quantile(x, 0.5, axis, keepdims) if none is None else none
@@ -257,8 +257,8 @@ def histogram(
     density: bool = False,
     weights: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """How many elements lie in each bin, and the ends of the bins, the last of which counts: `bins` of them from the
-    smallest element to the largest, or between given ends. Computes.
+    """How many elements lie in each bin, and the edges of the bins; the last edge counts as inside. `bins` is their
+    number from the smallest element to the largest, or between given ends. Computes.
     """
     flat = x.reshape(-1) if x.dtype.is_float else x.reshape(-1).cast("float32")
     if isinstance(bins, Tensor):

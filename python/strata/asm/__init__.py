@@ -64,9 +64,9 @@ def disassemble_instructions(code, arch="gfx1100", wave_size=0):
 def lint(code_object, kernel="") -> list:
     """Findings in the kernels of a code object, without running them: a dict for each.
 
-    kind ("missing-wait", "hazard", "register-range", ...), kernel, pc (bytes from the kernel's start), instruction;
-    file, line and column where the object has line tables; what is wrong and the fix; earlier: the place of the
-    instruction that it conflicts with; text: all of it in one line. kernel: one of them alone. Raises UsageError,
+    kind ("missing-wait", "hazard", "register-range", ...), kernel, pc (bytes from the kernel's start), instruction.
+    file, line and column, where the object has line tables. what is wrong and the fix. earlier: the place of the
+    instruction that it conflicts with. text: all of it in one line. kernel: one of them alone. Raises UsageError,
     Unsupported.
     """
     found = []
@@ -76,13 +76,13 @@ def lint(code_object, kernel="") -> list:
 
 
 def describe(mnemonic, arch="gfx1100") -> list:
-    """Facts of a mnemonic in the instruction tables: a dict for each format it is encoded in, the smallest
-    first; RDNA's matrix products have one more for wave64.
+    """Facts of a mnemonic in the instruction tables: a dict for each format it is encoded in, the smallest first.
+    RDNA's matrix products have one more for wave64.
 
-    format, opcode; destinations and sources (type, dwords, takes: "vgpr", "sgpr", "inline", "literal", "agpr"); flags
-    and modifiers; counters: what it adds to until it is done ("vmcnt", "lgkmcnt", ...; of an atomic without a result);
+    format, opcode. destinations and sources (type, dwords, takes: "vgpr", "sgpr", "inline", "literal", "agpr"). flags
+    and modifiers. counters: what it adds to until it is done ("vmcnt", "lgkmcnt", ...; of an atomic without a result).
     latency: kind, issue (clocks until its unit is free), result (clocks until a dependent instruction; memory: idle and
-    near), and passes of a matrix instruction; reads and writes: registers beside its operands ("destination": its old
+    near), and passes of a matrix instruction. reads and writes: registers beside its operands ("destination": its old
     value matters).
     """
     name = mnemonic

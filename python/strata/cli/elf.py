@@ -70,7 +70,7 @@ class Elf:
         raise strata.UsageError(f"{self.path} {why}")
 
     def cut_off(self, end):
-        self.refuse(f"is cut off: it has {self.size} bytes, and by its header at least {end}; copy or build it anew")
+        self.refuse(f"is cut off: it has {self.size} bytes, and by its header at least {end}; copy or build it again")
 
     def at(self, offset, size):
         if offset + size > self.size:

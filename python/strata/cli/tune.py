@@ -26,7 +26,7 @@ def export_records(report, file):
 def import_records(file):
     """Keeps the tuning records of a file in the cache.
 
-    Returns how many, and a list of (kernel, why) of those that are of no use here, as others are as fast or their
+    Returns how many, and a list of (kernel, why) of the records without use here. Either others are as fast, or their
     compiler is another. Raises UsageError for what is no such file.
     """
     if strata.settings()["no_cache"] or not strata.settings()["cache_dir"]:

@@ -16,7 +16,7 @@ def checked(path, info, size):
     stored = info.compress_type == zipfile.ZIP_STORED
     if info.flag_bits & 1 or not stored and info.compress_type != zipfile.ZIP_DEFLATED:
         raise malformed(
-            path, f"'{info.filename}' is encrypted or compressed by something else than deflate: write it anew without"
+            path, f"'{info.filename}' is encrypted or compressed by something else than deflate: write it again without"
         )
     most = info.compress_size if stored else info.compress_size * DENSEST + 64
     if (

@@ -98,7 +98,7 @@ def header_of(path):
             order = (
                 "in big-endian order" if magic == b"GGUF" and version >= 1 << 24 else f"{magic!r} of version {version}"
             )
-            raise malformed(path, f"no GGUF of version 2 or 3, but {order}: write it anew with the tools of llama.cpp")
+            raise malformed(path, f"no GGUF of version 2 or 3, but {order}: write it again with the tools of llama.cpp")
         count, pairs = header.number("<u8"), header.number("<u8")
         values = header.named(pairs, lambda: header.value(header.number("<u4")))
         rows = header.named(count, header.tensor)

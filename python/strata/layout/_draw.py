@@ -77,9 +77,9 @@ def draw(
 ) -> str:
     """The SVG text of a layout, written to a file where one is named.
 
-    A layout shows its indices, mode 0 down and the others across; with the bits of an element, the bank of each in
-    local memory too. (tiler, tv), as make_layout_tv gives it, shows which thread has which value of a tile. 16384 cells
-    at most.
+    A layout shows its indices, mode 0 down and the others across. With the bits of an element, it shows the bank of
+    each in local memory too. (tiler, tv), as make_layout_tv gives it, shows which thread has which value of a tile.
+    16384 cells at most.
     """
     if isinstance(layout, tuple):
         if len(layout) != 2 or not isinstance(layout[1], Layout):

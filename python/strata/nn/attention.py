@@ -41,7 +41,7 @@ def _angles(positions, pairs, start, base):
 def rotary(x: Tensor, start: int = 0, base: float = 10000.0) -> Tensor:
     """Turns pairs of elements of x (..., positions, width) by angles that grow with the position (Su et al. 2021).
 
-    Element i of the first half makes a pair with that of the second; the pair turns by position * base^(-2 i / width),
+    Element i of the first half makes a pair with that of the second. The pair turns by position * base^(-2 i / width),
     where positions count from `start`. width is even.
     """
     real("rotary", "start", start), real("rotary", "base", base, 0, closed=False)

@@ -29,7 +29,7 @@ def _fans(shape):
 
 
 def _drawn(draw, shape, dtype):
-    """Numbers of at least 32 bits: what is made of them is rounded once."""
+    """Numbers of at least 32 bits: values made of them are rounded once."""
     narrow = Tensor.zeros(0, dtype=dtype).dtype.itemsize < 4
     return draw(shape, dtype="float32" if narrow else dtype)
 

@@ -1,6 +1,6 @@
 """Losses: tensors of predictions and targets -> their mean; reduction="sum" or "none" gives the sum or each element's.
 
-Targets broadcast to no other shape than the predictions' own: a ShapeError says so, since a loss over (n, n) pairs by
+Targets broadcast to no other shape than the predictions' own, and a ShapeError says so. A loss over (n, n) pairs by
 mistake trains to nothing.
 """
 

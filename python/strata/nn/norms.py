@@ -146,8 +146,8 @@ class InstanceNorm(_OfChannels):
 class BatchNorm(_OfChannels):
     """Over all axes but the channels of (n, num_features, ...) (Ioffe and Szegedy 2015).
 
-    In training by the batch's mean and variance, which are mixed into the running ones with weight `momentum` (the
-    variance as that of a sample, divided by n - 1); otherwise by the running ones.
+    In training by the batch's mean and variance, otherwise by the running ones. The running ones move towards the
+    batch's with weight `momentum` (the variance as that of a sample, divided by n - 1).
     """
 
     def __init__(

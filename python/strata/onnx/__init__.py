@@ -5,8 +5,8 @@
     print(model.inputs, model.outputs, model.weights.keys())
 
 Operators are rows of strata/onnx/operators; a model that needs others is refused with their names (docs/onnx.md lists
-all). What a model computes of shapes alone is computed on the host when it is called, so that a call is one lazy graph,
-which strata.jit takes too.
+all). Values that a model computes of shapes alone are computed on the host when it is called. A call is therefore one
+lazy graph, which strata.jit takes too.
 """
 
 from __future__ import annotations

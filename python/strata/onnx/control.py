@@ -1,5 +1,5 @@
-"""Operators with graphs of their own: branches and loops are followed when a call is made, by what is known then or is
-computed for it.
+"""Operators with graphs of their own. Branches and loops are followed when a call is made, by values that are known
+then or are computed for it.
 """
 
 import numpy
@@ -70,7 +70,7 @@ def loop(step, inputs, scope):
 
 
 def scan(step, inputs, scope):
-    """Of version 9 on; version 8 has a batch, and lengths in front of the states."""
+    """Scan from version 9 on; version 8 has a batch, and lengths in front of the states."""
     given = dict(step.attributes)
     body, count, name = given["body"], given["num_scan_inputs"], f"Scan '{step.name}'"
     if step.attributes["version"] < 9:

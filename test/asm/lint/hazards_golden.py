@@ -19,8 +19,8 @@ EXEC = "implicit $exec"
 FLOAT = "implicit $mode, implicit $exec"
 VCC = "implicit $vcc, implicit $exec"
 
-# Instructions in LLVM's machine language: {v} is a vector register, {v2} two of them, {a} an accumulation register, {w}
-# of either file, {s} scalar ones, {m} a mask of the wave; {=} in front: the same as the first of that kind.
+# Instructions in LLVM's machine language. {v} is a vector register, {v2} two of them. {a} is an accumulation register,
+# {w} of either file, {s} a scalar one, {m} a mask of the wave. {=} in front means the same as the first of that kind.
 COMMON = f"""
 {{v}} = V_MOV_B32_e32 {{v}}, {EXEC}
 {{v}} = V_MOV_B32_e32 {{s}}, {EXEC}

@@ -15,7 +15,7 @@ def whole(high, *shape):
 
 
 LABELS, PLACES, GROUPS = whole(256, 64), whole(256, 64, 32), nn.GroupNorm(2, 8)
-# function, tensors that it is differentiated by, the most kernels of all these gradients together: a kernel more is a
+# function, tensors that it is differentiated by, the most kernels of all these gradients together. A kernel more is a
 # value written to memory and read again.
 KERNELS = {
     "gelu": (lambda x: x.gelu() * 2, [ones(64, 256)], 1),

@@ -173,7 +173,7 @@ def test_lengths_of_nothing_get_no_gradient():
 
 
 def test_second_derivatives_are_those_of_the_first():
-    """Of every row of elementwise.def that is differentiable, by differences of its derivative."""
+    """Every row of elementwise.def that is differentiable is checked by differences of its derivative."""
     rows = set(re.findall(r"^(?:UNARY|BINARY)\s*\( ?(\w+),", (OPS / "elementwise.def").read_text(), re.M))
     for name, (own, function, arrays, _) in ROWS.items():
         if own in rows and own not in ("floor", "ceil", "trunc", "round", "sign", "floor_divide"):

@@ -11,7 +11,7 @@ STEP = 1e-5
 
 
 def other(rng, x):
-    """Of a shape that broadcasts to x's: in memory, or a constant that is in none."""
+    """A tensor of a shape that broadcasts to x's: in memory, or a constant that is in none."""
     shape = tuple(n if rng.random() < 0.7 else 1 for n in x.shape)[rng.integers(0, x.ndim + 1) :]
     if rng.random() < 0.3:
         return [strata.zeros, strata.ones][rng.integers(2)](shape, dtype=strata.float64)

@@ -84,7 +84,7 @@ def summed(f):
 
 
 def by_backward(f, x):
-    """Of a function that makes the tensor it changes."""
+    """The gradient of a function that makes the tensor it changes."""
     w = x.clone().requires_grad_()
     summed(f)(w * 1).backward()
     return w.grad

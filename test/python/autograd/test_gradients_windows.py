@@ -1,5 +1,5 @@
-"""Gradients of convolutions, pooling and windows: of first and second order against central differences, against torch
-where that is installed, and the bytes that they move.
+"""Gradients of convolutions, pooling and windows. First and second order are compared with central differences, and
+with torch where it is installed. The bytes that they move are counted.
 """
 
 import numpy as np

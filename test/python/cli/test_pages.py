@@ -27,7 +27,7 @@ PAGES = [
 def run(page):
     """(block, what it printed, the names after it) of each block, in one namespace."""
     names, text = {}, (ROOT / page).read_text()
-    # What looks for the source of a function finds the page's lines, those of Python alone.
+    # inspect.getsource() of a function finds the page's lines, those of Python alone.
     lines = [""] * (text.count("\n") + 1)
     for block in BLOCK.finditer(text):
         first, code = text.count("\n", 0, block.start("code")), block["code"].splitlines()

@@ -1,5 +1,5 @@
-"""LLVM's workarounds on each chip and the tables of direct lowering agree: code that clang makes differs without
-the feature that stands for a fault exactly where a table has a row for that chip.
+"""LLVM's workarounds on each chip and the tables of direct lowering agree. Clang's code differs without the feature
+that stands for a fault exactly where a table has a row for that chip.
 """
 
 import re

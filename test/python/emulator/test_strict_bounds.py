@@ -5,7 +5,8 @@ import pytest
 import strata
 from strata import Tensor, emulator
 
-# Of s[8:11], which hold x[4:8], `used` go into the result. x has six elements: s10 and s11 come from past its end.
+# `used` registers of s[8:11], which hold x[4:8], go into the result. x has six elements: s10 and s11 come from past its
+# end.
 WIDENED = {
     "gfx1100": """
     s_load_b128 s[4:7], s[0:1], 0x0

@@ -1,4 +1,4 @@
-"""Operations of the lanes of a wave together, in a user's UOp kernel: values of other lanes and matrix products, on
+"""Operations across the lanes of a wave in a user's UOp kernel: values of other lanes and matrix products. They run on
 every arch, through HIP and by direct lowering, in strict mode."""
 
 import re

@@ -33,9 +33,9 @@ SMALL = {
 OF_COMPILERS = re.compile(r"__hip(Register|PopCall)|_ZN8hip_impl")
 
 
-# Those that zeros, null pointers, no handles and the largest sizes do not put off: they take none of these, or AMD's
-# library too does nothing and says that it is done (frees of nothing, fills of an empty box, what is asked of an array
-# and reported nowhere).
+# Those that succeed with zeros, null pointers, no handles and the largest sizes. They take no such argument, or AMD's
+# library too does nothing and reports success. Examples are frees of nothing, fills of an empty box, and queries of an
+# array whose answer goes nowhere.
 SUCCEED = set(
     """
 hipInit hipSetDevice hipDeviceSynchronize hipDeviceReset hipSetDeviceFlags hipDeviceGetStreamPriorityRange

@@ -1,5 +1,5 @@
-"""strata hip-run says what is wrong with a program before it starts it, and gives one that it starts options, signals
-and terminal as they are.
+"""strata hip-run reports errors of a program before it starts it. A program that it starts gets options, signals and
+terminal as they are.
 """
 
 import os

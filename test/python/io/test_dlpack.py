@@ -1,5 +1,5 @@
-"""Memory of others by DLPack: used where it is, kept for as long as a tensor sees it, never written; copied where it
-cannot be used.
+"""Memory of other libraries by DLPack. It is used in place, kept for as long as a tensor sees it, and never written; it
+is copied where it cannot be used.
 """
 
 import ctypes
@@ -164,9 +164,9 @@ def test_a_capsule_is_taken_once():
 
 
 def changed(at, kind, value, array=None, within=False):
-    """A producer whose capsule says something else at this byte, or in the list that the pointer there leads to. Of
-    DLManagedTensorVersioned: version at 0, manager_ctx 8, deleter 16, flags 24, then the tensor: data 32, device 40,
-    ndim 48, code 52, bits 53, lanes 54, shape 56, strides 64, byte_offset 72.
+    """A producer whose capsule says something else at this byte, or in the list that the pointer there leads to.
+    Offsets in DLManagedTensorVersioned: version at 0, manager_ctx 8, deleter 16, flags 24, then the tensor. Its fields
+    are data 32, device 40, ndim 48, code 52, bits 53, lanes 54, shape 56, strides 64, byte_offset 72.
     """
 
     class Changed:

@@ -348,7 +348,7 @@ def test_gguf_of_the_library_is_read(tmp_path, rng):
 
 @pytest.mark.parametrize("kind", QUANTISED)
 def test_blocks_of_gguf_have_the_librarys_values(kind, tmp_path, rng):
-    """Of any bytes: every scale, NaN and infinity among them, and every code."""
+    """Blocks of any bytes: every scale, NaN and infinity among them, and every code."""
     gguf = pytest.importorskip("gguf")
     type_ = gguf.GGMLQuantizationType[kind]
     size = gguf.GGML_QUANT_SIZES[type_][1]

@@ -1,5 +1,5 @@
-"""Files that want more than to be read: each is refused in words, with little memory and in little time, or has what a
-sound one has.
+"""Files that try to do more than be read. Each is refused with a message, with little memory and in little time, or
+reads as a sound one does.
 """
 
 import collections

@@ -1,5 +1,5 @@
-"""Recurrent layers, quantised operators, pools, loops and operators of early versions by their formulas in NumPy, where
-the package's node tests and its evaluator have few of their attributes.
+"""Recurrent layers, quantised operators, pools, loops and operators of early versions against their formulas in NumPy.
+The package's node tests and its evaluator have few of their attributes.
 """
 
 import itertools

@@ -1,5 +1,5 @@
 """Captured functions and what they can reach: attributes, containers, arrays and bytes that change are traced
-anew or refused.
+again or refused.
 """
 
 import array

@@ -1,5 +1,5 @@
-"""The host's time for a captured function that is called again, where kernels do nothing: in a process of its own,
-as launches are timed by the clock once something in a process has called reset_stats().
+"""The host's time for a captured function that is called again, where kernels do nothing. It runs in a process of its
+own, because reset_stats() makes a process time its launches by the clock.
 """
 
 import subprocess
@@ -13,8 +13,8 @@ from strata import Tensor, _strata
 
 
 def in_plain_calls(call, aim, calls=500, patience=8):
-    """CPU time of a call in those of a Python function that does nothing, each where the machine disturbs it least;
-    looked for no longer once it is below the aim.
+    """CPU time of a call, in units of a Python function that does nothing, each where the machine disturbs it least.
+    The search ends once it is below the aim.
     """
 
     def idle(x):

@@ -112,7 +112,7 @@ def test_lanes_of_a_wave_are_summed(arch, make, lanes, rng):
 
 
 def test_matrices_are_multiplied_in_accumulation_registers(rng):
-    """32 x 16 by 16 x 32 (given by columns), in two steps of eight: lane l holds four values of row l % 32, from l //
+    """32 x 16 by 16 x 32 (given by columns), in two steps of eight. Lane l holds four values of row l % 32, from l //
     32 * 4 on.
     """
     g = cdna3

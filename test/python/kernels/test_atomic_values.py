@@ -1,5 +1,5 @@
-"""Atomics of UOp kernels that give what they found: every operation, type, scope and space, by both targets on every
-arch, in strict mode, while many threads meet at few places.
+"""Atomics of UOp kernels that return the old value: every operation, type, scope and space, by both targets on every
+arch. They run in strict mode, while many threads meet at few places.
 """
 
 import numpy as np
@@ -41,8 +41,8 @@ def combined(operation, old, value):
 
 
 def explains(operation, first, last, pairs):
-    """Whether some order of the operations gives what each found, from first to last: each is an edge of a graph, and
-    the order a way along all of them.
+    """True if some order of the operations gives the value that each found, from first to last. Each operation is an
+    edge of a graph; the order is a path along all of them.
     """
     edges = {}
     for found, value in pairs:

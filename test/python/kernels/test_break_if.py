@@ -144,7 +144,7 @@ def test_what_is_not_taken_is_neither_loaded_nor_stored(machine, vectors):
 
 
 def test_a_list_is_walked_to_its_end(machine, rng):
-    """next is -1 at the end: what is behind it is no place."""
+    """next is -1 at the end: nothing is after it."""
     order = rng.permutation(COUNT).astype(np.int32)
     following = np.full(COUNT, -1, np.int32)
     ends = np.arange(COUNT) % 7 == 6
@@ -199,8 +199,8 @@ def test_a_thread_keeps_what_it_had_when_it_left(machine, rng, dtype):
 
 @pytest.mark.parametrize("by", ["block", "register", "local"])
 def test_a_barrier_in_a_loop_that_all_threads_leave_together(machine, by):
-    """Rounds of a rotation through local memory, as many as the block's number says: known to the scalar unit, kept in
-    registers, or read from local memory.
+    """Rounds of a rotation through local memory, as many as the block's number. The number is known to the scalar unit,
+    kept in registers, or read from local memory.
     """
 
     def kernel(out):

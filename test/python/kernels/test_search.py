@@ -117,7 +117,7 @@ def test_records_are_the_same_on_any_number_of_threads(tmp_path):
     assert found[0].count("(") >= 4 and found[1:] == found[:1] * 2
 
 
-# Of gfx1100 by direct lowering, with the modelled ms: what makes searches faster changes none of them.
+# Choices on gfx1100 by direct lowering, with the modelled ms: what makes searches faster changes none of them.
 CHOSEN = {
     "x * 2 + 1": ("upcast(0, 4) local(0, 256)", 0.07241),
     "gelu": ("upcast(0, 4) local(0, 256)", 0.07253),

@@ -1,5 +1,5 @@
-"""The tests of operations pass by direct lowering as they do through HIP: on every arch in strict mode, and through
-AMD's provider, whose library is Strata's own here.
+"""The tests of operations pass by direct lowering as they do through HIP. They run on every arch in strict mode, and
+through AMD's provider, whose library is Strata's own here.
 """
 
 import os

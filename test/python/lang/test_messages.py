@@ -1,4 +1,4 @@
-"""What a kernel refuses, and what it says to write."""
+"""Code that a kernel refuses, and the code that its message proposes."""
 
 import traceback
 

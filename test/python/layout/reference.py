@@ -58,7 +58,7 @@ class Random(random.Random):
         return self.choice((0, 1, 1, 2, 3, 4, 6, 8, 12, 16, 24, -1))
 
     def layout(self):
-        """Of any strides, or compact in some order, for which most of the algebra has a result."""
+        """A layout of any strides, or compact in some order, for which most of the algebra has a result."""
         if self.random() < 0.4:
             shape = self.shape()
             return lo.Layout(shape, self.strides(shape))

@@ -22,7 +22,7 @@ INFIX = {
 
 
 def value(x, given):
-    """Of an integer, a UOp or a tuple of them, with the numbers of ranges and variables by their first words."""
+    """The value of an integer, a UOp or a tuple of them, with numbers of ranges and variables by their first words."""
     if isinstance(x, tuple):
         return tuple(value(mode, given) for mode in x)
     if not isinstance(x, uop.UOp):

@@ -411,8 +411,8 @@ def test_rotary_positions_are_as_exact_far_away(start):
 
 
 def test_any_schedule_of_one_tensor_for_all_three_keeps_its_values(rng):
-    """Columns of the keys and of the result are one loop then: what a step of it copies to local memory, loops inside
-    it may read again.
+    """Columns of the keys and of the result are one loop then. Loops inside a step may read again the values that the
+    step copies to local memory.
     """
     draws = [(seed, 4, 50) for seed in (*range(200, 240), 31000504)] + [
         (seed, int(rng.integers(4, 12)), int(rng.choice([8, 20, 33, 50, 64]))) for seed in range(80)

@@ -1,5 +1,5 @@
-"""Attention of few queries over many keys is computed of pieces of these, as many as fill the card, with the values of
-NumPy in float64.
+"""Attention of few queries over many keys is computed by parts of the keys, as many as fill the card. Its values are
+those of NumPy in float64.
 """
 
 import numpy as np

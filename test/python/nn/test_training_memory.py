@@ -1,6 +1,6 @@
-"""Ten thousand steps of training leak nothing: a process holds after all of them what it held after half.
-Counted are graph nodes, device memory, Python's objects and the C heap, so that one small thing a step is found;
-controls that leak one are.
+"""Ten thousand steps of training leak nothing: a process holds after all of them what it held after half. The test
+counts graph nodes, device memory, Python's objects and the C heap, so that one small thing a step is found. Controls
+that leak one are found.
 """
 
 import json

@@ -1,5 +1,5 @@
-"""A training step keeps little more than a careful implementation does: parameters, moments of an optimiser, what the
-forward pass leaves for the gradients, each value once and in its own type, and the logits of a head.
+"""A training step keeps little more than a careful implementation does. That is parameters, moments of an optimiser,
+the logits of a head, and the activations that gradients need. Each value is kept once and in its own type.
 
 Nothing is compiled or run: what is kept follows from the schedule, as strata.explain(..., memory=True) tells it.
 """
@@ -19,7 +19,7 @@ def mlp(width=256, rows=1024, layers=3):
 
 
 class Block(nn.Module):
-    """Of a transformer, but for its attention."""
+    """A block of a transformer without its attention."""
 
     def __init__(self, width):
         self.mlp = nn.Sequential(

@@ -1,4 +1,4 @@
-"""Products beside others, after what makes their operands and before what is made of them: each is by matrix
+"""Products beside others, after what makes their operands and before their users: each is by matrix
 instructions.
 """
 
@@ -225,7 +225,7 @@ def test_values_are_those_of_float64(name, arch, rng):
 
 
 def test_each_of_several_results_is_stored_in_vectors():
-    """A product whose value a gradient needs stores it beside what is made of it: neighbours of each as one access."""
+    """A product whose value a gradient needs stores it beside its users: neighbours of each as one access."""
     with strata.config(device="emu:gfx1100"):
         kernels = strata.compile(
             results(gradients(gelu_mlp), arguments([(256, 256), (512, 256), (512,), (256, 512)], "bfloat16")),

@@ -65,7 +65,7 @@ class Program:
         assert self.t.shape == self.v.shape
 
     def wide(self, v):
-        """Of enough bits for a step."""
+        """A wider type, of enough bits for a step."""
         return np.asarray(v, np.float64 if is_float(self.name) else np.int64)
 
     def axis(self):
@@ -148,8 +148,8 @@ class Program:
         self.take(self.t.cast("int8"), self.v)
 
     def op_product(self):
-        """Of a matrix and one of as many rows as it has columns. What matrix instructions cut off (`emulator.fidelity`)
-        is less than half.
+        """The product of a matrix and one of as many rows as it has columns. Matrix instructions cut off less than half
+        (`emulator.fidelity`).
         """
         if self.v.ndim < 2:
             return

@@ -1,10 +1,10 @@
-"""Every function of strata, strata.linalg and strata.fft and every method of tensors against NumPy, by hypothesis: any
-type it takes, any shape, axis, no elements at all, and views that are transposed, strided, reversed, cut or
+"""Every function of strata, strata.linalg and strata.fft and every method of tensors against NumPy, by hypothesis.
+Drawn are any type it takes, any shape, axis, and no elements at all. Views are transposed, strided, reversed, cut or
 repeated.
 
-A row draws arguments and gives (Strata's result, NumPy's), each called at once, so that errors are compared too:
-where one side refuses what was drawn, the other has to. NumPy computes in a wider type; floats are compared within a
-few roundings of their own. STRATA_FUZZ_EXAMPLES: how many are drawn for each row.
+A row draws arguments and gives (Strata's result, NumPy's), each called at once, so that errors are compared too. Where
+one side refuses the arguments, the other must. NumPy computes in a wider type; floats are compared within a few
+roundings of their own. STRATA_FUZZ_EXAMPLES: how many are drawn for each row.
 """
 
 import inspect

@@ -83,7 +83,7 @@ class Graph:
         )
 
     def op_several(self):
-        """Of one operand, so that they can be one kernel; one of them goes on."""
+        """Several functions of one operand, so that they can be one kernel; one of them goes on."""
         got = self.pick(1)
         if not got:
             return None

@@ -1,4 +1,4 @@
-"""A new value of a tensor takes the memory of the old one where nothing else reaches that: state of an optimiser is in
+"""A new value of a tensor takes the memory of the old one where nothing else reaches that. State of an optimiser is in
 memory once. Whoever holds the old value, in whatever way, keeps it."""
 
 import threading

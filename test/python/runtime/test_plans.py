@@ -1,5 +1,5 @@
-"""Graphs whose structure was computed before are not scheduled again, and have the values that their own memory and
-numbers give: against NumPy, over everything that a structure leaves out.
+"""Graphs whose signature was computed before are not scheduled again, and have the values of their own memory and
+numbers. They are compared with NumPy, over everything that a signature leaves out.
 """
 
 import numpy as np

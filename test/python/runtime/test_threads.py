@@ -110,7 +110,7 @@ def run(code):
     ],
 )
 def test_daemon_threads_that_compute_do_not_disturb_the_end(work):
-    """Of the interpreter: twenty threads of four processes are somewhere in a call."""
+    """The end of the interpreter: twenty threads of four processes are somewhere in a call."""
     code = f"""
         import threading, time
         from strata import Tensor, asm, emulator

@@ -34,7 +34,7 @@ def numbers(rng, shape, dtype):
 
 
 def spread(rng, dtype):
-    """Of all angles and of sizes from 1e-6 to 1e6."""
+    """Numbers of all angles and of sizes from 1e-6 to 1e6."""
     far = 10.0 ** rng.uniform(-6, 6, 1000) * np.exp(2j * np.pi * rng.uniform(size=1000))
     return np.concatenate(
         [numbers(rng, 1000, dtype), far, rng.uniform(-8, 8, 1000) + 1j * rng.uniform(-8, 8, 1000)]

@@ -1,5 +1,5 @@
-"""Complex powers, inverses, squares and angles on the axes of the plane, where cuts and signs of zeros are: values
-against NumPy's, zeros with their signs, and gradients against differences of them.
+"""Complex powers, inverses, squares and angles on the axes of the plane, where cuts and signs of zeros are. Values are
+compared with NumPy's, zeros with their signs, and gradients with differences of them.
 """
 
 import numpy as np
@@ -40,8 +40,8 @@ def test_squares_and_inverses_are_numpys():
 
 @pytest.mark.parametrize("exponent", EXPONENTS)
 def test_powers_of_tensors_are_numpys(exponent):
-    """But for whole exponents below 0 of what is on the axis from above: NumPy's division leaves no minus there, its
-    reciprocal does, so that the conjugate has the conjugate's.
+    """Whole exponents below 0 of values on the axis from above are left out. NumPy's division leaves no minus there,
+    but its reciprocal does, so that the conjugate has the conjugate's.
     """
     exponents = np.full(PLANE.shape, exponent, complex)
     with np.errstate(all="ignore"):
@@ -116,7 +116,7 @@ def test_second_derivatives(exponent):
 
 
 def test_gradients_of_angles():
-    """Of a step of z the angle turns by the part across it over the distance; at 0 nothing is said to turn, as no
+    """For a step of z the angle turns by the part across it over the distance. At 0 nothing is said to turn, as no
     distance grows.
     """
     got = strata.grad(lambda z: strata.angle(z).sum())(Tensor(np.array(POINTS, complex))).numpy()

@@ -1,5 +1,5 @@
-"""An index outside of its axis is an error that names it: at the call where the host has it, else in the kernel that
-uses it.
+"""An index outside of its axis is an error that names it. It comes at the call where the host has the index, else in
+the kernel that uses it.
 """
 
 import numpy as np

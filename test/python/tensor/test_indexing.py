@@ -87,7 +87,7 @@ def test_integer_tensors(indices):
 
 
 def test_numpys_place_of_axes_wherever_numbers_lists_masks_and_dots_stand():
-    """Of every order of up to four entries: the shape, and where an ellipsis of no axes stands between entries the
+    """Every order of up to four entries: the shape, and where an ellipsis of no axes stands between entries the
     values too.
     """
     parts, keys = {"i": 1, "l": [0, 1, 1], "s": slice(None, None, 3), "n": None, "d": ...}, []

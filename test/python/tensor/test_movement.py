@@ -1,4 +1,4 @@
-"""Movement: reshape, permute, expand, pad, shrink, flip and what is made of them."""
+"""Movement: reshape, permute, expand, pad, shrink, flip and functions made of them."""
 
 import numpy as np
 import pytest

@@ -1,7 +1,7 @@
 """Reductions and scans against NumPy; float64 is the reference of float sums.
 
-Sums of n floats carry an error of at most about n ulp of the sum of magnitudes, in practice sqrt(n): limits are eps
-times the depth of the summation (log2 n for a tree, n of one thread's part) times the sum of magnitudes.
+Sums of n floats carry an error of at most about n ulp of the sum of magnitudes, in practice sqrt(n). Limits are eps
+times the depth of the summation times the sum of magnitudes. The depth is log2 n for a tree, n for one thread's part.
 """
 
 import numpy as np

@@ -147,7 +147,7 @@ def test_an_activation_at_infinity_is_its_limit(label, dtype):
 
 
 def derivatives_of_prod(x, weights):
-    """Of sum(weights * (the products of all others)), by the definition."""
+    """Derivatives of sum(weights * (the products of all others)), by the definition."""
     n = len(x)
     return [
         sum(weights[j] * math.prod(x[k] for k in range(n) if k not in (i, j)) for j in range(n) if j != i)

@@ -50,8 +50,8 @@ def test_values_and_slopes_keep_their_digits(row):
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_logarithms_of_probabilities_are_right_beside_1(dtype):
-    """Within an ulp of 1, or of themselves where they are larger: of a class with all but an ulp of the sum that is 0,
-    as in PyTorch.
+    """Within an ulp of 1, or of the values where they are larger. The probability of a class with all but an ulp of the
+    sum is 0, as in PyTorch.
     """
     apart = points(ROWS[0], dtype)
     rows = Tensor(np.stack([apart, np.zeros_like(apart)], -1))

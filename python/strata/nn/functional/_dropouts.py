@@ -38,7 +38,7 @@ def _of_channels(axes: int) -> ChannelDropout:
     def channels(input, p=0.5, training=True, inplace=False):
         name = f"dropout{axes}d"
         _checked(name, p)
-        # Of three axes dropout2d takes (n, channels, size), as torch does.
+        # dropout2d takes inputs of three axes as (n, channels, size), as torch does.
         batched = input.ndim == axes + 2 or (axes == 2 and input.ndim == 3)
         if not batched and input.ndim != axes + 1:
             raise ShapeError(

@@ -57,8 +57,8 @@ def grouped_mm(
     """Products of groups: (groups, n, k) @ (groups, k, m), or groups that offs (groups,), where each ends, makes of an
     axis.
 
-    (n, k) @ (groups, k, m): of rows, (n, m); (groups, n, k) @ (k, m): of columns, (n, m); (n, k) @ (k, m): of k,
-    (groups, n, m). offs is read on the host. bias is None.
+    (n, k) @ (groups, k, m) is grouped by rows: (n, m). (groups, n, k) @ (k, m) is grouped by columns: (n, m). (n, k) @
+    (k, m) is grouped by k: (groups, n, m). offs is read on the host. bias is None.
     """
     if bias is not None:
         raise UsageError("[grouped_mm] bias: add it to the result")

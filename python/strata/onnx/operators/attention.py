@@ -34,8 +34,8 @@ def _allowed(q, k, is_causal, offset, left, right):
 
 
 def _bias(like, q, k, mask, past, lengths, is_causal, left, right):
-    """The term added to the scores of q queries and k keys: 0, a mask's numbers, or -inf for keys that are not seen;
-    None for nothing.
+    """The term added to the scores of q queries and k keys: 0, a mask's numbers, or -inf for masked keys. None adds
+    nothing.
     """
     out = None
     if mask is not None:

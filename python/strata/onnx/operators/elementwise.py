@@ -222,7 +222,7 @@ def where(chosen, x, y):
 
 
 def dropout(x, ratio=None, training_mode=None, *, seed=0, count=1, version=13, is_test=0):
-    """Of inference: x itself, and a mask that keeps all."""
+    """Dropout at inference: x itself, and a mask that keeps all."""
     if version < 7 and not is_test:
         raise Unsupported(
             "[onnx] Dropout of versions before 7 without is_test=1: what a model says of training is not done"

@@ -15,8 +15,8 @@ def _kind(x):
 
 
 def spread(v, x, axis, block_size):
-    """A scale or zero point in a shape that broadcasts with x: one number, one an index of the axis, or one a block of
-    it.
+    """A scale or zero point in a shape that broadcasts with x. It is one number, one an index of the axis, or one a
+    block of it.
     """
     if v is None or v.ndim == 0 or v.shape == (1,):
         return None if v is None else v.reshape(())

@@ -199,7 +199,7 @@ def _scattered(x, axis, indices, values, how):
         return x.scatter_add(axis, indices, values)
     if how not in REDUCTIONS:
         raise Unsupported(f"[onnx] scattering with reduction {how}: none, add, mul, max and min are there")
-    # Of each place the values that go there, in one row: x (..., n, 1) and values (..., 1, m).
+    # The values that go to each place, in one row: x (..., n, 1) and values (..., 1, m).
     last, at, given = x.movedim(axis, -1), indices.movedim(axis, -1), values.movedim(axis, -1)
     if last.size * max(at.shape[-1], 1) > LARGEST_ON_HOST * 64:
         raise Unsupported(

@@ -50,7 +50,7 @@ def stft(x, frame_step, window=None, frame_length=None, *, onesided=1):
 
 
 def window_of(*terms):
-    """Of cosines, by the factors of whole multiples of the angle."""
+    """A window of cosines, by the factors of whole multiples of the angle."""
 
     def row(size, *, output_datatype=1, periodic=1):
         n = within_host(numbers(size)[0], "a window")

@@ -239,7 +239,7 @@ def deform_conv(
     pads=None,
     strides=None,
 ):
-    """Of two axes: each element under the window is read, between elements, at its offset."""
+    """Deformable convolution over two axes: each element under the window is read, between elements, at its offset."""
     if x.ndim != 4:
         raise Unsupported(f"[onnx] DeformConv of {x.ndim} axes: of 4 it is there")
     window = weight.shape[2:]
