@@ -214,7 +214,8 @@ RENAMED = {
     "heads": ("num_heads",), "kv_heads": ("num_kv_heads",),
     "channels": ("num_channels", "num_features"), "slope": ("negative_slope",), "low": ("min_val",),
     "high": ("max_val",), "groups": ("num_groups",), "shape": ("normalized_shape",), "affine": ("elementwise_affine",),
-    "gate": ("predicate",),
+    "gate": ("predicate",), "start": ("offset",), "factor": ("gamma",), "every": ("step_size", "growth_interval"),
+    "growth": ("growth_factor",), "backoff": ("backoff_factor",), "scale": ("init_scale",),
 }  # fmt: skip
 
 

@@ -57,16 +57,17 @@ def cosine(lr: float, steps: int, end: float = 0.0, warmup: int = 0) -> Callable
     return _warmed(lambda step: end + (lr - end) * (1 + math.cos(math.pi * min(step / steps, 1))) / 2, warmup)
 
 
-def exponential(lr: float, factor: float, warmup: int = 0) -> Callable[[int], float]:
-    """Times `factor` at each step."""
-    real("exponential", "lr", lr, 0), real("exponential", "factor", factor, 0)
-    return _warmed(lambda step: lr * factor**step, warmup)
+def exponential(lr: float, gamma: float, warmup: int = 0) -> Callable[[int], float]:
+    """Times `gamma` at each step."""
+    real("exponential", "lr", lr, 0), real("exponential", "gamma", gamma, 0)
+    return _warmed(lambda step: lr * gamma**step, warmup)
 
 
-def step_decay(lr: float, every: int, factor: float = 0.1, warmup: int = 0) -> Callable[[int], float]:
-    """Times `factor` at each `every`-th step."""
-    real("step_decay", "lr", lr, 0), real("step_decay", "factor", factor, 0), integer("step_decay", "every", every, 1)
-    return _warmed(lambda step: lr * factor ** (step // every), warmup)
+def step_decay(lr: float, step_size: int, gamma: float = 0.1, warmup: int = 0) -> Callable[[int], float]:
+    """Times `gamma` every `step_size` steps."""
+    real("step_decay", "lr", lr, 0), real("step_decay", "gamma", gamma, 0)
+    integer("step_decay", "step_size", step_size, 1)
+    return _warmed(lambda step: lr * gamma ** (step // step_size), warmup)
 
 
 stairs = renamed_function("stairs", step_decay)
@@ -382,18 +383,29 @@ class LossScaler:
         scaler(loss).backward()
         scaler.step(step)
 
-    A step whose gradients are not all finite is skipped, and the scale is multiplied by `backoff`. After `every` steps
-    in a row that were finite it is multiplied by `growth`. scale and good, the steps in a row, are tensors of shape ().
+    A step whose gradients are not all finite is skipped, and the scale is multiplied by `backoff_factor`. After
+    `growth_interval` steps in a row that were finite it is multiplied by `growth_factor`. scale and good, the steps in
+    a row, are tensors of shape ().
     """
 
-    def __init__(self, scale: float = 2.0**16, growth: float = 2.0, backoff: float = 0.5, every: int = 2000) -> None:
-        (
-            real("LossScaler", "scale", scale, 0, 2.0**127, closed=False),
-            real("LossScaler", "growth", growth, 1, closed=False),
-        )
-        real("LossScaler", "backoff", backoff, 0, 1, closed=False)
-        self.growth, self.backoff, self.every = growth, backoff, integer("LossScaler", "every", every, 1)
-        self.scale = Tensor(float(scale), dtype="float32").contiguous().realize()
+    growth = renamed_attribute("growth", "growth_factor")
+    backoff = renamed_attribute("backoff", "backoff_factor")
+    every = renamed_attribute("every", "growth_interval")
+
+    def __init__(
+        self,
+        init_scale: float = 2.0**16,
+        growth_factor: float = 2.0,
+        backoff_factor: float = 0.5,
+        growth_interval: int = 2000,
+    ) -> None:
+        name = "LossScaler"
+        real(name, "init_scale", init_scale, 0, 2.0**127, closed=False)
+        real(name, "growth_factor", growth_factor, 1, closed=False)
+        real(name, "backoff_factor", backoff_factor, 0, 1, closed=False)
+        self.growth_factor, self.backoff_factor = growth_factor, backoff_factor
+        self.growth_interval = integer(name, "growth_interval", growth_interval, 1)
+        self.scale = Tensor(float(init_scale), dtype="float32").contiguous().realize()
         self.good = Tensor(0, dtype="int32").contiguous().realize()
 
     def __call__(self, loss: Tensor) -> Tensor:
@@ -417,8 +429,9 @@ class LossScaler:
         finite = finite.realize()
         optimizer(scale=1 / self.scale, when=finite)
         good = finite.where(self.good + 1, 0).cast("int32")
-        grows = good >= self.every
-        self.scale.assign(finite.where(grows.where(self.scale * self.growth, self.scale), self.scale * self.backoff))
+        grows = good >= self.growth_interval
+        grown = grows.where(self.scale * self.growth_factor, self.scale)
+        self.scale.assign(finite.where(grown, self.scale * self.backoff_factor))
         self.good.assign(grows.where(0, good).cast("int32"))
         _strata.realize([self.scale, self.good])
         return finite

@@ -201,7 +201,7 @@ def targets():
         for name, f in vars(module).items():
             if inspect.isfunction(f) and not name.startswith("_") and f.__module__.startswith(module.__name__):
                 yield Called(f"{module.__name__}.{name}", f, 6)
-    yield Called("nn.rotary", nn.rotary, 6)
+    yield Called("nn.rotary_embedding", nn.rotary_embedding, 6)
     for name, cls in vars(nn).items():
         if isinstance(cls, type) and issubclass(cls, nn.Module) and cls is not nn.Module:
             yield Called(f"nn.{name}", cls, 5, called, OF_A_FUNCTION if cls is nn.Sequential else DEEP)

@@ -12,7 +12,7 @@ from .. import _names
 from ..functional import embedding, layernorm, linear, rmsnorm, scaled_dot_product_attention
 from . import functional, init, losses
 from .activations import *  # noqa: F403
-from .attention import KVCache, MultiheadAttention, rotary
+from .attention import KVCache, MultiheadAttention, rotary, rotary_embedding
 from .convolution import (
     AvgPool,
     AvgPool1d,

@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import _strata
 from .._checks import check_all, integer, real
+from .._renamed import renamed_function
 from .._strata import ShapeError, Tensor, UsageError
 from ..functional import scaled_dot_product_attention
 from .layers import Linear
@@ -29,31 +30,34 @@ def _in_turn(turns):
     return Tensor(np.array([int(Fraction(t) * _TURN) % _TURN for t in turns], np.uint64))
 
 
-def _angles(positions, pairs, start, base):
+def _angles(positions, pairs, offset, base):
     """(positions, pairs) in [-pi, pi], as exact far from 0 as near it: rates are float64, their multiples integers."""
     rates = [base ** (-i / pairs) / (2 * math.pi) for i in range(pairs)]
-    turns = (Tensor.arange(positions) + math.floor(start)).cast("uint64").unsqueeze(1) * _in_turn(rates)
-    if rest := start - math.floor(start):
+    turns = (Tensor.arange(positions) + math.floor(offset)).cast("uint64").unsqueeze(1) * _in_turn(rates)
+    if rest := offset - math.floor(offset):
         turns = turns + _in_turn([rest * rate for rate in rates])
     return turns.bitcast("int64").bitwise_right_shift(32).cast("float32") * (2 * math.pi / 2**32)
 
 
-def rotary(x: Tensor, start: int = 0, base: float = 10000.0) -> Tensor:
+def rotary_embedding(x: Tensor, offset: int = 0, base: float = 10000.0) -> Tensor:
     """Turns pairs of elements of x (..., positions, width) by angles that grow with the position (Su et al. 2021).
 
     Element i of the first half makes a pair with that of the second. The pair turns by position * base^(-2 i / width),
-    where positions count from `start`. width is even.
+    where positions count from `offset`. width is even.
     """
-    real("rotary", "start", start), real("rotary", "base", base, 0, closed=False)
+    real("rotary_embedding", "offset", offset), real("rotary_embedding", "base", base, 0, closed=False)
     if x.ndim < 2:
-        raise ShapeError(f"[rotary] shape {x.shape}: it takes (..., positions, width)")
+        raise ShapeError(f"[rotary_embedding] shape {x.shape}: it takes (..., positions, width)")
     positions, width = x.shape[-2:]
     if width % 2:
-        raise ShapeError(f"[rotary] the width {width} of shape {x.shape} is odd")
-    angle = _angles(positions, width // 2, start, base)
+        raise ShapeError(f"[rotary_embedding] the width {width} of shape {x.shape} is odd")
+    angle = _angles(positions, width // 2, offset, base)
     cos, sin = angle.cos(), angle.sin()
     a, b = x.split(width // 2, -1)
     return _strata.cat([a * cos - b * sin, b * cos + a * sin], -1).cast(x.dtype)
+
+
+rotary = renamed_function("rotary", rotary_embedding)
 
 
 class KVCache:
@@ -66,7 +70,7 @@ class KVCache:
     def __len__(self) -> int:
         return 0 if self.keys is None else self.keys.shape[2]
 
-    def extended(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+    def update(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
         """All keys and values, with those of the new positions at the end."""
         if self.keys is not None:
             keys, values = _strata.cat([self.keys, keys], 2), _strata.cat([self.values, values], 2)
@@ -74,13 +78,15 @@ class KVCache:
         _strata.realize([self.keys, self.values])
         return self.keys, self.values
 
+    extended = renamed_function("extended", update)
+
 
 class MultiheadAttention(Module):
     """x (n, positions, embed_dim) -> the same shape: attention with `num_heads` heads, each of embed_dim / num_heads
     columns.
 
     num_kv_heads: fewer heads of keys and values, which groups of queries share (GQA, Ainslie et al. 2023). rope:
-    queries and keys are turned by `rotary` with that base. causal: position i sees positions up to i.
+    queries and keys are turned by `rotary_embedding` with that base. causal: position i sees positions up to i.
     """
 
     def __init__(
@@ -120,7 +126,7 @@ class MultiheadAttention(Module):
         """
         if cache is not None and memory is not None:
             raise UsageError("[MultiheadAttention] a cache goes with x's own keys: give cache= or memory=")
-        start = len(cache) if cache is not None else 0
+        offset = len(cache) if cache is not None else 0
         source = x if memory is None else memory
         query = self._split(self.query(x), self.num_heads)
         key, value = (
@@ -128,13 +134,13 @@ class MultiheadAttention(Module):
             self._split(self.value(source), self.num_kv_heads),
         )
         if self.rope:
-            query, key = rotary(query, start, self.rope), rotary(key, start, self.rope)
+            query, key = (rotary_embedding(x, offset, self.rope) for x in (query, key))
         if cache is not None:
-            key, value = cache.extended(key, value)
+            key, value = cache.update(key, value)
         causal = self.causal
-        if causal and start:  # queries are the last positions of the keys
+        if causal and offset:  # queries are the last positions of the keys
             causal = False
-            seen = Tensor.arange(key.shape[2]) <= (Tensor.arange(x.shape[1]) + start).unsqueeze(1)
+            seen = Tensor.arange(key.shape[2]) <= (Tensor.arange(x.shape[1]) + offset).unsqueeze(1)
             mask = (
                 seen if mask is None else mask & seen if mask.dtype.is_bool else mask + seen.where(0.0, -float("inf"))
             )

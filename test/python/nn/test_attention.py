@@ -404,7 +404,7 @@ def test_a_layer_that_continues_a_cache_sees_what_the_whole_would(mask):
 def test_rotary_positions_are_as_exact_far_away(start):
     angle = (start + np.arange(3)[:, None]) * 10000.0 ** (-np.arange(32) / 32)
     for dtype, most in (("float32", 5e-7), ("bfloat16", 2**-8 * 1.5)):
-        y = nn.rotary(Tensor.ones(1, 3, 64, dtype=dtype), start=start).cast("float32").numpy()[0]
+        y = nn.rotary_embedding(Tensor.ones(1, 3, 64, dtype=dtype), offset=start).cast("float32").numpy()[0]
         assert (
             np.abs(y - np.concatenate([np.cos(angle) - np.sin(angle), np.cos(angle) + np.sin(angle)], 1)).max() < most
         )

@@ -10,7 +10,7 @@ def test_scaled_losses_make_the_steps_of_plain_ones(rng):
     start = rng.integers(-8, 9, (4, 3)) / 8
     x = Tensor(rng.integers(-8, 9, (5, 4)) / 8, dtype="float32")
     got = []
-    for scaler in (None, optim.LossScaler(1024.0, every=3)):
+    for scaler in (None, optim.LossScaler(1024.0, growth_interval=3)):
         w = Tensor(start, dtype="float32").requires_grad_()
         step = optim.Adam([w], 0.1)
         for _ in range(4):
@@ -32,7 +32,7 @@ def test_gradients_that_vanish_in_float16_are_kept_by_a_scale():
 
 @pytest.mark.parametrize("captured", [False, True])
 def test_a_step_with_gradients_that_are_not_finite_is_left_out(captured):
-    w, scaler = Tensor([1.0, 2.0]).requires_grad_(), optim.LossScaler(4.0, every=2)
+    w, scaler = Tensor([1.0, 2.0]).requires_grad_(), optim.LossScaler(4.0, growth_interval=2)
     step = optim.SGD([w], 0.5, momentum=0.5)
 
     def make(x):
@@ -50,4 +50,4 @@ def test_a_step_with_gradients_that_are_not_finite_is_left_out(captured):
     with pytest.raises(strata.UsageError, match="no parameter has a gradient"):
         scaler.step(step)
     with pytest.raises(strata.UsageError, match="below 1"):
-        optim.LossScaler(backoff=2)
+        optim.LossScaler(backoff_factor=2)

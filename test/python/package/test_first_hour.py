@@ -221,6 +221,13 @@ optim.SGD([Tensor([1.0]).requires_grad_()], rate=0.1, decay=0.01)
 optim.SGD([Tensor([1.0]).requires_grad_()], 0.1).rate
 optim.cosine(rate=0.1, steps=10)
 optim.stairs(0.1, 2)
+optim.step_decay(0.1, every=2, factor=0.5)
+optim.exponential(0.1, factor=0.5)
+optim.LossScaler(scale=2.0, growth=3.0, backoff=0.5, every=2)
+optim.LossScaler().every
+nn.rotary(Tensor.ones(3, 4))
+nn.rotary_embedding(Tensor.ones(3, 4), start=1)
+nn.KVCache().extended(Tensor.ones(1, 1, 1, 2), Tensor.ones(1, 1, 1, 2))
 strata.uop.placeholder(4, "float32", "local").index(0, gate=strata.uop.const(True, "bool"))
 """.split("\n")[1:-1]
 
