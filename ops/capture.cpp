@@ -310,7 +310,7 @@ std::vector<Tensor> Capture::replay(const std::vector<Tensor*>& inputs, const st
         for (const auto& spare : now_.spares) now_.results.push_back(spare ? spare->memory : nullptr);
         replay_->run(now_.memory, now_.results, fed);
         out.reserve(results_.size());
-        std::vector<Root> kept;  // until all are told
+        std::vector<Root> kept;  // until all are reported
         if (changes_inputs_) {
             for (UOp node : now_.nodes) kept.emplace_back(node);
             tell_inputs(inputs);

@@ -38,7 +38,7 @@ Tensor every(const Tensor& x, size_t axis, int64_t places, int64_t stride) {
 
 /// One axis of x as places and what lies under a window at each, last.
 ///
-/// The axis is repeated, and read in rows that are longer than the axis by the dilation: element j of the window lies
+/// The axis is repeated, and read in rows that are longer than the axis by the dilation. Element j of the window lies
 /// in row j, where it stands at place 0.
 Tensor windows_along(const Tensor& x, size_t axis, int64_t window, int64_t stride, int64_t dilation) {
     const int64_t size = x.shape()[axis], reach = dilation * (window - 1) + 1;

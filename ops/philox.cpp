@@ -1,4 +1,4 @@
-// Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011), and what is made of it.
+// Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011), and distributions made of it.
 #include <cmath>
 
 #include "strata/ops/build_p.h"

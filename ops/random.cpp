@@ -63,7 +63,7 @@ Tensor KeyLog::next(Scope* scope, int64_t n, std::string_view device) {
 }
 
 void manual_seed(uint64_t seed) {
-    runtime::refuse_in_recording("the sequence of random numbers starts anew");
+    runtime::refuse_in_recording("the sequence of random numbers restarts");
     Sequence& s = sequence();
     std::lock_guard lock(s.mutex);
     s.seed = seed;

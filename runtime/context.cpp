@@ -22,8 +22,8 @@ void forget(UOp node) {
 }
 
 /// glibc gives freed memory back to the system above 128 KB, and a compilation frees more: the next one has hundreds of
-/// page faults. Once a block of this size was freed it keeps twice as much, as in any process that has let go of a
-/// large array (mallopt(3), M_MMAP_THRESHOLD).
+/// page faults. Once a block of this size was freed, glibc keeps twice as much. Any process that has let go of a large
+/// array is in that state (mallopt(3), M_MMAP_THRESHOLD).
 void keep_freed_memory() {
     constexpr size_t kLarge = 24 << 20;
     void* volatile const block = std::malloc(kLarge);  // never written: it takes no memory

@@ -238,7 +238,7 @@ Result<void> place_operand(Selector& selector, const Row& row, const Places& pla
 /// (RDNA3 ISA, "V_FMA_MIX_F32").
 bool is_mixed(const Row& row) { return row.flags & kMix; }
 
-/// Packed instructions take the upper half of a source for the upper result unless told otherwise.
+/// Packed instructions take the upper half of a source for the upper result unless set otherwise.
 uint8_t default_op_sel_hi(const Row& row) { return is_mixed(row) ? 0 : (row.modifiers | row.ignored) >> 10 & 7; }
 
 /// byte_sel and index_key are names of bits of op_sel: see the conventions of decode().

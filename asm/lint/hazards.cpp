@@ -119,7 +119,7 @@ std::string advice(Fix fix, int missing) {
 
 constexpr uint64_t kRemembered = rules_that([](const Hazard& row) { return row.meets == Meets::remembered; });
 /// Wait states pass in calls as elsewhere. The other rules are LLVM's workarounds of bugs, which it applies to one
-/// function at a time: what a caller does counts for none of them.
+/// function at a time. Instructions of a caller count for none of them.
 constexpr uint64_t kWaitStates = rules_that([](const Hazard& row) { return row.fix == Fix::nops; });
 
 bool leaves_function(std::string_view name) {

@@ -1,4 +1,4 @@
-// Machine code of NVIDIA's chips (ELF, EM_CUDA). NVIDIA does not document the contents of its sections; the facts here
+// Machine code of NVIDIA's chips (ELF, EM_CUDA). NVIDIA does not document the contents of its sections. The facts here
 // are those that `cuobjdump -elf` prints of files made by NVRTC 13, by the names that it gives them (EIATTR_...).
 #include <algorithm>
 #include <set>

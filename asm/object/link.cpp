@@ -16,7 +16,7 @@ using elf::ElfView;
 // The result may hold large zeroed sections, but a size beyond this marks a damaged file.
 constexpr uint64_t kMaxSection = uint64_t{1} << 36;
 
-/// Collects the notes of all note sections into one, without metadata notes that name no kernel: LLVM appends such a
+/// Collects the notes of all note sections into one, without metadata notes that name no kernel. LLVM appends such a
 /// note to assembly text that brings its own. If none names a kernel, the first stays.
 class NoteMerger {
   public:

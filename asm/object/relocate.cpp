@@ -3,7 +3,7 @@
 #include "strata/asm/object/elf_view_p.h"
 #include "strata/asm/object/link_p.h"
 
-// Patching of placed sections: S is the symbol's address, A the addend, P the patched place, G the symbol's slot of
+// Patching of placed sections. S is the symbol's address, A the addend, P the patched place, G the symbol's slot of
 // .got (LLVM AMDGPUUsage, "Relocation Records").
 namespace strata::isa {
 namespace {

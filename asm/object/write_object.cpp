@@ -205,8 +205,8 @@ class ObjectWriter {
         }
     }
 
-    /// Fills after the code as far as the instruction prefetch reads: three cache lines of 128 bytes on RDNA, sixteen
-    /// of 64 on CDNA (LLVM, AMDGPUTargetELFStreamer::EmitCodeEnd).
+    /// Fills after the code as far as the instruction prefetch reads. That is three cache lines of 128 bytes on RDNA,
+    /// sixteen of 64 on CDNA (LLVM, AMDGPUTargetELFStreamer::EmitCodeEnd).
     void pad_code() {
         const uint64_t line = is_rdna(arch_) ? 128 : 64, lines = is_rdna(arch_) ? 3 : 16;
         fill_code(align_up(input_.sections[kText].bytes.size(), line) + lines * line);

@@ -60,8 +60,8 @@ const providers::HipApi& null_devices() {
     return api;
 }
 
-/// Operations a second of a card by the type of the operands: of its fastest matrix instruction, and of vector
-/// instructions that multiply and add two float32 a lane at once (VOPD of RDNA, packed of CDNA).
+/// Operations a second of a card by the type of the operands. One figure is of its fastest matrix instruction. The
+/// other is of vector instructions that multiply and add two float32 a lane at once (VOPD of RDNA, packed of CDNA).
 std::map<std::string, double> peaks(const isa::ArchInfo& arch, const isa::Card& card) {
     const auto clocks = [&](std::string_view mnemonic) {
         const isa::Facts& facts = isa::facts(arch.family, *isa::find_row(arch.family, mnemonic));
@@ -89,8 +89,8 @@ void bind_card(py::module_& m) {
             return py::object(out);
         },
         py::arg("arch"), py::arg("model") = "",
-        "Limits of a modelled card (the arch's default without a name): name, dram_gb_per_s, launch_us (from an empty "
-        "queue), next_launch_us (after another kernel), peak_ops_per_s (by the operands' type).");
+        "Limits of a modelled card (the arch's default without a name). The keys are name, dram_gb_per_s, launch_us "
+        "(from an empty queue), next_launch_us (after another kernel), peak_ops_per_s (by the operands' type).");
 }
 
 }  // namespace

@@ -187,7 +187,7 @@ DlpackDevice device_said_by(const py::object& x) {
     }
 }
 
-/// x.__dlpack__, of a producer that knows version 1.0, or of one that does not: memory of the host, or with a `stream`
+/// x.__dlpack__, of a producer that knows version 1.0, or of an older one. The memory is the host's, or with a `stream`
 /// that of a card, ready for it.
 Imported asked_for(const py::object& x, std::optional<int64_t> stream = {}) {
     const auto device = device_said_by(x);

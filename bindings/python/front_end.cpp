@@ -40,8 +40,8 @@ void* let_go() {
     return PyEval_SaveThread();
 }
 
-/// A thread that waits for the GIL when Python ends is torn out of this function, through all that called it: so it
-/// does not come here any more.
+/// A thread that waits for the GIL when Python ends is unwound out of this function and all its callers. It must not
+/// come here any more.
 bool take_back(void* state) {
     const bool may_enter = !closing || is_main_thread();
     if (may_enter) PyEval_RestoreThread(static_cast<PyThreadState*>(state));

@@ -71,9 +71,8 @@ void bind_convolutions(py::module_& m) {
             return ops::windows(x, counts(window), counts(stride), counts(dilation));
         },
         py::arg("x"), py::arg("window"), py::arg("stride") = 1, py::arg("dilation") = 1,
-        "x (..., sizes) -> (..., places, window): what lies under a window of that many elements, `dilation` apart, at "
-        "each "
-        "place,\n`stride` apart, over as many last axes as the window has. A view: nothing is copied.");
+        "Sliding windows over the last axes of x, as many as the window has: x (..., sizes) -> (..., places, window). "
+        "A\nwindow's elements are `dilation` apart, its places `stride` apart. A view: nothing is copied.");
     f.def(
         "conv",
         [](const Tensor& x, const Tensor& weight, const Bias& bias, Counts stride, Counts padding, Counts dilation,
@@ -82,9 +81,8 @@ void bind_convolutions(py::module_& m) {
         },
         py::arg("x"), py::arg("weight"), py::arg("bias") = py::none(), py::arg("stride") = 1, py::arg("padding") = 0,
         py::arg("dilation") = 1, py::arg("groups") = 1,
-        "Cross-correlation over any number of axes: x (n, in, sizes), weight (out, in / groups, window), bias (out,) "
-        "-> "
-        "(n, out, places),\nwith `padding` zeros on both sides. Narrow floats accumulate as float32.");
+        "Cross-correlation over any number of axes, with `padding` zeros on both sides. x (n, in, sizes), weight (out, "
+        "in /\ngroups, window), bias (out,) -> (n, out, places). Narrow floats accumulate as float32.");
     f.def(
         "conv_transpose",
         [](const Tensor& x, const Tensor& weight, const Bias& bias, Counts stride, Counts padding,
@@ -94,8 +92,8 @@ void bind_convolutions(py::module_& m) {
         },
         py::arg("x"), py::arg("weight"), py::arg("bias") = py::none(), py::arg("stride") = 1, py::arg("padding") = 0,
         py::arg("output_padding") = 0, py::arg("dilation") = 1, py::arg("groups") = 1,
-        "The gradient of conv by its x: x (n, in, sizes), weight (in, out / groups, window) -> (n, out, "
-        "(sizes - 1) * stride +\ndilation * (window - 1) + 1 - 2 * padding + output_padding).");
+        "The gradient of conv by its x. x (n, in, sizes), weight (in, out / groups, window) -> (n, out, (sizes - 1) * "
+        "stride +\ndilation * (window - 1) + 1 - 2 * padding + output_padding).");
     f.def(
         "max_pool",
         [](const Tensor& x, Counts window, MaybeCounts stride, Counts padding, Counts dilation) {
@@ -135,7 +133,7 @@ void bind_functions(py::module_& m) {
     m.def("broadcast_shapes", &ops::broadcast_shapes, py::arg("a"), py::arg("b"), py::pos_only(),
           "The common shape; ShapeError when they do not fit.");
     constexpr const char* seeded =
-        "Starts the sequence of random numbers anew: the same calls give the same numbers on every device.";
+        "Restarts the sequence of random numbers: the same calls give the same numbers on every device.";
     m.def("manual_seed", &ops::manual_seed, py::arg("seed") = 0, seeded);
     m.attr("Tensor").cast<py::class_<Tensor>>().def_static("manual_seed", &ops::manual_seed, py::arg("seed") = 0,
                                                            seeded);

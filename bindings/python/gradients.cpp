@@ -42,8 +42,8 @@ Tensor made_again(const Tensor& value, const std::vector<Tensor>& inputs,
     return ops::with_rule(value, {.inputs = nodes_of(inputs), .again = again, .first = Root(value.uop())});
 }
 
-/// Weak references to the losses that this thread differentiated since an optimiser took them last: it computes them
-/// with its step, as most of both is the same. A list of the thread's state.
+/// Weak references to the losses that this thread differentiated since an optimiser took them last. The optimiser
+/// computes them with its step, as most of both is the same. A list of the thread's state.
 py::list losses() {
     auto state = py::reinterpret_borrow<py::dict>(PyThreadState_GetDict());
     constexpr const char* kKey = "strata losses";
@@ -118,7 +118,7 @@ void bind_gradients(py::module_& m, TensorClass& c) {
     c.def(
         "requires_grad_", [](Tensor& t, bool wanted) -> Tensor& { return t.requires_grad_(wanted); },
         py::arg("requires_grad") = true, py::return_value_policy::reference,
-        "From now on backward() of what is made of this tensor leaves a gradient in its grad. The "
+        "From now on backward() of values made from this tensor leaves a gradient in its grad. The "
         "gradient\nof a complex tensor is d/d real + i d/d imag of the real result. DTypeError for other types than "
         "floats and complex ones.");
     c.def_property_readonly("requires_grad", &Tensor::requires_grad,
@@ -140,9 +140,8 @@ void bind_gradients(py::module_& m, TensorClass& c) {
     c.def(
         "assign", [](Tensor& t, As<"ArrayLike"> value) -> Tensor& { return t.assign(to_tensor(value)); },
         py::arg("value"), py::return_value_policy::reference,
-        "This tensor becomes value, of the same shape and type, and goes on to require its gradient; what was made of "
-        "it "
-        "before stays as it\nis. Nothing is computed: realize it together with what else a step changes.");
+        "This tensor becomes value, of the same shape and type, and goes on to require its gradient. Results made of "
+        "it\nbefore stay as they are. Nothing is computed: realize it together with what else a step changes.");
     m.def(
         "gradients",
         [](const Tensor& y, const std::vector<Tensor>& xs, const std::optional<Tensor>& seed) {
@@ -152,11 +151,9 @@ void bind_gradients(py::module_& m, TensorClass& c) {
         },
         py::arg("y"), py::arg("xs"), py::arg("seed") = py::none(),
         "Derivatives of sum(seed * y) by each of xs, tensors that y was made of; None for one that it was not. They "
-        "are "
-        "graphs, with\nderivatives of their own. seed: of y's shape, 1 everywhere by default. By a complex x: "
-        "d/d real + i d/d imag, as PyTorch\nhas it (JAX: its conjugate); a complex y needs a seed, and stands for "
-        "real(conj(seed) * y). One of xs is a place to "
-        "stop: what it is made of is not\nlooked at.");
+        "are graphs,\nwith derivatives of their own. seed: of y's shape, 1 everywhere by default. By a complex x it is "
+        "d/d real + i d/d\nimag, as PyTorch has it (JAX: its conjugate). A complex y needs a seed, and stands for "
+        "real(conj(seed) * y). One of xs\nis a place to stop: what it is made of is not looked at.");
     bind_for_derivatives(m);
 }
 

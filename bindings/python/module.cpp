@@ -14,9 +14,8 @@ PyObject* no_object(PyTypeObject* type, PyObject*, PyObject*) {
     return nullptr;
 }
 
-/// pybind11 gives memory to an object that reaches a function without a value, as after T.__new__(T), unless the value
-/// is
-/// shared: then its class makes none.
+/// pybind11 gives memory to an object that reaches a function without a value, as after T.__new__(T). It does not if
+/// the value is shared: then its class makes none.
 void refuse_objects_without_value(py::handle module) {
     for (auto [name, member] : module.attr("__dict__").cast<py::dict>()) {
         if (PyModule_Check(member.ptr())) refuse_objects_without_value(member);
@@ -34,10 +33,8 @@ void refuse_objects_without_value(py::handle module) {
 PYBIND11_MODULE(_strata, m) {
     m.doc() =
         "Strata's core: tensors, UOps, kernels, the assembler and the emulator.\n\nShapes are in elements, row-major. "
-        "Times "
-        "are in milliseconds; on an emulated device `time_ms` is modelled: what the kernel\nwould take on the GPU that "
-        "is "
-        "modelled, not what it took here. Every error is a strata.Error.";
+        "Times are in milliseconds. On an emulated device `time_ms` is modelled: the time of\nthe kernel on the "
+        "modelled GPU, not the time that it took here. Every error is a strata.Error.";
     strata::python::bind_front_end();
     strata::python::bind_errors(m);
     strata::python::bind_dtypes(m);

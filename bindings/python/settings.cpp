@@ -111,9 +111,8 @@ std::string config_doc() {
     });
     return fmt::format(
         "__init__(self, *{}) -> None\n\nSettings not named stay as they are. Raises UsageError for an unknown one or a "
-        "value out of range.\n\nA block's settings are those of its context (contextvars): other threads and asyncio "
-        "tasks do not see them, tasks "
-        "that are started in the block do.\n{}",
+        "value out of range.\n\nA block's settings are those of its context (contextvars). Other threads and asyncio "
+        "tasks do not see them; tasks that are started in the block do.\n{}",
         parameters, meanings);
 }
 

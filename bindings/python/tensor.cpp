@@ -211,7 +211,7 @@ void bind_methods_of_their_own(TensorClass& c) {
     c.def(
         "__setitem__", [](Tensor& t, Key key, As<"Operand"> value) { assign_at(t, key, value); }, py::arg("key"),
         py::arg("value"), py::pos_only(),
-        "The tensor becomes a new value, with others in these places; what was made of it before keeps the old one.");
+        "The tensor becomes a new value, with others in these places; tensors made from it before keep the old one.");
     c.def(
         "repeat",
         [](const Tensor& t, As<"int | ArrayLike"> repeats, OptionalAxis axis) {

@@ -226,7 +226,7 @@ void bind_protocols(TensorClass& c) {
     c.def(
         "__iter__", [](const Tensor& t) -> As<"Iterator[Tensor]"> {
             if (t.ndim() == 0) throw py::type_error("iteration over a 0-d tensor");
-            // Python's cache of methods keeps names that are made anew: some thousands, one by one.
+            // Python's cache of methods keeps names that are made again: some thousands, one by one.
             static PyObject* const item = PyUnicode_InternFromString("__getitem__");
             const py::handle map(reinterpret_cast<PyObject*>(&PyMap_Type));
             const py::handle range(reinterpret_cast<PyObject*>(&PyRange_Type));

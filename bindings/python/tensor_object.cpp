@@ -1,4 +1,4 @@
-// Objects of tensors that Python let go of, for the next results: making one of pybind11's and taking it away takes as
+// Objects of tensors that Python let go of, for the next results. Making one of pybind11's and taking it away takes as
 // long as a tenth of a small call.
 #include "tensor_object_p.h"
 

@@ -14,8 +14,8 @@ struct Odd {
 
 UOp normalized(UOp x, UOp zeros) { return up(x, cast(zeros, x.dtype())); }
 
-/// The 64-bit magnitude's upper 32 bits when its first one is the top bit, the last one standing for the rest; what
-/// they must be multiplied with, as a power of two.
+/// The upper 32 bits of the 64-bit magnitude, shifted so that its first set bit is the top bit. The last bit stands for
+/// the rest. Also the power of two to multiply them with.
 Odd top_word(UOp magnitude) {
     UOp high = high_word(magnitude), low = low_word(magnitude);
     UOp in_high = differs(high, 0), first = leading_zeros(select(in_high, high, bits_or(low, 1)));

@@ -81,8 +81,8 @@ UOp by_comparison(UOp u, const Target&) {
 
 namespace {
 
-/// Bits of an exponent that say something: powers of an odd number modulo 2^bits repeat every 2^(bits - 2), those of an
-/// even one are zero from `bits` on.
+/// Bits of an exponent that matter. Powers of an odd number modulo 2^bits repeat every 2^(bits - 2); those of an even
+/// one are zero from `bits` on.
 int telling_bits(DType type, UOp exponent) {
     const Bounds b = bounds(exponent);
     const int of_type = std::max(type.bits() - 2, static_cast<int>(std::bit_width(static_cast<unsigned>(type.bits()))));

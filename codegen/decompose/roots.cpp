@@ -1,5 +1,5 @@
-// Quotients and square roots, correctly rounded: an approximation of the machine, fmas that find what it lacks, and
-// scales around it that keep the steps clear of denormals and overflow.
+// Quotients and square roots, correctly rounded. They are an approximation of the machine and fmas that correct it.
+// Scales around it keep the steps clear of denormals and overflow.
 #include "strata/codegen/decompose/functions_p.h"
 
 namespace strata::codegen {
@@ -46,8 +46,8 @@ UOp reciprocal(UOp u, const Target&) { return like(u, 1) / u.src(0); }
 UOp single_quotient(UOp u, const Target&) { return quotient_f32(u.src(0), u.src(1)); }
 UOp double_quotient(UOp u, const Target&) { return quotient_f64(u.src(0), u.src(1)); }
 
-/// In float32 nothing of halves over- or underflows; the quotient is within 2^-23 of itself, which no quotient of two
-/// halves is from where halves round, unless it is there: then it is exact.
+/// In float32 nothing of halves over- or underflows. The quotient is within 2^-23 of itself. No quotient of two halves
+/// is that near to where halves round, unless it is there: then it is exact.
 UOp half_quotient(UOp u, const Target&) {
     UOp n = as_float32(u.src(0)), d = as_float32(u.src(1)), r = rcp(d);
     UOp q = n * r;

@@ -55,9 +55,8 @@ Reduced reduced_f32(UOp x) {
     return {select(small, u32(0), n), select(small, y, r), select(small, 0, low)};
 }
 
-/// Cody and Waite, for |x| up to kShort: pi/2 in three parts, of which n times the first leaves no more bits than a
-/// float has, and n times the second has none too many. r + low is off by 2^-34 of itself at most, by trial of all
-/// floats.
+/// Cody and Waite, for |x| up to kShort. pi/2 is in three parts. n times the first leaves no more bits than a float
+/// has, and so does n times the second. r + low is off by 2^-34 of itself at most, by trial of all floats.
 constexpr double kShort = 128;
 Reduced reduced_short(UOp x) {
     UOp y = magnitude(x), n = rint(times(y, 0x1.45f306p-1)), first = fma(n, -0x1.921fb6p+0, y);
@@ -66,8 +65,8 @@ Reduced reduced_short(UOp x) {
     return {cast(cast(n, dtypes::int32), dtypes::uint32), r, fma(n, 0x1.4b9ee6p-38, lost), true};
 }
 
-/// Payne and Hanek in sums of doubles, for all x: the machine gives 53 bits of 2/pi a segment, those that count modulo
-/// 4 with the first.
+/// Payne and Hanek in sums of doubles, for all x. The machine gives 53 bits of 2/pi a segment, the bits that count
+/// modulo 4 with the first.
 Reduced reduced_f64(UOp x) {
     UOp given = magnitude(x), huge = negation(less(given, 0x1p945)), y = select(huge, times(given, 0x1p-128), given);
     auto part = [&](int segment) { return trig_preop(given, segment); };

@@ -3,8 +3,8 @@
 // Before  body: elementwise, movement, reduce, take, iota, constant over buffers
 // After   sink(end(store(index(param 0, offset), value), output ranges)); see kernel.h; of several bodies a group of
 //         stores
-// One range an axis of the output, one an axis of each reduction, the same where a row is reduced and walked again; a
-// value is asked for at coordinates, and movement ops change the coordinates on the way down.
+// There is one range an axis of the output and one an axis of each reduction. A row that is reduced and walked again
+// has the same range. A value is built at coordinates, and movement ops change the coordinates on the way down.
 #include "strata/codegen/kernel/build.h"
 
 #include <fmt/format.h>
@@ -249,8 +249,8 @@ class Builder {
         return UOp();
     }
 
-    /// Reductions over equal sizes share their ranges, so that side by side they become one loop; not with one that
-    /// this one stands in, and uses.
+    /// Reductions over equal sizes share their ranges, so that side by side they become one loop. A reduction that
+    /// stands in another and uses its range does not share it.
     UOp reduce_range(size_t nth, int64_t size, const Coordinates& at, UOp predicate) {
         for (const auto& r : reduce_ranges_)
             if (r.nth == nth && range_arg(r.range).size == size && !is_used(r.range, at, predicate)) return r.range;
@@ -274,8 +274,8 @@ class Builder {
         return all;
     }
 
-    /// The value, where it is the same at each index still with the check of an index that may be wrong: under a
-    /// condition that never holds, of a frozen number. Of what is divided rules may leave the index out.
+    /// The value. Where it is the same at each index it keeps the check of an index that may be wrong. The check stands
+    /// under a condition that never holds, of a frozen number. Of what is divided rules may leave the index out.
     static UOp looked_at(UOp which, UOp value) {
         if (checks(which).empty()) return value;
         which = simplify(which), value = simplify(value);

@@ -2,12 +2,12 @@
 //
 // For each element of the input there are three things to prove:
 // 1. its loads are part of the value that is stored there, so that no compiler moves the store before them: `earlier`.
-//    Where others need the loads too, a sum or another output, the value must not lose them where a condition is known:
-//    `surely_in`; what others have outside of reductions, it has outside of them too;
-// 2. the thread that stores it is the only one that loads it, and no later step of a loop does: the offsets are the
+//    Where others need the loads too (a sum or another output), the value must not lose them where a condition is
+//    known: `surely_in`. Loads that others have outside of reductions, the value has outside of them too;
+// 2. the thread that stores it is the only one that loads it, and no later step of a loop loads it. The offsets are the
 //    same ranges. Others of its group may load it for nothing, but go to no address that it says;
-// 3. a reduction that reads it is done before: none does, or it is of a row, of which a thread has the same elements in
-//    each walk, and loops over rows are inside all others (finish_ids in last_block.cpp).
+// 3. a reduction that reads it is done before. Either none reads it, or the reduction is of a row, of which a thread
+//    has the same elements in each walk. Loops over rows are inside all others (finish_ids in last_block.cpp).
 // verify_in_place (codegen/linear) proves it again from the accesses of the program that runs.
 #include "strata/codegen/kernel/in_place.h"
 
@@ -36,8 +36,8 @@ UOpSet below_reductions(std::span<const UOp> nodes) {
     return below;
 }
 
-/// Loads and reductions that a value is made of whatever its conditions turn out to be: one that is known for some
-/// elements leaves the other choice out. With those that its reductions are made of, or without.
+/// Loads and reductions that a value uses whatever its conditions turn out to be. A condition known for some elements
+/// leaves the other choice out. With those that its reductions are made of, or without.
 UOpSet surely_in(UOp value, bool through_reductions) {
     const std::vector<UOp> order = toposort(value);
     std::vector<UOp> asked;

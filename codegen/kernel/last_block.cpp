@@ -10,7 +10,7 @@
 namespace strata::codegen {
 namespace {
 
-/// The finish's ids of its ranges, which order its loops: rows are walked inside all others, so that each thread has
+/// The finish's ids of its ranges, which order its loops. Rows are walked inside all others, so that each thread has
 /// reduced a row before it stores an element of it.
 UOpMap<int> finish_ids(UOp sink) {
     UOpMap<int> ids;

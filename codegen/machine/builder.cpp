@@ -106,8 +106,8 @@ Place Code::number(uint64_t bits, int dwords) {
     return at->second = place;
 }
 
-/// Puts what the fields of a vector instruction do not take into registers: constants where no literal may stand,
-/// scalars beyond the constant bus's limit (RDNA3 ISA 6.2.4: two; CDNA3 ISA 6.2: one).
+/// Puts sources that the fields of a vector instruction do not take into registers. They are constants where no literal
+/// may stand, and scalars beyond the constant bus's limit (RDNA3 ISA 6.2.4: two; CDNA3 ISA 6.2: one).
 void Code::legalize(const isa::Row& row, std::span<Source> sources) {
     const isa::Row& wide = widest(function_.family, row);
     const bool cdna = isa::is_cdna(function_.family);

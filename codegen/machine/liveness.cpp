@@ -51,7 +51,7 @@ struct Use {
     bool write;
 };
 
-/// Units that some block reads before it writes them: the only ones that can be live from one block to another,
+/// Units that some block reads before it writes them. Only those can be live from one block to another; they are
 /// numbered in a row so that sets of them are short.
 struct Crossing {
     static constexpr uint32_t kLocal = UINT32_MAX;

@@ -32,8 +32,8 @@ Result<Kernel> split(const Site& site, Axis axis, Part part = Part::fast) {
     return Kernel{simplify(sink), kernel.name};
 }
 
-/// The kernel whose loops over rows, which its end walks again, are inside all others: a row is reduced before an
-/// element of it is stored, and once.
+/// The kernel whose loops over rows, which its end walks again, are inside all others. A row is reduced once, before an
+/// element of it is stored.
 Kernel rows_inside(Kernel kernel) {
     UOpSet ended;
     for (UOp u : toposort(kernel.sink))

@@ -1,7 +1,7 @@
 // order_blocks: which output range neighbouring blocks of a product differ in.
 //
 // Blocks that run at once cover all of the fast range as long as they are that many. The tiles of the fast range are
-// then read again for each few steps of the slow one, unless the last cache holds them; those of the slow range are
+// then read again for each few steps of the slow one, unless the last cache holds them. Those of the slow range are
 // read once.
 #include <algorithm>
 

@@ -1,5 +1,6 @@
-// static_cost: what a schedule asks of each part of a card, from its graph: how often a thread does each operation,
-// which lines and banks the lanes of a wave touch, what of it comes back from caches, how many workgroups a unit holds.
+// static_cost: the demand of a schedule on each part of a card, from its graph. It counts how often a thread does each
+// operation, and which lines and banks the lanes of a wave touch. It also counts hits in caches, and how many
+// workgroups a unit holds.
 #include "strata/codegen/optimize/cost.h"
 
 #include <algorithm>

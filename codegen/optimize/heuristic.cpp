@@ -142,8 +142,8 @@ bool scan_columns(ScheduleBuilder& plan) {
     return true;
 }
 
-/// Rows that are reduced and walked again: enough threads to each that one has few elements, all in its registers, and
-/// contiguous rows until the block is full.
+/// Rows that are reduced and walked again. Each has enough threads that a thread has few elements, all in its
+/// registers. A block takes contiguous rows until it is full.
 bool share_row(ScheduleBuilder& plan) {
     std::vector<UOp> rows = plan.axes(ActionKind::group);
     if (rows.size() != 1 || !is_row(plan.kernel().sink, rows[0])) return false;
@@ -276,8 +276,8 @@ WalkedRanges most_walked(const ScheduleBuilder& plan, ActionKind kind) {
     return second * kOfLess >= all && second > 0 ? sides : WalkedRanges{};
 }
 
-/// Memory that is walked along two output ranges, as where a layout is changed: square tiles of threads and of each
-/// thread's elements, so that all accesses go along memory.
+/// Memory that is walked along two output ranges, as where a layout is changed. Square tiles of threads and of each
+/// thread's elements make all accesses go along memory.
 bool tile_transpose(ScheduleBuilder& plan) {
     if (!plan.axes(ActionKind::unroll).empty()) return false;
     const WalkedRanges sides = most_walked(plan, ActionKind::upcast);

@@ -1,5 +1,5 @@
-// spread_finish: what the last block of a kernel computes by itself is shared by the threads that it has, or where it
-// is little by those of the first wave, as long as that has stored what the block did.
+// spread_finish: work that the last block of a kernel does by itself is shared by its threads. Little work is shared by
+// those of the first wave, as long as that has stored the block's results.
 //
 // Before  end(store(out[i], reduce(add, load(part[i * 512 + p]), p)), i)      i, p serial, a block of 256 threads
 // After   the same over i = 8 slow + fast, p = 32 slow + fast, the fast parts threads

@@ -35,8 +35,8 @@ struct Grouped {
     auto order() const { return std::pair(us, number); }
 };
 
-/// Matrix products by groups of four waves, which read tiles of local memory: by those that take least by the cost
-/// model of all that leave most units a block.
+/// Matrix products by warpgroups, which read tiles of local memory. The tiles are the cheapest by the cost model among
+/// those that leave most units a block.
 bool tile_groups(ScheduleBuilder& plan) {
     constexpr int64_t kManyBlocks = 96, kMostBytes = 128;  // of a thread's copies
     const int axis = static_cast<int>(plan.axes(ActionKind::matrix).size()) - 1;
@@ -231,8 +231,8 @@ void tile_waves(ScheduleBuilder& plan, UOp steps) {
     stage_matrices(plan, steps);
 }
 
-/// The schedule of least cost of those whose tiles the cost model takes for the best, by each instruction; the usual
-/// tiles where that is about as much.
+/// The schedule of least cost among those whose tiles the cost model takes for the best, by each instruction. The usual
+/// tiles, where that is about as much.
 std::optional<ScheduleBuilder> best_tiles(std::span<const Instructed> products) {
     constexpr size_t kTried = 6;
     constexpr double kWorthIt = 0.95;  // static costs that are nearer to each other say little

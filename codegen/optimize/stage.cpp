@@ -1,12 +1,12 @@
-// stage: operands of a reduction that several threads of a block read are brought to local memory, a tile of them for
-// each step of an outer loop, as many elements by each thread.
+// stage: operands of a reduction that several threads of a block read are brought to local memory. Each step of an
+// outer loop brings a tile of them, as many elements by each thread.
 //
 // Before  reduce(value(load(a[offset(outer, inner, threads, ...)])), outer, inner)
 // After   in the outer loop: vector = elements of the tile; barrier; local memory = elements of the vector; barrier;
 //         value(load(local memory[place(inner, threads, ...)]))
 // The first barrier waits for those who still read the tile before; what it fetches is under way until then.
-// async_copy: what memory has otherwise than local memory is copied an element at a time rather than put together by
-// threads, so that prefetch (codegen/linear) makes copies of it that go on by themselves.
+// async_copy: values that memory has in another order than local memory are copied an element at a time, and not put
+// together by threads. prefetch (codegen/linear) can then make asynchronous copies of them.
 // The instruction reads operands of a product by four waves (MatrixShape::by_warpgroups) there, all steps of the tile:
 //   reduce(wmma(contract(load(a)), contract(load(b)), 0), outer, inner) becomes reduce(wmma(local a, local b, 0),
 //   outer)
@@ -178,7 +178,7 @@ class Staging {
             if (!fits(2 * o.deep * o.wide)) break;
             o.deep *= 2;
         }
-        // Each of a thread's neighbours in memory is a row of its own in local memory: where threads have several,
+        // Each of a thread's neighbours in memory is a row of its own in local memory. Where threads have several,
         // their rows that are written at once are several apart, in fewer banks.
         while (o.deep == o.most_at_once() && o.wide > 1 && o.wide * o.load.dtype().bytes() > kDwordBytes) o.wide /= 2;
     }
@@ -381,7 +381,7 @@ class Staging {
         return make(Op::reduce, sums.dtype(), sources, sums.as<ReduceArg>());
     }
 
-    /// The near range comes first and steps of loops come last, each a padded row from the next; in between, and among
+    /// The near range comes first and steps of loops come last, each a padded row from the next. In between, and among
     /// steps, ranges are in their order in memory.
     int64_t pitch_of(const Operand& o, UOp range) const {
         if (in_both_sides(o)) return pitch_in_rows(o, range);

@@ -1,7 +1,7 @@
 // find_attention: online softmax. Where exponentials of a row, less its maximum, weight a sum.
 //
-// Axes are followed by their place: the row is the last axis of all that is made of the scores, and only gains axes of
-// one element before it and repetition along them on its way into the sum.
+// Axes are followed by their place. The row is the last axis of all values computed from the scores. On its way into
+// the sum it only gains axes of one element before it and repetition along them.
 #include "strata/codegen/schedule/attention.h"
 #include "strata/codegen/schedule/plan_p.h"
 #include "strata/codegen/schedule/softmax.h"

@@ -2,7 +2,7 @@
 //
 // Before  reduce(windows(x) * repeated(w), terms)
 // After   reduce(windows(contiguous(x padded, channels last)) * repeated(contiguous(w, terms last)), terms)
-// A lane multiplies terms that follow each other: of x with its channels first, each is a load of its own, and in a
+// A lane multiplies terms that follow each other. Those of x with its channels first are a load each, and stand in a
 // condition where there is padding. The copy is read once for each element of a window and each tile of output
 // channels.
 #include <algorithm>

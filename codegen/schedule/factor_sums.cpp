@@ -41,8 +41,8 @@ class Factoring {
   private:
     UOp sum_of(UOp body) const { return sum_.with_src(std::vector{body}); }
 
-    /// Splits a body that is multiplied by a factor into terms; false: there are too many, or some are the same all
-    /// along the sum, of which most would cancel.
+    /// Splits a body that is multiplied by a factor into terms. False: there are too many, or some are constant along
+    /// the sum, of which most would cancel.
     bool add_terms(UOp u, UOp factor, int depth) {
         if (depth > 0 && is_sum_of_two(u)) {
             const UOp second = u.is(Op::add) ? factor : negative(factor);

@@ -2,9 +2,9 @@
 //
 // Before  dy <- ...;  dx <- dy, w;  ...all layers below...;  dw <- dy, x      dy and x are kept to the end
 // After   dy <- ...;  dx <- dy, w;  dw <- dy, x;  ...all layers below...
-// A group is the ready steps that are all that still read one buffer. One whose outputs take fewer bytes than what it
-// reads last runs next, the one that frees most first; where there is none, the first step of the given order that is
-// ready.
+// A group is the ready steps that are all that still read one buffer. A group whose outputs take fewer bytes than the
+// buffer it reads last runs next, the one that frees most first. Where there is none, the first ready step of the given
+// order runs.
 #include <algorithm>
 #include <map>
 #include <optional>

@@ -15,8 +15,8 @@ namespace strata::codegen {
 namespace {
 
 // Modelled on a 7900 XTX: a launch takes 2.5 us, handing over .6, and each further term of a thread 3 to 10 ns. Blocks
-// have 256 threads; those that walk columns twice, where these are few, as many as find neighbours in memory; those of
-// short rows one for each.
+// have 256 threads. Those that walk columns twice, where these are few, have as many as find neighbours in memory.
+// Those of short rows have one for each.
 constexpr int64_t kMostOfThread = 200, kOfBlock = 256, kThreadsOfColumn = 16, kShortRow = 8;
 
 bool reduces(UOp u) { return u.is(Op::reduce) && u.numel() < u.src(0).numel(); }

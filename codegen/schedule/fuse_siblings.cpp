@@ -5,8 +5,8 @@
 // After   m, n, d <- one kernel, in which d reads neither m nor n; what nothing else reads is not stored any more
 // A value joins the step of one before it when all that it reads is there by then. It costs less: what both read is
 // read once, what it read of the other is not read, and a launch is saved. Products share the operand that they have in
-// registers, as long as these hold a tile of each; matrix instructions have one result, so that what they multiply is
-// joined where it is little. A kernel that takes less time than its launch joins others of equal loops even without
+// registers, as long as these hold a tile of each. Matrix instructions have one result, so their operands are joined
+// only where they are small. A kernel that takes less time than its launch joins others of equal loops even without
 // shared inputs.
 //
 // Before  s <- sum of each row of x;  y <- x / s, a row at a time      only y reads s
@@ -33,8 +33,9 @@ constexpr int kLittleWork = 64;  // for each thread of a row what was done once
 constexpr size_t kScans = 2;     // of a kernel that share nothing: a launch less
 constexpr size_t kTried = 4;     // steps before it with results of its shape, the latest first
 constexpr int64_t kAgain = 4;    // reads of an element from which on a reduction is a product
-// Measured on the modelled 7900 XTX, float32, three products of 128 to 2048 rows as one kernel: .48 to .61 of the time
-// of three as long as tiles are small, 1.4 to 2.7 of it where they are large; of two .65 to .81 in either.
+// Measured on the modelled 7900 XTX, float32, three products of 128 to 2048 rows as one kernel. It takes .48 to .61 of
+// the time of three as long as tiles are small, 1.4 to 2.7 of it where they are large. Two take .65 to .81 in either
+// case.
 constexpr int64_t kSideOfTiles = 16;                // of matrix instructions
 constexpr size_t kLargeTiles = 2, kSmallTiles = 3;  // products of a kernel
 constexpr int64_t kLargeFrom = 1 << 19;             // results from which on tiles are large
@@ -77,7 +78,7 @@ Form form_of(std::span<const UOp> bodies, const CostModel& costs) {
     return form;
 }
 
-/// True if each element of what is made of `value` takes that one element of it, or all of its row.
+/// True if each element of the users of `value` takes that one element of it, or all of its row.
 bool stays_in_place(UOp root, UOp value, const Form& form) {
     UOpSet made{value};
     for (UOp u : toposort(root)) {
@@ -271,8 +272,8 @@ class Joining {
         return !form.scans && !form.is_product() && policy_.costs.memory(form.bytes) < policy_.costs.launch();
     }
 
-    /// True if matrix instructions multiply each of several products in less time: in kernels of their own, though
-    /// these do not have the form that plan_storage knows.
+    /// True if matrix instructions multiply each of several products in less time, in kernels of their own. These do
+    /// not have the form that plan_storage knows.
     bool is_for_matrices(const Form& joined) const {
         const bool is_narrow = std::ranges::any_of(joined.buffers, [](UOp b) { return b.dtype().bytes() < 4; });
         const int64_t terms = joined.terms / static_cast<int64_t>(std::max<size_t>(joined.reductions, 1));

@@ -3,10 +3,9 @@
 //
 // Before  a <- x;  b <- y;  c <- a;  d <- b, c      a user of c keeps b meanwhile
 // After   a <- x;  c <- a;  b <- y;  d <- b, c
-// Among the steps that one reads, the one on the longest chain of steps comes first; a short one, as values that
-// checkpoints make once more for a gradient that takes long to arrive, comes right before it. Of the roots, the
-// shortest come first: a gradient of the last layer is finished, and what it was made of is gone, before those of the
-// layers below.
+// Among the steps that one reads, the one on the longest chain of steps comes first. A short one comes right before it,
+// as values that checkpoints recompute for a gradient that takes long to arrive. Of the roots, the shortest come first.
+// A gradient of the last layer is finished, and its inputs are gone, before those of the layers below.
 #include <algorithm>
 
 #include "strata/codegen/schedule/plan_p.h"

@@ -1,5 +1,5 @@
-// plan_storage: which values are stored, so that every kernel is one loop nest over its output and at most one
-// reduction, or rows that are reduced and walked again, or attention (attention.h).
+// plan_storage: decides which values are stored. Every kernel is then a loop nest over its output and at most one
+// reduction, or rows that are reduced and walked again. Or it is attention (attention.h).
 #include <algorithm>
 #include <optional>
 #include <set>
@@ -196,7 +196,7 @@ class Planner {
     /// Cost from which a value is stored rather than repeated: one number is little beside a launch.
     static int dear(UOp u) { return u.numel() == 1 ? kShared : kDear; }
 
-    /// True if more than one kernel may need the value: what is made of it does not soon meet in one value again.
+    /// True if more than one kernel may need the value: its users do not soon meet in one value again.
     bool is_shared(UOp u) const {
         auto users = users_.find(u);
         if (users == users_.end()) return false;
@@ -213,8 +213,8 @@ class Planner {
         return false;
     }
 
-    /// True if a view is all of a value, moved about: then the value is stored as it is computed, which other views of
-    /// it have too.
+    /// True if a view is all of a value, in another order. The value is then stored in the order of its computation,
+    /// which other views of it share.
     static bool shows_all(UOp view) {
         UOp value = view;
         while (value.is(Op::permute) || value.is(Op::reshape)) value = value.src(0);
@@ -231,9 +231,9 @@ class Planner {
         for (auto it = views.rbegin(); it != views.rend(); ++it) carried_[*it] = combine(*it);
     }
 
-    /// Stores rows that another kernel walks; or the results they were made with, where that kernel makes them again of
-    /// less than they are: the terms of a product are many more than its factors. One that reduces them takes each
-    /// element once: a launch more, where both would write and read them.
+    /// Stores rows that another kernel walks. It stores the factors instead, where that kernel recomputes the rows from
+    /// fewer bytes: the terms of a product are many more than its factors. One that reduces them takes each element
+    /// once: a launch more, where both would write and read them.
     void store_rows(UOp rows, Reason why) {
         const std::vector<UOp> made = nodes_of_rows(rows);
         UOpSet read;

@@ -43,7 +43,7 @@ bool is_product(UOp u, DType type) {
 /// The nodes that lead from products to a value by arithmetic and movement.
 class Inside {
   public:
-    /// `also`: reductions of what is made of the products.
+    /// `also`: reductions of values computed from the products.
     Inside(DType type, std::vector<UOp> also) : type_(type), also_(std::move(also)) {}
 
     /// True if there are such products in it; false too where they are far.

@@ -1,10 +1,10 @@
 // Rows: what is reduced along neighbouring axes and then walked again, together with the results.
 //
-//   x  (..., n)  ->  reduce over n  ->  elementwise on (..., 1)  ->  expand to (..., n), with x or what is made of x
+//   x  (..., n)  ->  reduce over n  ->  elementwise on (..., 1)  ->  expand to (..., n), with x or a function of x
 //
 // One block has a row in its registers, so that all of it is one kernel. Of rows along other axes than the last, whose
 // neighbours in memory are of other rows, a block has some beside each other. Results are followed over reshapes that
-// only add or drop axes of one element; what else moves them leaves their order, and with it the row.
+// only add or drop axes of one element. Other movement changes their order, and with it ends the row.
 #include <algorithm>
 
 #include "strata/codegen/schedule/plan_p.h"

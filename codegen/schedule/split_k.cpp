@@ -5,8 +5,8 @@
 // After   reduce(contiguous(reduce(a * b reshaped to (m, ..., k, ...)), k)), m), m * k = n: m times as many tiles
 // A tile computes its steps one after the other, so that a few tiles leave the card idle for as long as their steps
 // take. Parts are written and read again, and a launch more adds them up. The figures are those of the modelled 7900
-// XTX, of products of 16 to 1024 rows and columns and 1024 to 65536 steps, by hand in m parts of 2 to 256: within a
-// third of what the model takes.
+// XTX, of products of 16 to 1024 rows and columns and 1024 to 65536 steps. Split by hand in m parts of 2 to 256, they
+// are within a third of the model's time.
 #include <algorithm>
 
 #include "strata/codegen/schedule/plan_p.h"

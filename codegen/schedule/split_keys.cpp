@@ -25,7 +25,7 @@ namespace {
 constexpr int kHalf = 32;      // bits
 constexpr double kWaits = 16;  // loads from memory that another kernel waits for, one after the other
 // As codegen/optimize/attention/schedule.cpp has them: keys of a row whose loads are in flight, columns of a thread,
-// threads of a row and of all rows up to which a row's keys have more.
+// threads of a row. The last is the number of threads of all rows up to which a row's keys have more.
 constexpr int64_t kInFlight = 4, kColumns = 16, kMostOfARow = 256, kThreads = 1 << 15;
 // Bytes of keys and values to one of what a piece writes and another kernel reads.
 constexpr int64_t kKeyBytesOfPart = 4;

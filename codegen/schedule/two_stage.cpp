@@ -15,8 +15,8 @@ constexpr int64_t kSplitFrom = 1 << 15;  // elements a result below which one bl
 constexpr int64_t kFewColumns = 1 << 8, kSplitColumnsFrom = 1 << 13, kManyElements = 1 << 19;
 // Columns that no block holds, and how much of one it does.
 constexpr int64_t kLongColumn = 1 << 13, kHeldOfColumn = 1 << 9;
-// Columns of a block and its threads where each block has a line of them (share_columns); the part of a card's blocks
-// that read at its full rate; and what a second stage must save.
+// Columns of a block and its threads where each block has a line of them (share_columns). Also the part of a card's
+// blocks that read at its full rate, and the time that a second stage must save.
 constexpr int64_t kLineOfColumns = 32, kThreadsOfColumns = 512, kBytesOfPartial = 4;
 constexpr double kFullFrom = 0.5, kWorthIt = 0.5;
 constexpr int64_t kMostOfColumns = 1 << 14;  // columns, with their pieces, that have blocks of such lines
@@ -40,8 +40,8 @@ int64_t near(int64_t n, int64_t wish, int64_t step) {
     return divisor < wish / 4 ? wish : divisor;
 }
 
-/// Elements of a partial result that a block shares: a power of two where that divides them, else whole steps of all
-/// its threads, wide loads each, and twice as many blocks, since some of them have less to do.
+/// Elements of a partial result that a block shares: a power of two where that divides them. Else they are whole steps
+/// of all its threads, wide loads each, and twice as many blocks, since some of them have less to do.
 int64_t shared_by_block(int64_t n, int64_t results, int64_t most, const CostModel& costs) {
     const int64_t each = n * results / costs.resident_groups(kThreads);
     const auto power = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(each)));

@@ -1,6 +1,6 @@
-// Loops and barriers. Lanes that leave a loop by themselves are taken out of a mask, SelectionContext::active, which
-// accesses to memory and stores to registers have as their predicate: whatever else is computed runs for all lanes, so
-// that EXEC, registers and what lanes exchange are as anywhere else. The wave leaves where no lane is left.
+// Loops and barriers. Lanes that leave a loop by themselves are taken out of a mask, SelectionContext::active. Accesses
+// to memory and stores to registers have it as their predicate. All else runs for all lanes, so that EXEC, registers
+// and exchanges of lanes are as anywhere else. The wave leaves where no lane is left.
 #include "strata/codegen/select/control_p.h"
 
 #include <fmt/format.h>
@@ -72,7 +72,7 @@ void Control::end_loop(UOp range) {
     if (loop.skipped_from) skip_loop(loop);
 }
 
-/// What comes after it runs for the lanes that are left, and not at all where there are none: constants that stand in
+/// Later instructions run for the lanes that are left, and not at all where there are none. Constants that stand in
 /// front of all loops stand in front of the branch.
 void Control::break_if(UOp u) {
     const Value& condition = value(u.src(0));

@@ -1,4 +1,4 @@
-// Symbols as C++ writes them, by LLVM's demangler: the one of the host's C++ library may be older than the types of HIP
+// Symbols as C++ writes them, by LLVM's demangler. That of the host's C++ library may be older than the types of HIP
 // (_Float16 is DF16_). Without LLVM's library the host's has to do.
 #include <cxxabi.h>
 #include <dlfcn.h>

@@ -85,9 +85,8 @@ Error compile_error(const HipSource& source, std::string log, std::string_view o
             "in the kernel)";
     if (first.text.find("intrinsic %llvm.amdgcn.ds.gws") != first.text.npos)
         error.message +=
-            "\n(the device libraries' barrier of a whole grid is made of instructions that this GPU does not have: end "
-            "the "
-            "kernel there and launch another, or count arrivals in memory)";
+            "\n(the device libraries' barrier of a whole grid is made of instructions that this GPU does not have. End "
+            "the kernel there and launch another, or count arrivals in memory)";
     error.file = first.at.file;
     error.line = first.at.line;
     error.column = first.at.column;
@@ -107,12 +106,12 @@ Result<void> check_nothing_left_out(const HipSource& source, const std::string& 
         feature = name.substr(end + middle.size(), name.find(' ', end + middle.size()) - end - middle.size());
     name = name.substr(0, end);
     return Error{.kind = ErrorKind::Compile,
-                 .message = fmt::format(
-                     "{}: it calls {}, which is compiled for GPUs with {}, and {} is none: clang would "
-                     "leave the call out; if it is of the device libraries, they are older than {} "
-                     "(install newer ones), else give it no target attribute",
-                     source.file_name, name.empty() ? "a function of the device libraries" : fmt::format("'{}'", name),
-                     feature, arch, arch),
+                 .message = fmt::format("{}: it calls {}, which is compiled for GPUs with {}, and {} is none. Clang "
+                                        "would leave the call out. If it is of the device libraries, they are older "
+                                        "than {}: install newer ones. Else give it no target attribute",
+                                        source.file_name,
+                                        name.empty() ? "a function of the device libraries" : fmt::format("'{}'", name),
+                                        feature, arch, arch),
                  .log = log,
                  .source = source.text};
 }

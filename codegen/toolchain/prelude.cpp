@@ -1,5 +1,5 @@
-// Picks the sections of prelude.hip (see its head for the form of a section) that a source uses: most kernels need a
-// tenth of it, and what clang does not read costs nothing.
+// Picks the sections of prelude.hip (see its head for the form of a section) that a source uses. Most kernels need a
+// tenth of it, and clang does not spend time on the rest.
 #include "strata/codegen/toolchain/prelude.h"
 
 #include <fmt/format.h>

@@ -7,8 +7,8 @@
 namespace strata {
 namespace {
 
-/// An integer as a double that rounds like the integer itself in every narrower format: where double cannot hold it,
-/// the inexact result gets an odd last bit (round to odd), so that the second rounding sees what was lost.
+/// An integer as a double that rounds like the integer itself in every narrower format. Where double cannot hold it,
+/// the inexact result gets an odd last bit (round to odd), so that the second rounding sees the lost bits.
 double to_odd_double(uint64_t magnitude) {
     if (magnitude >> 53 == 0) return static_cast<double>(magnitude);
     int drop = 64 - 53 - std::countl_zero(magnitude);

@@ -44,7 +44,7 @@ void tell_of_unused_cache(std::string_view why) {
     std::lock_guard lock(mutex);
     if (told.emplace(why).second)
         fmt::print(stderr,
-                   "strata: the cache is not used: {}; kernels are compiled anew in every process. Mend that, or set "
+                   "strata: the cache is not used: {}; kernels are compiled again in every process. Mend that, or set "
                    "STRATA_CACHE_DIR to a folder of your own\n",
                    why);
 }

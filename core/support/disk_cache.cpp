@@ -102,8 +102,8 @@ std::optional<std::string> verified_file(const Folder& folder, std::string_view 
     return path;
 }
 
-/// Writers of one key may differ in bytes (a compiler's time stamps): the file last renamed must match its seal, so a
-/// reader that finds a mismatch rebuilds; equal bytes, the usual case, never mismatch.
+/// Writers of one key may differ in bytes (a compiler's time stamps). The file last renamed must match its seal, so a
+/// reader that finds a mismatch rebuilds. Equal bytes, the usual case, never mismatch.
 std::optional<std::string> write_sealed(const Folder& folder, std::string_view key, std::string_view payload) {
     const std::string file = content_hash(key);
     if (!folder.write(file + ".sum", pack(kSeal, key, content_hash(payload))) || !folder.write(file, payload))

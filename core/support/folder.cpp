@@ -25,8 +25,8 @@ Error unusable(std::string_view path, int code) {
     return make_error(ErrorKind::Device, "{}: {}", path, std::strerror(code));
 }
 
-/// In a folder that anybody may write to, and that is not sticky as /tmp is, anybody may put another folder in the
-/// place of ours between two looks.
+/// In a folder that anybody may write to, and that is not sticky as /tmp is, anybody may replace our folder between two
+/// checks.
 Result<void> check_above(std::string path) {
     for (; !path.empty(); path.resize(path.rfind('/'))) {
         struct stat entry{};

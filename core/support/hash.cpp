@@ -6,8 +6,8 @@
 
 namespace strata {
 
-// Two lanes of multiply-xor over 8-byte words with different constants: not cryptographic; cache entries carry
-// their own checksum and key text, so a collision is found on read.
+// Two lanes of multiply-xor over 8-byte words with different constants. The hash is not cryptographic; cache entries
+// carry their own checksum and key text, so a collision is found on read.
 std::string content_hash(std::string_view bytes) {
     uint64_t a = 0x243f6a8885a308d3ull ^ bytes.size(), b = 0x13198a2e03707344ull + bytes.size();
     for (size_t at = 0; at < bytes.size(); at += 8) {

@@ -33,10 +33,9 @@ void Mutex::wait(bool may_stop) {
 }
 
 void refuse_after_fork() {
-    user_error(
-        ErrorKind::Device,
-        "this process was forked while another thread of its parent computed, and what that thread held is lost; "
-        "fork before or after computing, or start processes by the 'spawn' method of multiprocessing");
+    user_error(ErrorKind::Device,
+               "this process was forked while another thread of its parent computed, and the locks of that thread are "
+               "lost. Fork before or after computing, or start processes by the 'spawn' method of multiprocessing");
 }
 
 }  // namespace strata

@@ -131,7 +131,7 @@ class Job final : SharedWork {
 
     void fail() {
         std::lock_guard lock(mutex_);
-        // An interruption that the front end was told of must reach it; a helper's follows from another failure.
+        // An interruption that was reported to the front end must reach it; a helper's follows from another failure.
         if (!failure_ || std::this_thread::get_id() == caller_) failure_ = std::current_exception();
         end();
     }
@@ -214,7 +214,7 @@ void with_stack(void (*body)(void*), void* context) {
     pthread_attr_destroy(&attributes);
     if (refused)
         user_error(ErrorKind::Device,
-                   "the stack of this thread is too small to compile on, and the system gives no further thread; start "
+                   "the stack of this thread is too small to compile on, and the system gives no further thread. Start "
                    "threads with 8 MiB of stack (threading.stack_size, ulimit -s)");
     pthread_join(thread, nullptr);
     if (job.failure) std::rethrow_exception(job.failure);

@@ -13,7 +13,7 @@ bool keeps_values(DType from, DType to) {
     if (from.element() == to.element() || from.is_bool()) return !to.is_bool() || from.is_bool();
     if (to.is_bool()) return false;
     if (from.is_float()) {
-        // A wider format here has both more exponent and more mantissa, or is bfloat16 beside the fp8 formats; all of
+        // A wider format here has both more exponent and more mantissa, or is bfloat16 beside the fp8 formats. All of
         // them have infinity and minus zero.
         return to.is_float() && to.exponent_bits() >= from.exponent_bits() &&
                to.mantissa_bits() >= from.mantissa_bits() && to.bits() > from.bits();
@@ -75,8 +75,8 @@ UOp compared_before(const Match& t) {
     return left && right ? alu(t.root.op(), {left, right}) : UOp();
 }
 
-/// For integers that a cast does not change, and which it does not narrow unless they are indices, quotients and
-/// remainders are taken before: of a sum of ranges most of it is known.
+/// For integers that a cast does not change, and does not narrow unless they are indices, quotients and remainders are
+/// taken before the cast. Most of a sum of ranges is known.
 UOp divided_before(const Match& t) {
     const UOp before = t[x];
     const DType from = before.dtype(), to = t.root.dtype();

@@ -26,8 +26,8 @@ std::optional<Limit> tightened(Linear sum, int64_t limit) {
     if (__builtin_sub_overflow(limit, sum.constant, &limit)) return {};
     sum.constant = 0;
     if (!is_exact(sum)) return {};
-    // sum == g * whole + rest with 0 <= rest < g, limit == g * q + t: sum < limit is whole < q, or whole < q + 1 when
-    // every rest is below t. `with` 0: the gcds are the factors themselves.
+    // sum == g * whole + rest with 0 <= rest < g, and limit == g * q + t. Then sum < limit is whole < q, or whole < q +
+    // 1 when every rest is below t. `with` 0: the gcds are the factors themselves.
     for (int64_t g : common_divisors(sum, 0)) {
         Split by = split_by(sum, g);
         Bounds rest;

@@ -180,7 +180,7 @@ std::string check_last_block(UOp u, Level) {
     if (!is_word(u.src(0), Space::global)) return "counts in an int32 of global memory";
     if (one_wave) return only_effects(u.src().subspan(1));
     if (!is_word(u.src(1), Space::local) || !is_word(u.src(2), Space::local))
-        return "tells the block by an int32 of its memory";
+        return "identifies the block by an int32 of its memory";
     if (u.src(0).src().size() != u.src(1).src().size() || u.src(2).src().size() != 2)
         return "one thread counts and writes, all read";
     return only_effects(u.src().subspan(3));

@@ -29,8 +29,8 @@ double float_max(double a, double b) {
     return a < b ? b : a;
 }
 
-/// a * b + c rounded to odd in double: the product of two narrow floats is exact, and the sum keeps one sticky bit, so
-/// that the rounding to the narrow type is the only one.
+/// a * b + c rounded to odd in double. The product of two narrow floats is exact, and the sum keeps one sticky bit. The
+/// rounding to the narrow type is then the only one.
 double fma_to_odd(double a, double b, double c) {
     double product = a * b, sum = product + c;
     if (!std::isfinite(sum)) return sum;

@@ -8,8 +8,8 @@ namespace strata {
 
 namespace {
 
-/// The nodes that one walk reached: a table that the thread keeps for its next one, where each entry says in which walk
-/// it was made.
+/// The nodes that one walk reached. The thread keeps the table for its next walk; each entry has the number of its
+/// walk.
 class Seen {
   public:
     Seen() : slots_(std::move(kept)), walk_(++walks) {

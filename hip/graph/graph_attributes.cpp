@@ -1,4 +1,4 @@
-// Attributes of kernels of a graph. They change nothing of a kernel's results: the emulator has no cache that keeps
+// Attributes of kernels of a graph. They change nothing of a kernel's results. The emulator has no cache that keeps
 // lines by a window, and runs a graph's nodes one by one.
 #include "strata/hip/api/exports.h"
 #include "strata/hip/graph/graphs_p.h"

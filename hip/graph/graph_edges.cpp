@@ -7,7 +7,7 @@
 namespace strata::hip::library {
 namespace {
 
-/// Writes what there is room for, zeroes after it, and how many there are.
+/// Writes as many as there is room for, zeroes after them, and their number.
 Code list(const std::vector<void*>& all, void** out, size_t* count) {
     if (!count) return hipErrorInvalidValue;
     if (!out) return set(count, all.size());

@@ -76,8 +76,8 @@ Code changed_row(void* to, const void* from, size_t bytes, int kind, Details& ou
     const Code code = row_details(to, from, bytes, kind, out);
     return code == hipSuccess && overlaps(*out.get_if<Box>()) ? hipErrorInvalidValue : code;
 }
-/// Refuses the ends that a copy to or from a variable must not get: another variable's name, or memory of the host that
-/// is called the device's.
+/// Refuses the ends that a copy to or from a variable must not get. They are another variable's name, or memory of the
+/// host that is called the device's.
 Code check_other_end(const void* memory, int kind) {
     constexpr int kWithinDevice = 3;
     DeviceRange range;

@@ -64,7 +64,7 @@ AllLimits& limits() {
     return *all;
 }
 
-/// Another number is a wrong value since HIP 6, which knows hipLimitRange; HIP 7 has numbers of its own up to 0x1002,
+/// Another number is a wrong value since HIP 6, which knows hipLimitRange. HIP 7 has numbers of its own up to 0x1002,
 /// of which none is here.
 Code check_limit(int code) {
     const unsigned range = major_version() >= 7 ? 0x1003 : 3;

@@ -39,7 +39,7 @@ bool is_shape(const Array3dDescriptor& d) {
 
 size_t up(size_t bytes, size_t multiple) { return (bytes + multiple - 1) / multiple * multiple; }
 
-/// Linear, as the emulator reads images: AMD's addrlib has rows at multiples of 256 bytes, GFX12's at multiples of 128
+/// Linear, as the emulator reads images. AMD's addrlib has rows at multiples of 256 bytes, GFX12's at multiples of 128
 /// in slices as of 256 (ROCR-Runtime, addrlib of gfx11 and gfx12).
 void lay_out(OwnArray& array) {
     constexpr size_t kRow = 256, kRowOfGfx12 = 128;

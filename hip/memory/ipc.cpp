@@ -49,10 +49,9 @@ Code tell_of(void* out, Exported exported, int file) {
 /// How the names of files of each kind begin.
 std::string_view name_of(What what) { return what == What::memory ? kDeviceMemoryFile : kLibraryFile; }
 
-/// The file that a handle means, to be closed. A handle is text that anybody can write, and what it names may be any
-/// file that the other process has open: one that this library made is of this user, in memory, of its name and of a
-/// size that stays. Errors: hipErrorInvalidContext in the process that made it; `gone` where that has ended, or has
-/// given it back.
+/// The file that a handle means, to be closed. A handle is text that anybody can write, and may name any file that the
+/// other process has open. A file that this library made is of this user, in memory, of its name and of a fixed size.
+/// Errors: hipErrorInvalidContext in the process that made it; `gone` where that has ended, or has given it back.
 Code open_file(const IpcHandle& handle, What what, Exported& exported, int& file, Code gone) {
     std::memcpy(&exported, handle.bytes, sizeof exported);
     if (exported.what != what || !device_at(exported.number)) return hipErrorInvalidValue;

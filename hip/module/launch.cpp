@@ -101,7 +101,7 @@ Code check_cooperative(const Function& function, Dim3 grid, Dim3 block, size_t l
 }
 
 Code arguments_of(const Function& function, void** parameters, void** extra, std::vector<uint8_t>& out) {
-    out.assign(function.argument_bytes, 0);  // a graph's node tells the place of each
+    out.assign(function.argument_bytes, 0);  // a graph's node gives the place of each
     if (extra) return packed_arguments(extra, out);
     for (const isa::KernelArg& argument : function.kernel.args) {
         if (argument.value_kind.starts_with("hidden_")) break;

@@ -1,5 +1,5 @@
-// Registrations by clang's code in a program before main() runs: its code objects, and which of their kernels and
-// variables the functions and variables of the host stand for. Code is loaded to a device when it is first needed
+// Registrations by clang's code in a program before main() runs. They have its code objects, and the kernels and
+// variables that functions and variables of the host stand for. Code is loaded to a device when it is first needed
 // there.
 #include "strata/hip/module/registration.h"
 

@@ -94,7 +94,7 @@ Code record_behind_held(Stream& stream, Event* event) {
         const Time now = end_of(own);
         std::lock_guard lock(events().mutex);
         if (events().all.contains(event)) {
-            if (event->pending.lock() == pending) event->at = now;  // else recorded anew
+            if (event->pending.lock() == pending) event->at = now;  // else recorded again
             end_record(*event, std::max<uint64_t>(number, 1));      // 1: it is shared since
         }
         *pending = true;

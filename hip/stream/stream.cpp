@@ -19,8 +19,8 @@ struct Link {
     std::string_view arch;
     int generation;
     double copy_us, staged_gbs, wake_us;
-    /// 10^9 bytes a second one way over the 16 lanes of a card's PCI Express: 16 GT/s a lane in its fourth generation,
-    /// 32 in the fifth, 128 bits of 130 are data (PCI Express Base Specification 4.0 and 5.0).
+    /// 10^9 bytes a second one way over the 16 lanes of a card's PCI Express. A lane has 16 GT/s in the fourth
+    /// generation, 32 in the fifth. Of 130 bits 128 are data (PCI Express Base Specification 4.0 and 5.0).
     double gbs() const { return (1 << generation) * 16 * 128.0 / 130 / 8; }
 };
 constexpr Link kLinks[] = {

@@ -203,9 +203,9 @@ Code wait_until_ready(const Ready& ready, bool of_others) {
         if (now >= ask) {
             if (is_deadlock(w)) {
                 fmt::print(stderr,
-                           "strata: deadlock: {}, and nothing is left that could write there: no other work is "
-                           "queued, no other thread of the program runs; write the value before the host waits for "
-                           "the stream, by hipStreamWriteValue on another stream or from another thread\n",
+                           "strata: deadlock: {}, and nothing is left that could write there: no other work is queued, "
+                           "no other thread of the program runs. Write the value before the host waits for the stream, "
+                           "by hipStreamWriteValue on another stream or from another thread\n",
                            what_is_awaited(w));
                 drop(w, [](const Stream&) { return true; });
                 lose(hipErrorLaunchTimeOut);

@@ -29,9 +29,9 @@ Tensor spread(const Tensor& x, size_t axis, int64_t stride) {
     return out.shrink(kept);
 }
 
-/// g (before, places, after, window) of one axis -> (before, size, after, window): for each element of the axis what
-/// arrived at it as element j of a window, or 0. Row j is shifted by j * dilation: rows are read that are shorter by
-/// the dilation than they are.
+/// g (before, places, after, window) of one axis -> (before, size, after, window). For each element of the axis it has
+/// the gradient that arrived at it as element j of a window, or 0. Row j is shifted by j * dilation: rows are read that
+/// are shorter by the dilation than they are.
 Tensor shifted(const Tensor& g, size_t axis, size_t window_axis, int64_t size, int64_t stride, int64_t dilation) {
     const int64_t window = g.shape()[window_axis];
     const int last = static_cast<int>(g.shape().size()) - 1;
@@ -70,8 +70,8 @@ bool has_channels_last(DType type, int64_t channels) {
     return type.is_float() && type.bits() < 32 && channels * type.bits() >= kLoadBits;
 }
 
-/// x (n, groups * in, sizes) as (n, groups, places, terms), one term an element of each window and channel: of x with
-/// its channels last where terms have.
+/// x (n, groups * in, sizes) as (n, groups, places, terms), one term an element of each window and channel. x has its
+/// channels last where terms have them last.
 Tensor under_places(const Tensor& x, const Steps& steps) {
     const size_t axes = steps.window.size();
     const int64_t n = x.shape()[0], groups = steps.groups, in = x.shape()[1] / groups;

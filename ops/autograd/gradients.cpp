@@ -385,7 +385,7 @@ Tensor& Tensor::requires_grad_(bool wanted) {
     if (leaf_) return *this;
     leaf_ = std::make_shared<Leaf>(shape());
     become_source();
-    while (leaf_of(value())) {  // of a tensor with this value: the two are told apart by a node that costs nothing
+    while (leaf_of(value())) {  // of a tensor with this value: a node that costs nothing separates the two
         root_ = detach(*this).root_;
         leaf_->node = root_;
     }
@@ -422,7 +422,7 @@ void Tensor::backward(const Tensor& seed) const {
     if (!reached)
         user_error(ErrorKind::Usage,
                    "[backward] the result depends on no tensor that requires a gradient and still has the value that "
-                   "the result was made of: call requires_grad_() before the result is made, and backward() before "
+                   "the result was made of. Call requires_grad_() before the result is made. Call backward() before "
                    "assign(), x[...] = value or an optimiser's step gives those tensors other values");
 }
 

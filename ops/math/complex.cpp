@@ -137,8 +137,8 @@ const Row& row_of(const Row (&rows)[n], std::string_view name, DType type) {
     return *row;
 }
 
-/// y, a function's value, past which gradients go by its slopes p + qi, one for each of the tensors z: a step dx + dy i
-/// of one makes one of (p dx - q dy) + (q dx + p dy) i (Cauchy, Riemann). Real ones have no dy.
+/// y, a function's value, through which gradients go by its slopes p + qi, one for each of the tensors z. A step dx +
+/// dy i of one makes one of (p dx - q dy) + (q dx + p dy) i (Cauchy, Riemann). Real ones have no dy.
 Tensor with_slopes(const Tensor& y, const std::vector<Tensor>& z, const std::function<std::vector<Tensor>()>& slopes) {
     if (NoGrad::now()) return y;
     std::vector<RuleInput> inputs;
@@ -162,7 +162,7 @@ Tensor with_slopes(const Tensor& y, const std::vector<Tensor>& z, const std::fun
 
 }  // namespace
 
-// Slopes are of a value made anew, past which their own gradients go in this way too.
+// Slopes are of a recomputed value, through which their own gradients go in this way too.
 Tensor complex_value(std::string_view name, const Tensor& x) {
     const UnaryRow& row = row_of(kUnary, name, x.dtype());
     Tensor value = row.value(parts_of(x));

@@ -53,8 +53,8 @@ Tensor log_abs(const Tensor& re, const Tensor& im) {
     return where(near, close, hypot(re, im).log());
 }
 
-/// The common parts of acos and asin of x + iy in the first quadrant (Hull, Fairgrieve and Tang, Implementing the
-/// complex arcsine and arccosine functions using exception handling, ACM TOMS 23, 1997).
+/// The common parts of acos and asin of x + iy in the first quadrant. Source: Hull, Fairgrieve and Tang, Implementing
+/// the complex arcsine and arccosine functions using exception handling, ACM TOMS 23, 1997.
 struct Inverse {
     Tensor asin, acos, log;  ///< real parts of asin and acos; the imaginary part of asin
 };

@@ -43,8 +43,8 @@ Tensor converted(const Operand& x, DType type) {
 struct Pair {
     Tensor a, b;
 };
-/// Integers and a number that their type does not have, as a pair that compares like them: 0 or 2 with 1 for those
-/// below and above it, and 0 with NaN. Empty where the type has the number.
+/// Integers and a number that their type does not have, as a pair that compares like them. It is 0 or 2 with 1 for
+/// integers below and above it, and 0 with NaN. Empty where the type has the number.
 std::optional<Pair> outside_of_type(const Tensor& x, const Number& n) {
     DType type = x.dtype();
     if (std::isnan(n.as_double())) return Pair{like(x.cast(dtypes::float32), 0), like(x.cast(dtypes::float32), n)};

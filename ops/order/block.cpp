@@ -13,8 +13,8 @@ int log2_of(int64_t power) { return std::countr_zero(static_cast<uint64_t>(power
 UOp number(int64_t value) { return constant_int(dtypes::int32, value); }
 UOp power(UOp exponent) { return alu(Op::shl, {number(1), exponent}); }
 
-/// Two steps of a network at once, on four items that a thread holds: pairs whose places differ in bit `high`, then
-/// those whose places differ in bit `low`.
+/// Two steps of a network at once, on four items that a thread holds. First come pairs whose places differ in bit
+/// `high`, then those whose places differ in bit `low`.
 struct TwoSteps {
     UOp high, low;    ///< two bits, in any order
     bool from_ends;   ///< the first step's pairs differ in all bits below `high` too, so that two ascending runs meet

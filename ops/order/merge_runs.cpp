@@ -30,8 +30,8 @@ Part part_of(UOp row, UOp first, int64_t length, int64_t run) {
     return out;
 }
 
-/// One end of a block's part: how many of the pair's first `count` items are of run a is the smallest i in [low, high]
-/// whose item of a is after the item of b that would be the last.
+/// One end of a block's part. The number of the pair's first `count` items that are of run a is the smallest i in [low,
+/// high] with this property. Its item of a is after the item of b that would be the last.
 struct End {
     UOp count, low, high;
     End(const Part& part, UOp items)

@@ -1,5 +1,5 @@
-// The first k of each row without ordering the rest. The k-th of the threads' own best items bounds what can be among
-// them; what is within the bound is kept in queues in local memory, and ordered when one is full.
+// The first k of each row without ordering the rest. The k-th of the threads' own best items bounds the items that can
+// be among them. Items within the bound are kept in queues in local memory, and ordered when one is full.
 #include <algorithm>
 #include <bit>
 

@@ -12,9 +12,8 @@
 namespace strata::ops {
 namespace {
 
-constexpr int64_t kLeastBytes =
-    1 << 20;                   ///< that take a card as long as a launch; less is written anew in a fused kernel
-constexpr int64_t kFewer = 4;  ///< times fewer values than elements: else all are written anew
+constexpr int64_t kLeastBytes = 1 << 20;  ///< that take a card as long as a launch; less is rewritten in a fused kernel
+constexpr int64_t kFewer = 4;             ///< times fewer values than elements: else all are rewritten
 constexpr int64_t kThreads = 256;
 constexpr int64_t kMostEach = 32;             ///< numbers that a thread adds
 constexpr int64_t kSumBytes = 16 << 10;       ///< of sums of a block: every chip has them several times

@@ -1,5 +1,5 @@
 // AMD's HIP runtime as a HipApi table: device i is HIP's. Launches do not wait; the calls that give something to the
-// host do. Work on a device is in the order of its streams: they are made to wait for the default one and it for them,
+// host do. Work on a device is in the order of its streams. They are made to wait for the default one and it for them,
 // where copies are.
 #include <unistd.h>
 

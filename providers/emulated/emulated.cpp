@@ -149,7 +149,7 @@ Result<DeviceRange> module_global(ModuleHandle* module, std::string_view name) {
     return range;
 }
 
-/// Those that are there: who names one by its address may be wrong.
+/// Those that are there: an address that a caller gives may be none.
 struct Streams {
     Mutex mutex;
     std::set<StreamHandle*> live;
@@ -204,7 +204,7 @@ emu::Check check_of_settings() {
     return check == "raise" ? emu::Check::raise : check == "report" ? emu::Check::report : emu::Check::off;
 }
 
-/// Tells who is to know of what strict mode found: the report that collects it; else, where nothing is raised, it is
+/// Passes findings of strict mode to the report that collects them. Without one, where nothing is raised, they are
 /// printed, once for each instruction.
 std::vector<CheckFinding> tell(FunctionHandle& function, const std::vector<lint::Finding>& found, emu::Check check) {
     static Mutex one_at_a_time;

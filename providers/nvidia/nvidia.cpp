@@ -1,7 +1,7 @@
-// NVIDIA's driver as a HipApi table: device i is the driver's i-th, in its primary context, which other libraries
-// of the process (torch, CuPy) use too. Memory comes from the driver's stream-ordered pool, small blocks that were
-// freed from a list; copies and allocations are in order with all streams, as those of the table's calls are blocking
-// ones (CUDA Driver API, "Stream synchronization behavior").
+// NVIDIA's driver as a HipApi table. Device i is the driver's i-th, in its primary context, which other libraries of
+// the process (torch, CuPy) use too. Memory comes from the driver's stream-ordered pool, small blocks that were freed
+// from a list. Copies and allocations are in order with all streams, as the table's calls are blocking ones (CUDA
+// Driver API, "Stream synchronization behavior").
 #include <fmt/format.h>
 
 #include <algorithm>

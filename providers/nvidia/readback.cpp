@@ -90,7 +90,7 @@ Result<void> read_by_kernel(const NvidiaDriver& driver, Readback& readback, Devi
     return driver.check("cuStreamSynchronize", driver.cuStreamSynchronize(nullptr));
 }
 
-/// True if the kernel reads right what is beside the number, by bytes and by words: what it does is for each value that
+/// True if the kernel reads correctly the bytes beside the number, by bytes and by words. It runs for each value that
 /// people see.
 bool reads_right(const NvidiaDriver& driver, Readback& readback) {
     constexpr char kKnown[] = "0123456";

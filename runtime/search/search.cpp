@@ -153,7 +153,7 @@ Scheduled choose_schedule(Device& device, const codegen::Kernel& kernel, std::sp
                           bool is_tuned) {
     const codegen::Target target = target_of(device);
     if (settings().beam == 0) return unsearched(kernel, target);
-    Settings plain = settings();  // candidates are timed, and are nothing that strict mode is to tell of
+    Settings plain = settings();  // candidates are timed, and strict mode does not report on them
     plain.check = "off";
     plain.check_races = false;
     const ScopedSettings scope(std::move(plain));

@@ -84,7 +84,7 @@ std::vector<size_t> CandidateCompiler::longest_first(std::span<const Scheduled> 
     return order;
 }
 
-/// Compiles one that this thread has in hand. Where it fails to the end, as interrupted, whoever wants it tries anew.
+/// Compiles one that this thread has in hand. Where it fails to the end, as interrupted, the next caller tries again.
 void CandidateCompiler::compile(Candidate& candidate) {
     const auto leave = [&](State state) {
         std::lock_guard lock(mutex_);

@@ -1,5 +1,5 @@
-// DeviceJudge: a candidate is compiled, run on data of its own, compared with what the kernel computes and timed, on
-// emulated devices by a few of its workgroups; one that faults, hangs or is wrong has no time.
+// DeviceJudge: a candidate is compiled, run on data of its own, compared with the kernel's values and timed. Emulated
+// devices time a few of its workgroups. A candidate that faults, hangs or is wrong has no time.
 #include "strata/runtime/search/search_judge_p.h"
 
 #include <fmt/format.h>
@@ -149,9 +149,9 @@ std::string DeviceJudge::objection(const codegen::Scheduled& best) {
 }
 
 /// The heuristic's schedule computes fast what the unoptimised kernel confirms at a spread of places; where it does
-/// not, the unoptimised kernel computes all. Of an emulated device a part is computed until more is asked for, and few
-/// workgroups of the unoptimised kernel run, some of which are much work: its time is that unless it is near the
-/// heuristic's, when it is taken anew.
+/// not, the unoptimised kernel computes all. Of an emulated device a part is computed until more is needed. Few
+/// workgroups of the unoptimised kernel run, some of which are much work. Its time is theirs unless it is near the
+/// heuristic's; then it is timed anew.
 void DeviceJudge::find_expected(const codegen::Kernel& plain, const codegen::Scheduled& start) {
     constexpr double kClearlySlower = 1.5;
     const std::array both{codegen::Scheduled{plain, {}}, start};
@@ -228,7 +228,7 @@ double DeviceJudge::launch(const Program& program, Extent extent, uint64_t wave_
     return program.launch(slots, Wait::yes, sample).time_ms;
 }
 
-/// Instructions that a wave of a candidate may run: one that runs more takes longer than the best so far, since an
+/// Instructions that a wave of a candidate may run. One that runs more takes longer than the best so far, since an
 /// instruction takes a cycle at least.
 uint64_t DeviceJudge::wave_budget() const {
     constexpr double kMostCyclesPerMs = 4e6;

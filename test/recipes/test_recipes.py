@@ -4,9 +4,8 @@ and pass.
 NAME.patch is what a person would commit. Where one no longer applies, from a clean checkout:
     git apply --3way test/recipes/NAME.patch        mend what it marks, until the recipe is right again
     git add -N . && git diff --full-index -U1 >/tmp/NAME.patch && git reset -q --hard && cp /tmp/NAME.patch test/recipes
-A recipe that needs more files than it says is a fact that has left its row: put it back, or change FILES and say
-why. The tree with all of them is build/recipes/tree; with nothing changed since the last run there is nothing to
-compile.
+A recipe that needs more files than it says is a fact that has left its row. Put it back, or change FILES and say why.
+The tree with all of them is build/recipes/tree; with nothing changed since the last run there is nothing to compile.
 """
 
 import os

@@ -72,8 +72,8 @@ void GroupChecks::look_at(const Chunk& chunk) {
     table_chunk_ = &chunk;
 }
 
-/// Runs of which the rules of waits and distances find nothing, whose registers are known and that touch only memory of
-/// which nothing is to be said are passed at once. Else the wave goes through it instruction by instruction.
+/// Runs are passed at once under three conditions. The rules of waits and distances find nothing, registers are known,
+/// and the memory touched needs no check. Else the wave goes through it instruction by instruction.
 bool GroupChecks::before_run(Wave& wave, const Site& site) {
     OfWave& state = waves_[wave.wave_in_group];
     const Chunk& chunk = *site.chunk;
@@ -196,8 +196,8 @@ void GroupChecks::step(OfWave& state, Wave& wave, const Chunk& chunk, uint32_t i
     if (checked.barrier != Barrier::no) barrier(state, wave, op, step, checked);
 }
 
-/// An instruction that moves something of each active lane does nothing without any, which is right where some waves
-/// have lanes for it and others have not. v_readfirstlane takes lane 0 then.
+/// An instruction that moves something of each active lane does nothing without any. That is right where some waves
+/// have lanes for it and others have none. v_readfirstlane takes lane 0 then.
 void GroupChecks::want_lane(const Moment& moment) {
     if (moment.exec()) {
         wanted_.with.insert(moment.step.pc);
@@ -243,8 +243,8 @@ void GroupChecks::share(OfWave& state, Wave& wave, const Chunk& chunk, uint32_t 
     if (checked.hand_over == HandOver::releases) state.released = step.pc + inst.size;
 }
 
-/// Lanes that took another way than a barrier's go on after it: whether the wave comes to the barrier depends on which
-/// of them it has. Barriers are of waves in hardware, so that a wave with any lane in the branch is at the barrier.
+/// Lanes that did not take the branch to a barrier go on after it. Whether the wave comes to the barrier depends on
+/// which lanes it has. Barriers are of waves in hardware, so that a wave with any lane in the branch is at the barrier.
 void GroupChecks::come_back(OfWave& state, const Wave& wave, uint64_t exec) {
     if (seen_ != &wave) see(wave);
     const uint64_t lanes = std::exchange(state.missed, 0) & exec;

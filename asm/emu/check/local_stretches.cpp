@@ -290,7 +290,7 @@ bool LocalMemory::are_known(const Places& places, int32_t apart) const {
     return !(unknown & bits_of_bytes(0, static_cast<uint32_t>(places.bytes)));
 }
 
-/// True if all bytes of a stretch are known, as far as that is soon told.
+/// True if all bytes of a stretch are known, as far as a quick check shows.
 bool LocalMemory::lies_known(int32_t first, int32_t end) {
     if (first >= known_first_ && end <= known_end_) return true;
     if (known_tries_ == kKnownTries || end - first > kMostKnown) return false;

@@ -133,8 +133,8 @@ void Pointers::report(const Access& access, int lane, uint64_t address, const Po
                                    access.writes ? "written" : "read", name(access.by), written ? "wrote" : "read",
                                    name(other), memory_.describe(address, 1));
         finding.fix = fmt::format(
-            "other memory for one of them, or a kernel that does not promise of {} that no other pointer leads there "
-            "(__restrict__; .actual_access and .is_restrict of its metadata)",
+            "other memory for one of them, or a kernel without the promise of {} that no other pointer leads there. "
+            "The promise is __restrict__, or .actual_access and .is_restrict of its metadata",
             name(only));
         finding.earlier = instruction(other, written);
         const Wave& wave = access.moment.wave;

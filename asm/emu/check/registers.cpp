@@ -227,8 +227,8 @@ void Registers::move_row(const Moment& moment) {
     }
 }
 
-/// M0 has a say in which registers are meant: what is written, by v_movreld or gfx9's indexing (CDNA3 ISA, "VGPR
-/// Indexing"), counts as known, wherever that is.
+/// M0 decides which registers are meant (v_movreld, or gfx9's indexing: CDNA3 ISA, "VGPR Indexing"). The registers
+/// written so count as known, wherever they are.
 void Registers::mark_indexed(const Moment& moment) {
     const uint32_t m0 = moment.wave.s[isa::code::m0];
     const std::string_view name = moment.row().mnemonic;

@@ -144,8 +144,8 @@ Result<void> check_dimensions(const isa::KernelInfo& kernel, const Model& model,
 
 namespace {
 
-/// gfx9's descriptor of a wave's scratch: a window of addresses that stands for it, lanes interleaved by dword (element
-/// size 4, index stride 64, the lane's number added).
+/// gfx9's descriptor of a wave's scratch: a window of addresses that stands for it. Lanes are interleaved by dword
+/// (element size 4, index stride 64, the lane's number added).
 constexpr uint32_t kScratchBuffer[4] = {0, static_cast<uint32_t>(kScratchWindow >> 32) | 1u << 31, 0xffffffff,
                                         1u << 23 | 3u << 21};
 

@@ -22,8 +22,8 @@ namespace {
 constexpr uint64_t kDefaultBudget = 1ull << 33;  // of a wave, and of a launch for each thread (SECURITY.md)
 constexpr size_t kKernargOffset = 256;           // in the launch area; the dispatch packet is at its start
 
-/// Workgroups to measure: the first two, one in the middle and the last, which meet those of a kernel that divides the
-/// same work into others; sparse: of the first two one.
+/// Workgroups to measure: the first two, one in the middle and the last. A kernel that divides the same work into other
+/// workgroups is measured at the same places. sparse: one of the first two.
 std::vector<uint64_t> representatives(uint64_t groups, bool sparse = false) {
     std::vector<uint64_t> numbers = {0, sparse ? 0u : 1u, groups / 2, groups - 1};
     std::erase_if(numbers, [&](uint64_t number) { return number >= groups; });
@@ -58,8 +58,8 @@ Result<void> check_budget(const Plan& plan) {
     if (plan.groups_to_run() <= plan.max_of_launch / kLeast / plan.waves) return {};
     return make_error(ErrorKind::Launch,
                       "kernel '{}' over a grid of ({}, {}, {}) workgroups cannot end: {} instructions are a launch's "
-                      "budget, and each of its {} waves counts as {} at least; a smaller grid, or a larger budget by "
-                      "config(emu_launch_budget=...), STRATA_EMU_LAUNCH_BUDGET",
+                      "budget, and each of its {} waves counts as {} at least. Take a smaller grid, or set a larger "
+                      "budget by config(emu_launch_budget=...), STRATA_EMU_LAUNCH_BUDGET",
                       plan.launch.kernel, plan.grid[0], plan.grid[1], plan.grid[2], plan.max_of_launch,
                       plan.groups_to_run() * plan.waves, kLeast);
 }

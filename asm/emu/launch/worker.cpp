@@ -226,7 +226,7 @@ void Worker::fault(const Wave& wave) {
     fail(wave, ErrorKind::Launch);
 }
 
-/// Answers what the wave asked its host for; false if it asked for what there is not.
+/// Serves the request of the wave to its host; false for an unknown service.
 bool Worker::serve(Wave& wave) {
     if (!plan_.services->called()) return true;
     if (wave.stop == Stop::sleep) wave.stop = Stop::wait;  // what it sleeps for is there

@@ -8,8 +8,9 @@
 #include "strata/asm/emu/memory/atomic_lanes.h"
 
 // Atomic float additions: rounded to nearest even whatever MODE says. Local memory follows MODE's denormal bits. The
-// caches' 32-bit addition flushes denormals in GFX90a and GFX11 and keeps them since GFX942 and GFX12 (CDNA3 ISA 9.2,
-// RDNA3 ISA "Float Atomics"; LLVM's FeatureMemoryAtomicFAddF32DenormalSupport); 64-bit and packed ones keep them.
+// caches' 32-bit addition flushes denormals in GFX90a and GFX11 and keeps them since GFX942 and GFX12; 64-bit and
+// packed ones keep them. Sources: CDNA3 ISA 9.2, RDNA3 ISA "Float Atomics"; LLVM's
+// FeatureMemoryAtomicFAddF32DenormalSupport.
 namespace strata::emu {
 namespace {
 

@@ -138,8 +138,8 @@ uint32_t stored_component(Wave* wave, const Op* op, int lane, int i, uint32_t bi
     return component_from_half(static_cast<uint16_t>(high ? pair >> 16 : pair), bits, numeric);
 }
 
-/// The register component that a store puts into component i of the format, the first that a load would fill with it;
-/// -1 for zero, which is also what components get that the instruction has not (RDNA4: they get X).
+/// The register component that a store puts into component i of the format: the first that a load would fill with it.
+/// -1 stands for zero, also where the instruction has too few components (RDNA4: those get X).
 int stored_from(const Op* op, const BufferResource& resource, int i) {
     for (int component = 0; component < 4; ++component) {
         if (selected(op, resource, component) != i) continue;

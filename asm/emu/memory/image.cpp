@@ -15,8 +15,9 @@
 #include "strata/asm/emu/memory/ops.h"
 
 // Image loads, stores, samples and gathers of linear images of one level. Fractions of a linear filter have eight bits,
-// rounded to the nearest, as the formulas for texture fetches in CUDA's programming guide have them (AMD's documents
-// give no width); coordinates of point fetches too, as the device library's may fall just short of a texel.
+// rounded to the nearest, as the formulas for texture fetches in CUDA's programming guide have them. AMD's documents
+// give no width. Coordinates of point fetches are rounded so too, as the device library's may fall just short of a
+// texel.
 namespace strata::emu {
 namespace {
 

@@ -41,8 +41,8 @@ u64 plain_address(const Wave* wave, const Op* op, u32 align) {
            ~u64{align - 1};
 }
 
-/// Compilers load the aligned 4, 8, 16, 32 or 64 bytes around what they need, as no page ends within them (LLVM widens
-/// three dwords to four, seven to eight): what the allocation does not have of them is 0. False: it is another case.
+/// Compilers load the aligned 4, 8, 16, 32 or 64 bytes around the bytes they need, as no page ends within them. (LLVM
+/// widens three dwords to four, seven to eight.) Bytes beyond the allocation are 0. False: it is another case.
 bool load_widened(Wave* wave, const Op* op, u64 address, u32 bytes) {
     Wave::Hit hit;
     if (address % bytes || find_memory(wave, address, bytes, false, hit)) return false;

@@ -5,7 +5,7 @@
 
 // Loads that go to local memory and no register: buffer_load_lds_*, global_load_lds_*, scratch_load_lds_*, and GFX9's
 // loads with the lds bit. A lane's dword lies at M0[15:0] + the instruction's offset + 4 * lane (CDNA3 ISA 9.1.9,
-// "Memory Buffer Load to LDS"); smaller items are extended to a dword.
+// "Memory Buffer Load to LDS"). Smaller items are extended to a dword.
 namespace strata::emu {
 namespace {
 

@@ -3,7 +3,7 @@
 
 // RDNA4's loads that transpose a 16x16 matrix on its way into registers, in wave32. Every lane reads 64 or 128
 // consecutive bits, half a row; the matrix product wants columns. Of 16-bit elements each group of eight lanes
-// transposes the 8x8 elements it reads. Of 8-bit elements sixteen lanes transpose 8x16: lanes 0-3 read the left halves
+// transposes the 8x8 elements it reads. Of 8-bit elements sixteen lanes transpose 8x16. Lanes 0-3 read the left halves
 // of rows 0-3, lanes 4-7 their right halves, lanes 8-15 those of rows 4-7.
 namespace strata::emu {
 namespace {

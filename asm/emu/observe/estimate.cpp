@@ -17,8 +17,8 @@ struct Room {
     double groups = 1;
     Limit limit = Limit::none;
 };
-/// Workgroups that fit on a WGP at once (RDNA3: 4 SIMDs, 128 KiB of local memory), or on a CU of CDNA, and what keeps
-/// more from it.
+/// Workgroups that fit at once on a WGP (RDNA3: 4 SIMDs, 128 KiB of local memory) or on a CU of CDNA. Also the limit
+/// that keeps more from it.
 Room room_on_unit(const Model& model, const isa::ArchInfo& arch, const Occupancy& shape) {
     const int granule = shape.wave_size == 32 ? arch.vgpr_granule32 : arch.vgpr_granule64;
     const int allocated = std::max((shape.vgprs + granule - 1) / granule * granule, granule);

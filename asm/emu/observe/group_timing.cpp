@@ -56,8 +56,8 @@ double GroupTiming::still_in_l2(uint64_t line, double last) {
 }
 
 /// Nanoseconds until a line that this workgroup uses for the first time is there. Earlier launches may have left it in
-/// a cache. Where all workgroups together use more than there is, others of this launch have brought most lines to the
-/// last-level cache, and others on the same die to its L2.
+/// a cache. Where all workgroups together use more bytes than the memory has, others of this launch have brought most
+/// lines to the last-level cache. Those on the same die have brought them to its L2.
 double GroupTiming::fresh_line(uint64_t line, bool writes) {
     Touched& touched = touched_at(line);
     ++touched.fresh;

@@ -3,7 +3,7 @@
 namespace strata::emu {
 namespace {
 
-// Instructions of a wave that are measured at most, where its loops cannot be told: beyond them all is left out.
+// Instructions of a wave that are measured at most, where its loops are not known; the rest is left out.
 constexpr double kMostOfWave = 1 << 17;
 
 template <class T>

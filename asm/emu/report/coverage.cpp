@@ -2,8 +2,8 @@
 
 #include "strata/asm/emu/program/program.h"
 
-// Whether a row executes is asked of the same code that prepares a program: an instance with plain operands is resolved
-// and given to the choosers.
+// The same code that prepares a program decides whether a row executes. An instance with plain operands is resolved and
+// given to the choosers.
 namespace strata::emu {
 namespace {
 

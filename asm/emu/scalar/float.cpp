@@ -7,9 +7,8 @@
 #include "strata/asm/emu/machine/workgroup.h"
 #include "strata/asm/emu/scalar/scalar.h"
 
-// RDNA4's scalar floats (RDNA4 ISA, "Scalar ALU Operations"). An operation is done in double with rounding to odd,
-// which is exact enough that one rounding to the result's format in MODE's direction gives the correctly rounded
-// result.
+// RDNA4's scalar floats (RDNA4 ISA, "Scalar ALU Operations"). An operation is done in double with rounding to odd. One
+// rounding to the result's format in MODE's direction then gives the correctly rounded result.
 namespace strata::emu {
 namespace {
 

@@ -4,8 +4,8 @@
 #include "strata/asm/emu/machine/workgroup.h"
 #include "strata/asm/emu/scalar/scalar.h"
 
-// Control flow that splits the wave's lanes: gfx9's forks and joins (CDNA3 ISA, S_CBRANCH_I_FORK and on), RDNA3's loops
-// over the halves of a wave64 (RDNA3 ISA, S_SUBVECTOR_LOOP_BEGIN).
+// Control flow that splits the wave's lanes. It is gfx9's forks and joins (CDNA3 ISA, S_CBRANCH_I_FORK and on) and
+// RDNA3's loops over the halves of a wave64 (RDNA3 ISA, S_SUBVECTOR_LOOP_BEGIN).
 namespace strata::emu {
 namespace {
 

@@ -26,8 +26,8 @@ bool names_halves(const Decoded& decoded) {
     return (format == Format::VOP1 || format == Format::VOP2 || format == Format::VOPC) && !is_cdna(decoded.family());
 }
 
-/// CDNA clears the upper half of a register that takes a 16-bit result, but for the VOP3 instructions that can choose
-/// the half (and v_div_fixup_f16, of their age), which keep the other one.
+/// CDNA clears the upper half of a register that takes a 16-bit result. VOP3 instructions that can choose the half, and
+/// v_div_fixup_f16, of their age, keep the other one.
 bool zeroes_high_half(const Decoded& decoded) {
     if (!is_cdna(decoded.family())) return false;
     const isa::Row& row = *decoded.inst.row;

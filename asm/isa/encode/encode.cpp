@@ -226,8 +226,8 @@ bool Encoder::simm() {
     return true;
 }
 
-/// A vector instruction reads at most two scalar registers and literals together, 64-bit shifts one (RDNA3 ISA, 7.2);
-/// one in CDNA, where the lane number of v_writelane does not count (CDNA3 ISA, 6.2).
+/// A vector instruction reads at most two scalar registers and literals together, 64-bit shifts one (RDNA3 ISA, 7.2).
+/// In CDNA it reads one; the lane number of v_writelane does not count (CDNA3 ISA, 6.2).
 bool Encoder::scalar_reads() {
     bool scalar = row_.format <= Format::SMEM;
     if (scalar) return true;

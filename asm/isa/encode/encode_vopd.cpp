@@ -30,8 +30,8 @@ bool collide(const Operand& x, const Operand& y, int banks) {
 
 }  // namespace
 
-/// RDNA3 ISA, 7.6: first and second sources of the halves come from different ones of four banks; third sources, and
-/// destinations, are one even and one odd; both halves together read at most two scalar registers and literals. Halves
+/// RDNA3 ISA, 7.6: first and second sources of the halves come from different ones of four banks. Third sources, and
+/// destinations, are one even and one odd. Both halves together read at most two scalar registers and literals. Halves
 /// of RDNA4 may read one register as the same source (RDNA4 ISA, 7.6), and two moves one bank (LLVM's
 /// validateVOPDRegBankConstraints).
 bool Encoder::vopd_banks() {

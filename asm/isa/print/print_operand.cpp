@@ -10,7 +10,7 @@ std::string real_or_hex(uint64_t bits, Reals format) {
     return code ? std::string(inline_real(*code).text) : hex(static_cast<uint32_t>(bits));
 }
 
-/// A literal is spelled as the inline constant of the same value where there is one; 16-bit integers are compared as 32
+/// A literal is spelled as the inline constant of the same value where there is one. 16-bit integers are compared as 32
 /// bits and cut afterwards.
 std::string print_literal(uint32_t value, Type type, Reals packed) {
     auto wide = static_cast<int32_t>(value);

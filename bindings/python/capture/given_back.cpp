@@ -1,4 +1,4 @@
-// The result of a captured call, made anew of its tensors.
+// The result of a captured call, rebuilt from its tensors.
 #include "given_back_p.h"
 
 #include <string>

@@ -218,9 +218,8 @@ void bind_fidelity(py::module_& e) {
                       "By the waves of a launch (Launch.instructions); None: nobody counted.")
         .def_property_readonly(
             "level", [](const InstructionUse& use) { return emu::name(use.fidelity.level); },
-            "exact (the ISA document fixes every bit), silicon (the bits that chips were seen to give), ulp (within "
-            "the "
-            "document's error band) or approximate (it says too little).")
+            "exact: the ISA document fixes every bit. silicon: the bits that chips were seen to give. ulp: within the "
+            "document's error band. approximate: the document says too little.")
         .def_property_readonly(
             "documented_ulp", [](const InstructionUse& use) { return use.fidelity.documented_ulp; },
             "The ISA document's error band, of level ulp; else 0.")

@@ -213,18 +213,16 @@ void bind_kernel_calls(py::module_& m, KernelClass& c) {
         "globals", [](const Kernel& k) { return Globals{k}; },
         "KernelGlobals of the kernel's module, which this loads.");
     OwnSignature own;
-    c.def(
-        "__call__", &call, py::kw_only(), py::arg("grid") = py::none(), py::arg("block") = py::none(),
-        py::arg("lds") = py::none(), py::arg("outputs") = py::none(),
-        "__call__(self, *arguments: KernelArgument, grid: Sizes | None = None, block: Sizes | None = None, lds: int | "
-        "None = None, outputs: str | int | Sequence[str | int] | None = None) -> tuple[Tensor, ...]\n\n"
-        "Launches the kernel now.\n\n"
-        "arguments: in the kernel's order. A pointer takes a tensor or what makes one, or None for no memory; a value "
-        "takes a Python\nor NumPy number, a struct its bytes, a ctypes structure or a NumPy record. A tensor that "
-        "the kernel\nwrites is changed; no other is: what shared its memory keeps its value. grid, block, lds: instead "
-        "of "
-        "the kernel's own.\noutputs: places or parameter names of the tensors to return; none: those behind pointers "
-        "that are not to const. Raises\nLaunchError when an argument does not fit its parameter.");
+    c.def("__call__", &call, py::kw_only(), py::arg("grid") = py::none(), py::arg("block") = py::none(),
+          py::arg("lds") = py::none(), py::arg("outputs") = py::none(),
+          "__call__(self, *arguments: KernelArgument, grid: Sizes | None = None, block: Sizes | None = None, lds: int "
+          "| None = None, outputs: str | int | Sequence[str | int] | None = None) -> tuple[Tensor, ...]\n\nLaunches "
+          "the kernel now.\n\narguments: in the kernel's order. A pointer takes a tensor or what makes one, or None "
+          "for no memory. A value takes a\nPython or NumPy number. A struct takes its bytes, a ctypes structure or a "
+          "NumPy record. A tensor that the kernel\nwrites is changed; no other is: what shared its memory keeps its "
+          "value. grid, block, lds: instead of the kernel's own.\noutputs: places or parameter names of the tensors to "
+          "return; none: those of pointers that are not to const. Raises\nLaunchError when an argument does not "
+          "fit its parameter.");
 }
 
 }  // namespace strata::python

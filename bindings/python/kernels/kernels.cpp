@@ -57,7 +57,7 @@ void check_buffers(UOp sink, const std::vector<UOp>& given) {
     for (UOp u : toposort(sink))
         if (u.is(Op::param) && u.as<ParamArg>().space == Space::global && std::ranges::find(given, u) == given.end())
             user_error(ErrorKind::Usage,
-                       "the kernel uses the buffer {}, which its function was not given: pass the tensor to "
+                       "the kernel uses the buffer {}, which its function was not given. Pass the tensor to "
                        "custom_kernel, and use the buffer that the function gets for it",
                        to_string(u));
 }
@@ -99,7 +99,8 @@ ops::Outputs among_parameters(ops::Outputs outputs, const std::vector<ops::Kerne
     return outputs;
 }
 
-/// Of a function under @strata.kernel, which tells the kernel for these arguments, what it is given, and its grid.
+/// The results of a function under @strata.kernel, which tells the kernel for these arguments, what it is given, and
+/// its grid.
 py::tuple results_of_lang_kernel(const Tensor& out, const py::args& inputs, py::handle kernel,
                                  const ops::Outputs& wanted) {
     py::list given;
@@ -164,21 +165,16 @@ void bind_custom_kernel(py::class_<Tensor> c) {
         "custom_kernel", &custom_kernel, py::kw_only(), py::arg("kernel"), py::arg("outputs") = py::none(),
         py::arg("grad") = py::none(),
         "custom_kernel(self, *inputs: KernelArgument, kernel: Kernel, outputs: str | int | Sequence[str | int] | None "
-        "= "
-        "None, grad: Callable[..., Any] | None = None) -> tuple[Tensor, ...]\n\n"
-        "Runs a kernel of the user's over this tensor (its output) and the inputs, when a result is realized.\n\n"
-        "inputs: in the kernel's order, what CustomKernel.__call__ takes. kernel: hip_kernel(...), asm_kernel(...), or "
-        "a function\nthat gets one uop.UOp a tensor and a NumPy number, which each launch gives, and Python's numbers "
-        "as they "
-        "are,\nand returns uop.sink(...). outputs: the "
-        "tensors to return, by their\nplaces, this one being 0, or by their parameters' names, for which the kernel is "
-        "compiled now; none: all, as the kernel\nleaves them, this one first; this and the inputs keep their values. A "
-        "kernel whose parameters do not tell what it writes\n(assembly) writes the first alone. Raises LaunchError "
-        "when "
-        "an argument does not fit its parameter.\ngrad: a function of what arrives at the first result and of the "
-        "inputs, which gives what arrives at each input, or None; for one\ninput that alone. Without it a gradient "
-        "that "
-        "arrives raises Unsupported.");
+        "= None, grad: Callable[..., Any] | None = None) -> tuple[Tensor, ...]\n\nRuns a kernel of the user's over "
+        "this tensor (its output) and the inputs, when a result is realized.\n\ninputs: in the kernel's order, what "
+        "CustomKernel.__call__ takes. kernel: hip_kernel(...), asm_kernel(...), or a\nfunction that returns "
+        "uop.sink(...). The function gets one uop.UOp a tensor and a NumPy number, which each launch\ngives, and "
+        "Python's numbers as they are. outputs: the tensors to return, by their places, this one being 0, or by\ntheir "
+        "parameters' names. For names the kernel is compiled now. Without outputs all are returned, as the kernel "
+        "leaves\nthem, this one first. This and the inputs keep their values. A kernel whose parameters do not tell "
+        "what it writes\n(assembly) writes the first alone. Raises LaunchError when an argument does not fit its "
+        "parameter.\ngrad: a function of the first result's gradient and of the inputs. It gives the gradient of each "
+        "input, or None; for\none input that alone. Without it a gradient that arrives raises Unsupported.");
 }
 
 constexpr const char *kEntry = "The entry in its code object.", *kGrid = "Workgroups: x, y, z; 0: the launch says.",

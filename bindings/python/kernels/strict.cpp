@@ -332,12 +332,11 @@ void bind_strict(py::module_& m) {
     OwnSignature own;
     e.def("stable", &stable, py::arg("function"), py::kw_only(), py::arg("seeds") = 8,
           "stable(function: Callable[..., Any], /, *arguments: KernelArgument, seeds: int = 8, **named: "
-          "KernelArgument) -> Report\n\n"
-          "Runs a kernel or a function of tensors under several orders of its waves and compares the memory that it "
-          "leaves, bit by bit.\n\nEach run has copies of the arguments, and a kernel's module the same variables; "
-          "all tensors among the arguments and results, and the\nvariables, must end with the same bits. function: "
-          "what is called as function(*arguments, **named): a CustomKernel with grid=...\nand so on, or any other. "
-          "Returns a Report with a finding 'unstable' for each that differs.");
+          "KernelArgument) -> Report\n\nRuns a kernel or a function of tensors under several orders of its waves and "
+          "compares the memory that it leaves, bit by bit.\n\nEach run has copies of the arguments, and a kernel's "
+          "module the same variables. All tensors among the arguments and\nresults must end with the same bits, and so "
+          "must the variables. function: what is called as function(*arguments,\n**named): a CustomKernel with "
+          "grid=... and so on, or any other. Returns a Report with a finding 'unstable' for each\nthat differs.");
 }
 
 }  // namespace strata::python

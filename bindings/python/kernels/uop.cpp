@@ -222,9 +222,9 @@ void bind_leaves(UOpModule& u) {
         },
         py::arg("size"), py::arg("id"), py::arg("axis") = "loop", py::arg("steps") = py::none(),
         "0 to size-1. axis: 'global' (grid), 'local' (threads of a block), 'loop' and 'reduce' (serial), 'upcast', "
-        "'unroll',\n'group'. id: distinct within a kernel; the order of ids is the nesting order. steps: so many of "
-        "them a serial loop takes,\n0 to size, the same in all threads of the block; a count that differs between "
-        "threads is break_if(i >= n, i).");
+        "'unroll',\n'group'. id: distinct within a kernel; the order of ids is the nesting order. steps: the number of "
+        "steps that a serial\nloop takes, 0 to size, the same in all threads of the block. A count that differs "
+        "between threads is break_if(i >= n,\ni).");
     u.def(
         "special",
         [](const std::string& name, int64_t size) {
@@ -248,9 +248,8 @@ void bind_leaves(UOpModule& u) {
     u.def(
         "variable", [](int slot, DType dtype) { return Handle(uop::variable(slot, dtype)); }, py::arg("slot"),
         py::arg("dtype") = "float32",
-        "A number of 32 or 64 bits that each launch gives, as the kernel's parameter `slot`; a NumPy number that is "
-        "given "
-        "to\ncustom_kernel comes as one.");
+        "A number of 32 or 64 bits that each launch gives, as the kernel's parameter `slot`. A NumPy number that is "
+        "given to\ncustom_kernel becomes one.");
     u.def(
         "const", [](As<"Scalar"> value, DType dtype) { return Handle(operand(value, dtype)); }, py::arg("value"),
         py::arg("dtype") = "float32", "A number of a type.");

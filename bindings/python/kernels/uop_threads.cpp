@@ -1,4 +1,4 @@
-// What threads do by themselves and with each other: loops that they leave, atomics, values of other lanes.
+// Operations of single threads and across threads: loops that they leave, atomics, values of other lanes.
 #include <array>
 
 #include "uop_p.h"
@@ -20,10 +20,10 @@ void bind_flow(UOpModule& u) {
             return Handle(uop::break_if(as_condition(condition), loop));
         },
         py::arg("condition"), py::arg("range"),
-        "The effect that a thread leaves the loop of that range where the condition holds, each thread by itself; the "
-        "loop goes\non until none is left in it. What comes later in the step says so, buffer.after(break_if); "
-        "threads that left do nothing of it:\nthey load and store nothing, in registers neither. A while is a range of "
-        "2**31 - 1 steps, an if a range of 1, a count that\ndiffers between threads break_if(i >= n, i). The range is "
+        "The effect that a thread leaves the loop of that range where the condition holds, each thread by itself. The "
+        "loop goes\non until no thread is left in it. What comes later in the step says so, buffer.after(break_if); "
+        "threads that left do\nnothing of it: they load and store nothing, in registers neither. A while is a range of "
+        "2**31 - 1 steps, an if a range\nof 1, a count that differs between threads break_if(i >= n, i). The range is "
         "that of the innermost loop around.");
 }
 
@@ -42,12 +42,12 @@ DType type_of_ballot(DType type) {
 
 constexpr const char* kAtomic =
     "What the place held before an atomic operation, whatever other threads do there.\n\noperation: 'add', 'max', "
-    "'min', 'and', 'or', 'xor', 'exchange', 'compare_exchange' (writes value where the place holds expected, bit\nfor "
-    "bit), 'inc' (old + 1, or 0 from value on) and 'dec' (old - 1, or value from 0 or above value), both without sign. "
-    "scope: who sees it,\n'workgroup', 'device' or 'system'. Of 32 and 64 bits, in global and local memory. It is an "
-    "effect too, for after, end, group, barrier\nand sink, and nothing is done unless one of them has it. Equal nodes "
-    "are one: number tells apart what is to happen twice. Where\nthe place's predicate is false nothing is said of "
-    "the value.";
+    "'min', 'and', 'or', 'xor', 'exchange', 'compare_exchange', 'inc' or 'dec'. 'compare_exchange'\nwrites value where "
+    "the place holds expected, bit for bit. 'inc' gives old + 1, or 0 from value on; 'dec' old - 1, or\nvalue from 0 "
+    "or above value; both without sign. scope: who sees it, 'workgroup', 'device' or 'system'. Of 32 and 64\nbits, in "
+    "global and local memory. It is an effect too, for after, end, group, barrier and sink, and nothing is "
+    "done\nunless one of them has it. Equal nodes are one: number tells apart what is to happen twice. Where the "
+    "place's\npredicate is false nothing is said of the value.";
 
 Handle atomic(const Handle& h, const std::string& operation, Value value, MaybeValue expected, const std::string& scope,
               int number) {
@@ -69,9 +69,8 @@ Handle atomic(const Handle& h, const std::string& operation, Value value, MaybeV
 }
 
 constexpr const char* kAtomicAddPair =
-    "What two neighbours, this place and the next one, held before each was added to: of float16 and bfloat16, at an "
-    "even "
-    "offset,\nwhere the chip has it. Either value is the effect of both additions, as atomic()'s is.";
+    "The old values of two neighbours, this place and the next one, before each was added to. Of float16 and bfloat16, "
+    "at\nan even offset, where the chip has it. Either value is the effect of both additions, as atomic()'s is.";
 
 As<"tuple[UOp, UOp]"> atomic_add_pair(const Handle& h, Value first, Value second, const std::string& scope,
                                       int number) {
@@ -109,9 +108,9 @@ void bind_atomics(UOpClass& c, UOpModule& u) {
             return Handle(uop::fence(lookup<MemoryScope>(scope_names(), "scope", scope), earlier(given)));
         },
         py::arg("scope") = "device",
-        "fence(*earlier: UOp, scope: str = 'device') -> UOp\n\nThe effect that others see what these effects did "
-        "before they see what comes after it, and that what is loaded after it\nis what they did before. scope: "
-        "'workgroup', 'device' or 'system'.");
+        "fence(*earlier: UOp, scope: str = 'device') -> UOp\n\nThe effect that orders memory: others see these effects "
+        "before they see later ones, and later loads see the effects\nthat others had before. scope: 'workgroup', "
+        "'device' or 'system'.");
 }
 
 void bind_lanes(UOpClass& c, UOpModule& u) {

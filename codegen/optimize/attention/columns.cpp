@@ -9,7 +9,7 @@
 //         and of chains  s' = k * q';  t' = l * r';  sums' = sums' + v' * f(s', t')
 // A column of the accumulator is a lane, so that a maximum takes an exchange between the rows of lanes only. It is a
 // column of the second operand too: weights stay in registers. Keys of that operand are in the order in which the
-// accumulator has them, but on RDNA3, whose rows of lanes hold the same: they exchange what they have.
+// accumulator has them. On RDNA3, whose rows of lanes hold the same, lanes exchange their keys.
 #include "strata/codegen/optimize/attention/fragments_p.h"
 #include "strata/core/symbolic/symbolic.h"
 #include "strata/core/uop/kernel.h"

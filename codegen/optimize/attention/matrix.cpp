@@ -6,8 +6,8 @@
 //             s = q * k by matrix instructions;  n = max(m, f(s));  w = exp(f(s) - n);
 //             total = total * exp(m - n) + sum of w
 //             sums = sums * exp(m - n) + w * v by matrix instructions;  m = n
-// A lane's part of s as a result is its part of w as an operand (codegen/target/matrix_shapes.def, NVIDIA's), so that
-// the weights stay in registers, rounded to the type of v. The loop ends where a mask leaves no keys.
+// A lane's part of s as a result is its part of w as an operand (codegen/target/matrix_shapes.def, NVIDIA's). The
+// weights therefore stay in registers, rounded to the type of v. The loop ends where a mask leaves no keys.
 #include <algorithm>
 #include <optional>
 
@@ -24,8 +24,8 @@ struct Row {
     AttentionTile tile;
     std::optional<UOp> (*build)(UOp sink, const AttentionParts&, const AttentionTile&, const Target&);
 };
-/// By preference: on an H100, causal attention of 16x16x1024x64 and 8x16x4096x128, four waves and 64 keys by groups
-/// take .82 and .87 of the time of eight waves, since several blocks are on a unit.
+/// By preference. On an H100, causal attention of 16x16x1024x64 and 8x16x4096x128 was measured with four waves and 64
+/// keys by warpgroups. It takes .82 and .87 of the time of eight waves, since several blocks are on a unit.
 constexpr Row kTiles[] = {
     {{1, 4, 64, 128}, attention_by_warpgroups},     {{1, 8, 128, 64}, attention_by_warpgroups},
     {{1, 8, 64, 128}, attention_by_warpgroups},     {{1, 4, 64, 128}, attention_by_warpgroup_rows},

@@ -1,5 +1,5 @@
 // attention_schedule: flash attention. Kernels of attention (codegen/schedule/attention.h). The threads of a row share
-// the products of its scores and then have the columns of its sum; rows that read the same keys stand side by side.
+// the products of its scores and then have the columns of its sum. Rows that read the same keys stand side by side.
 #include <algorithm>
 
 #include "strata/codegen/optimize/action.h"

@@ -1,5 +1,5 @@
-// Attention of any lengths and chains of products (matrix.cpp) by products of groups of four waves, which read the
-// operands of rows, keys and values from local memory (codegen/target/warpgroup_products.h).
+// Attention of any lengths and chains of products (matrix.cpp) by warpgroup products. They read the operands of rows,
+// keys and values from local memory (codegen/target/warpgroup_products.h).
 //
 // Before  as attention_by_rows
 // After   in a loop over tiles of keys: what keys alone decide comes to registers;  s = q * k', t = r * l' of the whole

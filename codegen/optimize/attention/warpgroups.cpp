@@ -2,8 +2,8 @@
 // memory (codegen/target/warpgroup_products.h). Their sums lie in lanes as their operand does that lanes hold, so that
 // weights stay in registers.
 //
-// Tiles come from the last to the first, so that those that a causal mask cuts come before the loop, in which then
-// nothing is masked. Weights are multiplied by values a step later, while the weights of the next tile are made:
+// Tiles come from the last to the first. Those that a causal mask cuts come before the loop, in which then nothing is
+// masked. Weights are multiplied by values a step later, while the weights of the next tile are made:
 //         w, rescale of the last tile
 //         in a loop over the others: s = q * k of this tile;  sums = sums * rescale + w * v of the one before, in
 //         flight up to the next step;  w, rescale of s

@@ -1,5 +1,5 @@
-// bounded: an index counted from its axis's end below 0; any other ends the kernel by a store to an address that says
-// which index and axis it was (core/support/wrong_index.h).
+// bounded: an index counted from its axis's end below 0. Any other index out of range ends the kernel by a store to an
+// address that encodes the index and the axis (core/support/wrong_index.h).
 #include "strata/codegen/select/arithmetic/arithmetic.h"
 #include "strata/core/support/wrong_index.h"
 

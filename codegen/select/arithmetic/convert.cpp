@@ -40,7 +40,7 @@ std::optional<Mnemonic> narrow_float(DType from, DType to) {
 Value Conversions::converted(const Value& x, NumberClass from, NumberClass to) {
     const int dwords = to & (f64 | i64 | u64) ? 2 : 1;
     if (const std::optional<Mnemonic> name = find(from, to)) return Source::of(code_.vector(*name, {x}, dwords));
-    // Every f16 is an f32, and every integer of 11 bits an f16 on the way through f32; the rest rounds twice and is
+    // Every f16 is an f32, and every integer of 11 bits an f16 on the way through f32. The rest rounds twice and is
     // taken apart before selection.
     if (from == f16 && to != f16) return converted(converted(x, f16, f32), f32, to);
     if (to == f16 && from & (i32 | u32)) return converted(converted(x, from, f32), f32, f16);

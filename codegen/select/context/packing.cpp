@@ -1,6 +1,6 @@
 // Elements narrower than a register: out of the registers that were loaded, and together again for what takes them.
 //
-// Bytes from several registers are brought together by v_perm_b32; neighbours in each of four registers, as the columns
+// Bytes from several registers are brought together by v_perm_b32. Neighbours in each of four registers, as the columns
 // of a matrix are, share the first half of that.
 #include "strata/codegen/select/context/packing.h"
 

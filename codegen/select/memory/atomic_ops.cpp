@@ -77,7 +77,7 @@ void AtomicOps::compare_exchange(UOp u, const MemoryAccess& to, Place old) {
     set_scope(swaps_.compare_and_swap(to, old, given, expected), u);
 }
 
-/// Of floats and of two halves, where the machine has no instruction.
+/// Atomics of floats and of two halves, where the machine has no instruction.
 bool AtomicOps::swap_until_done(UOp u, MemoryAccess to, Place old) {
     struct Row {
         AtomicOp operation;

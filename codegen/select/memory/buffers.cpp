@@ -1,5 +1,5 @@
-// Buffer instructions: lanes that a predicate leaves out go beyond the bounds of the memory, where loads give 0 and
-// stores do nothing, so that neither EXEC nor a branch nor a register that is 0 before is needed.
+// Buffer instructions. Lanes that a predicate masks go beyond the bounds of the memory, where loads give 0 and stores
+// do nothing. Neither EXEC nor a branch nor a register that is 0 before is needed.
 //
 //   in1[t + 2] if t < n, else 0     v_cndmask_b32 v2, -0.5, v1, s8      v1 = t << 2
 //                                   buffer_load_b32 v3, v2, s[4:7], 0 offen offset:8
@@ -11,8 +11,8 @@
 namespace strata::codegen {
 namespace {
 
-/// The bound of an offset and all that is added to it, and the offset of lanes that are left out: -0.5 as bits, an
-/// inline constant. It lies beyond what is in bounds, and nothing that is added to it wraps.
+/// The bound of an offset and all that is added to it, and the offset of masked lanes: -0.5 as bits, an inline
+/// constant. It lies beyond what is in bounds, and nothing that is added to it wraps.
 constexpr int64_t kMostBytes = int64_t{1} << 30, kMostImmediate = int64_t{1} << 23;
 constexpr uint32_t kBeyond = 0xbf000000;
 static_assert(kBeyond > kMostBytes && kBeyond + kMostBytes + kMostImmediate < int64_t{1} << 32);
@@ -68,8 +68,8 @@ bool Buffers::may_be_bounded(UOp load, UOp around) {
                predicated_stores_.end();
 }
 
-/// Counts what descriptors save: for a load its predicate and the zeros before it, for a store its predicate where that
-/// is not the one before.
+/// Counts the instructions that descriptors save. For a load they are its predicate and the zeros before it, for a
+/// store its predicate where that is not the one before.
 void Buffers::find() {
     std::vector<UOp> around{UOp{}};
     auto each = [&](Op op, auto visit) {
@@ -106,8 +106,8 @@ bool Buffers::bounds_stores(UOp memory) const {
     return found != bounded_.end() && found->second.stores >= kWorth;
 }
 
-/// Descriptors begin in front of the memory where constants of offsets are negative: what the lanes' and the
-/// instruction's offsets come to is never below 0.
+/// Descriptors begin in front of the memory where constants of offsets are negative. The sum of the lanes' and the
+/// instruction's offsets is then never below 0.
 void Buffers::begin_descriptors() {
     for (UOp memory : program_.params) {
         const auto found = bounded_.find(memory);
@@ -129,7 +129,7 @@ void Buffers::begin_descriptors() {
 }
 
 /// Parts of an offset that are never below 0 go where the instruction adds them up. The scalar one must not be more
-/// than the number of records: RDNA takes it off that (RDNA3 ISA, "Range Checking"), CDNA leaves it out of the
+/// than the number of records. RDNA subtracts it from that (RDNA3 ISA, "Range Checking"); CDNA leaves it out of the
 /// comparison (CDNA3 ISA 9.1.5.1). Others are added up before, modulo 2^32.
 Address Buffers::address(UOp index, const Bounded& memory) {
     const int64_t size = memory_of(index).dtype().bytes();

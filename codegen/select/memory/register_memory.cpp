@@ -15,7 +15,7 @@ void RegisterMemory::add(UOp memory) {
     }
 }
 
-/// True if it may be written again: what was made of it is not what it would be later.
+/// True if it may be written again: values computed from it would differ later.
 bool RegisterMemory::has(Place place) const {
     return std::any_of(registers_.begin(), registers_.end(), [&](const auto& memory) {
         return std::any_of(memory.second.begin(), memory.second.end(), [&](Place p) { return p.reg == place.reg; });

@@ -39,11 +39,11 @@ Result<ProcessOutput> run_clang_program(const Toolchain& tools, const std::vecto
                                             "libclang-cpp19 libllvm19");
     if (!run.ok() && run.err.find("unable to make temporary file") != run.err.npos) {
         const char* const wanted = std::getenv("TMPDIR");
-        return make_error(ErrorKind::Device,
-                          "clang finds no folder for its temporary files ({} is '{}'): set TMPDIR to a folder that is "
-                          "there and that you may write to, or compile without clang by config(target=\"asm\"), "
-                          "STRATA_TARGET=asm",
-                          wanted ? "TMPDIR" : "the usual one", wanted ? wanted : "/tmp");
+        return make_error(
+            ErrorKind::Device,
+            "clang finds no folder for its temporary files ({} is '{}'). Set TMPDIR to a folder that exists and that "
+            "you may write to, or compile without clang by config(target=\"asm\"), STRATA_TARGET=asm",
+            wanted ? "TMPDIR" : "the usual one", wanted ? wanted : "/tmp");
     }
     return run;
 }

@@ -82,8 +82,8 @@ Result<std::string> make_module(const Toolchain& tools, isa::Arch arch, const Di
                           isa::info(arch).name, made.failure, made.log);
     if (auto path = disk.put_file(CacheKind::device_constants, key, made.output)) return *path;
     return make_error(ErrorKind::Device,
-                      "no room for {} bytes of a kernel's device library: neither in the cache folder nor in the "
-                      "temporary folder; set STRATA_CACHE_DIR or TMPDIR to a folder with room",
+                      "no room for {} bytes of a kernel's device library in the cache folder or the temporary folder. "
+                      "Set STRATA_CACHE_DIR or TMPDIR to a folder with room",
                       made.output.size());
 }
 

@@ -26,8 +26,8 @@ Arguments own_options(const Toolchain& tools, const HipSource& source, isa::Arch
                          "-c",
                          "-o",
                          "-"};
-    // Plain atomic instructions for float additions: buffers are ordinary device memory, never fine-grained.
-    // clang 19 joins loads of bytes and of pairs of them to words and takes other bytes from these, and takes one SDWA
+    // Plain atomic instructions for float additions: buffers are ordinary device memory, never fine-grained. clang 19
+    // joins loads of bytes and of pairs of them to words and takes other bytes from these. It also takes one SDWA
     // product for another whose operands and selections are swapped. Rendered text has its vectors already.
     if (source.freestanding)
         options.insert(options.end(), {"-nogpuinc", "-nostdinc", "-nostdinc++", "-w", "-munsafe-fp-atomics", "-mllvm",

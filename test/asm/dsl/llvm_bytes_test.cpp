@@ -97,7 +97,7 @@ std::vector<Line> made_lines(Arch arch, AnyMaker maker, const Drop& drop_what_te
     return lines;
 }
 
-/// Of the forms that only wave64 has, or of all others.
+/// Lines of the forms that only wave64 has, or of all others.
 std::vector<Line> made_lines(Arch arch, bool wave64) {
     const Family family = info(arch).family;
     std::vector<Line> lines = is_cdna(family) ? made_lines(arch, CdnaMaker(family, 7), drop_what_cdna_text_leaves_out)

@@ -143,8 +143,8 @@ TEST(typed_kernels, SumAWaveOnCdna3) {
     expect_waves_summed(Arch::gfx942, a, 64);
 }
 
-/// out = A * B of 32 x 16 by 16 x 32 in two steps of eight; B is given by columns (CDNA3 ISA, "Matrix Arithmetic
-/// Instructions": lane l holds four values of row or column l % 32, from l / 32 * 4 on).
+/// out = A * B of 32 x 16 by 16 x 32 in two steps of eight. B is given by columns. Lane l holds four values of row or
+/// column l % 32, from l / 32 * 4 on (CDNA3 ISA, "Matrix Arithmetic Instructions").
 Cdna3 multiply_on_cdna3() {
     using namespace isa::cdna3;
     Cdna3 a;

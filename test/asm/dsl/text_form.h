@@ -8,9 +8,9 @@ inline bool has_no_text_form(const Row& row) {
     return row.flags & kGraphics || (row.format == Format::VOP3 && !row.src_kind[0] && !row.dst_kind[0]);
 }
 
-/// Sets what the text leaves out to what a reader of the text takes: upper halves of 16-bit literals, op_sel_hi of
-/// absent or fixed sources, unused bits of immediates, one of the many spellings of a lane mask, whether a cascaded
-/// buffer atomic returns.
+/// Sets fields that the text leaves out to the values that a reader of the text assumes. They are upper halves of
+/// 16-bit literals, op_sel_hi of absent or fixed sources, and unused bits of immediates. Others are one of the many
+/// spellings of a lane mask, and whether a cascaded buffer atomic returns.
 inline void drop_what_text_leaves_out(Inst& inst) {
     const Row& row = *inst.row;
     bool half = is_half(row.dst[0]);

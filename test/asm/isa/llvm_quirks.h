@@ -37,9 +37,9 @@ inline bool constant_in_sdwa(std::string_view text) {
     return false;
 }
 
-/// Words that LLVM prints and calls invalid in the same breath, in a comment ("/*Invalid register"), or that have an
-/// operand which the family does not have: LDS as a source, a literal as the offset of a buffer instruction.
-/// s_delay_alu with a comment is valid: the fields are hints.
+/// Words that LLVM prints and calls invalid in the same output, in a comment ("/*Invalid register"). Also words with an
+/// operand that the family lacks: LDS as a source, a literal as the offset of a buffer instruction. s_delay_alu with a
+/// comment is valid: the fields are hints.
 inline bool refused_in_print(const LlvmOracle::Answer& answer, Arch arch) {
     std::string_view text = answer.text;
     if (text.starts_with("v_illegal")) return true;
@@ -73,8 +73,8 @@ inline void cut_flat_offset(std::string& text) {
     text.replace(at, static_cast<size_t>(last - first) + 8, kept);
 }
 
-/// Upper halves of registers, which LLVM 19 has not in its tables of most 16-bit instructions: v133 with a remark is
-/// the upper half of v5 (RDNA3 ISA, 7.1), "v5.h" in LLVM 20.
+/// Upper halves of registers, which LLVM 19 lacks in its tables of most 16-bit instructions. v133 with a remark is the
+/// upper half of v5 (RDNA3 ISA, 7.1), "v5.h" in LLVM 20.
 inline void name_upper_halves(std::string& text) {
     constexpr std::string_view remark = "/*Invalid register, operand has '";
     for (size_t at = 0; (at = text.find(remark, at)) != std::string::npos;) {
@@ -103,8 +103,8 @@ inline LlvmOracle::Answer without_quirks(LlvmOracle::Answer answer, Arch arch) {
     return answer;
 }
 
-/// Words with every 16-bit register of a short encoding that `halves` (op_sel of an Inst) says is an upper half made
-/// the lower one: LLVM 19 refuses upper destinations and those of some sources altogether.
+/// Words in which upper halves of 16-bit registers in a short encoding (`halves`, op_sel of an Inst) are made lower
+/// ones. LLVM 19 refuses upper destinations and those of some sources altogether.
 inline Words with_lower_halves(Words words, uint32_t halves, bool dpp) {
     constexpr uint32_t kSource0 = 1u << 7, kSource1 = 1u << 16, kDestination = 1u << 24;
     if (halves & 1) words[dpp ? 1 : 0] &= ~kSource0;

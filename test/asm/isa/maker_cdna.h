@@ -5,8 +5,8 @@
 
 namespace strata::isa {
 
-/// Maker for the rows of CDNA2 and CDNA3: groups of vector registers start at even ones, a vector instruction reads one
-/// scalar register or literal, data registers of a memory instruction lie in one file, native forms may have DPP or
+/// Maker for the rows of CDNA2 and CDNA3. Groups of vector registers start at even ones, and a vector instruction reads
+/// one scalar register or literal. Data registers of a memory instruction lie in one file; native forms may have DPP or
 /// SDWA.
 class CdnaMaker {
   public:

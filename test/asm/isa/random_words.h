@@ -9,7 +9,7 @@ namespace strata::isa {
 using Words = std::array<uint32_t, 3>;
 
 /// Random words for a family's decoder. One in four is wholly random, one in four begins like a format, the others like
-/// a row; operand fields are random or codes that mean something, and bits that a row does not read are mostly LLVM's.
+/// a row. Operand fields are random or valid codes; bits that a row does not read are mostly LLVM's.
 class RandomWords {
   public:
     RandomWords(Family family, uint32_t seed) : family_(family), table_(table(family)), engine_(seed) {

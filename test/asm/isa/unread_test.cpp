@@ -43,7 +43,7 @@ void for_each_word(Arch arch, const Check& check) {
     for_each_word(arch, Maker(family, 31, true), check);
 }
 
-/// Of whose number hardware does not read the lowest bits.
+/// True if hardware does not read the lowest bits of the number.
 bool names_scalar_group(const Inst& inst, const Rules& rules) {
     auto is_group = [&](const Operand& operand) { return operand.is_sgpr() && rules.span(operand.type) > 1; };
     return std::ranges::any_of(inst.src, is_group) || is_group(inst.dst[0]) || is_group(inst.dst[1]);

@@ -55,8 +55,8 @@ Path weakened(const Guarded& guarded, size_t guard) {
     return path;
 }
 
-/// True if the document asks for more than LLVM does: of several matrix products whose results an instruction uses LLVM
-/// looks at the nearest, a matrix product may follow a dot product at once, and no bit of the mode is special.
+/// True if the document requires more than LLVM does. Of several matrix products whose results an instruction uses LLVM
+/// looks at the nearest. A matrix product may follow a dot product at once, and no bit of the mode is special.
 bool is_no_rule_of_llvm(const Path& path, const Finding& finding) {
     uint64_t pc = 0;
     std::string_view earlier;

@@ -13,7 +13,7 @@
 
 #include "strata/asm/llvm/assemble.h"
 
-// LLVM's assembler ends its process, or never comes back, for texts like these: each is an error here, and the next
+// LLVM's assembler ends its process, or never comes back, for texts like these. Each is an error here, and the next
 // text is assembled as ever.
 namespace strata::isa {
 namespace {

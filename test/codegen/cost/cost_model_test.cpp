@@ -7,7 +7,7 @@ namespace {
 
 constexpr int64_t kSides[] = {16, 100, 512, 2048, 8192};
 
-/// Of each chip, products of all sides by each other: matrix instructions or none, 16 and 32 bits.
+/// On each chip, products of all sides by each other: matrix instructions or none, 16 and 32 bits.
 template <class F>
 void for_each_product(const F& check) {
     for (Chip chip : chips())

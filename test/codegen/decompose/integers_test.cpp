@@ -23,7 +23,7 @@ std::vector<int64_t> edges(DType t) {
     return out;
 }
 
-/// Of all sizes.
+/// A random number, of all sizes.
 int64_t random_of(DType t, std::mt19937_64& random) {
     int keep = 1 + static_cast<int>(random() % static_cast<uint64_t>(t.bits()));
     int64_t v = static_cast<int64_t>(random() >> (64 - keep));

@@ -143,7 +143,7 @@ TEST(Interpret, LetsThreadsLeaveALoopByThemselves) {
     const UOp left = uop::break_if(alu(Op::logical_not, {r < t}), r);
     const UOp place = at(after(out, {left}), t);
     EXPECT_EQ(integers_after(end(store(place, cast(r, dtypes::int32)), {r}), 8)[7], 6);
-    // What a thread would load after it left is no place.
+    // The place that a thread would load after it left is out of bounds.
     const UOp x = param(1, 7, dtypes::int32), next = load(at(after(x, {left}), r));
     EXPECT_EQ(integers_after(end(store(place, next), {r}), 8).size(), 8u);
 }

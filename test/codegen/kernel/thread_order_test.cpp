@@ -42,7 +42,7 @@ TEST(ThreadOrder, WhatAThreadDoesMostOftenCountsMost) {
     EXPECT_EQ(order_of({r, c}, {{along, 64}, {across, 1}}), (std::vector{1, 0}));
 }
 
-/// A tile of 64 rows and 16 steps of a product, of which 8 threads have rows and 16 columns: both factors are read by
+/// A tile of 64 rows and 16 steps of a product, of which 8 threads have rows and 16 columns. Both factors are read by
 /// lines of four threads, whichever range they belong to.
 TEST(ThreadOrder, LinesOfAWholeWaveDecide) {
     GraphScope scope;

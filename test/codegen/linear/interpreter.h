@@ -26,9 +26,9 @@ inline UOp below_after(UOp u) {
 }
 inline ConstArg int_value(int64_t i) { return {i, 0}; }
 
-/// Runs a linear program as a GPU might: the threads of a block one after the other up to each barrier or exchange
-/// between lanes, in an order that changes from phase to phase, so that a missing barrier shows. Local memory and
-/// registers start as garbage.
+/// Runs a linear program as a GPU might. The threads of a block run one after the other up to each barrier or exchange
+/// between lanes. Their order changes from phase to phase, so that a missing barrier shows. Local memory and registers
+/// start as garbage.
 class Interpreter {
   public:
     Interpreter(const LinearProgram& program, Memory& memory) : program_(program), memory_(memory) {
@@ -83,9 +83,9 @@ class Interpreter {
         }
     }
 
-    /// mma.sync of NVIDIA's, as the PTX ISA says which element each lane of 32 holds ("Matrix fragments for
-    /// mma.m16n8k16", of mma.m16n8k32): a register has `w` elements. The two of a matrix instruction of Strata's take
-    /// the registers of B and C as the text that calls them names them (codegen/render/wave_functions.cpp).
+    /// mma.sync of NVIDIA's: a register has `w` elements. The PTX ISA gives the element of each lane of 32 ("Matrix
+    /// fragments for mma.m16n8k16", of mma.m16n8k32). The two of a matrix instruction of Strata's take the registers of
+    /// B and C as the text that calls them names them (codegen/render/wave_functions.cpp).
     void multiply(std::vector<Thread>& threads, UOp u, size_t here) {
         const size_t w = static_cast<size_t>(u.src(0).dtype().lanes) / 4;
         for (size_t wave = 0; wave + 32 <= threads.size(); wave += 32)
@@ -113,8 +113,8 @@ class Interpreter {
                 }
             }
     }
-    /// wgmma.mma_async of four waves, as the PTX ISA has its operands in shared memory ("128-Byte swizzling") and its
-    /// sums in registers: a byte's address has bits 4 to 6 xored with bits 7 to 9.
+    /// wgmma.mma_async of four waves, with operands in shared memory as in the PTX ISA ("128-Byte swizzling") and sums
+    /// in registers. A byte's address has bits 4 to 6 xored with bits 7 to 9.
     void multiply_in_groups(std::vector<Thread>& threads, UOp u, const WarpgroupProduct& product, size_t here) {
         const int64_t bytes = u.src(0).dtype().element().bytes(), line = 128 / bytes, depth = 32 / bytes;
         const size_t columns = static_cast<size_t>(u.dtype().lanes) * 2;
@@ -129,8 +129,8 @@ class Interpreter {
         for (size_t group = 0; group + 128 <= threads.size(); group += 128) {
             std::vector<double> a, b;  // [row][k], [column][k]
             const int64_t all = product.steps * depth;
-            // Of A in registers, each step of K is two words for each of rows g and g + 8: columns 2p, 2p + 1 and the
-            // same 8 further.
+            // Of A in registers, each step of K is two words for each of rows g and g + 8. They are columns 2p, 2p + 1
+            // and the same 8 further.
             const auto held = [&](int64_t row, int64_t k) {
                 const int64_t lane = row % 8 * 4 + k % 8 / 2,
                               at = k / depth * 8 + k % depth / 8 * 4 + row / 8 % 2 * 2 + k % 2;
@@ -278,7 +278,7 @@ class Interpreter {
             std::copy(v.begin(), v.end(), to->memory->begin() + static_cast<ptrdiff_t>(to->first));
     }
 
-    /// What it found. Integers are kept extended to 64 bits as their type says.
+    /// The old value of the place. Integers are kept extended to 64 bits as their type says.
     ConstArg atomic(Thread& t, UOp u) {
         const auto to = access(t, u.src(0), 1);
         if (!to) return {};

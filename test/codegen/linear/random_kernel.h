@@ -8,9 +8,9 @@
 
 namespace strata::codegen {
 
-/// A small kernel with random axes, predicates and nested reductions whose values are small whole numbers, so that
+/// A small kernel with random axes, predicates and nested reductions. Its values are small whole numbers, so that
 /// results do not depend on the order of additions. Mixed ones compute with all types that have arithmetic, by
-/// operations that round to one result: in a given order of additions any two ways to compile them agree to the bit.
+/// operations that round to one result. In a given order of additions any two ways to compile them agree to the bit.
 class RandomKernel {
   public:
     enum class Types : bool { one, mixed };

@@ -25,7 +25,7 @@ LinearProgram sums(const std::function<UOp(UOp row, UOp column)>& mask) {
     return *std::move(program);
 }
 
-/// Of each loop in order: comparisons in it.
+/// Number of comparisons in each loop, in order.
 std::vector<int64_t> comparisons(const LinearProgram& program) {
     std::vector<int64_t> found;
     for (auto at = program.ops.begin();; ++at) {

@@ -53,7 +53,7 @@ struct Lanes {
 
 class BreakIfLowered : public testing::TestWithParam<isa::Arch> {
   protected:
-    /// What selection made; all passes keep their promises.
+    /// The result of selection; all passes keep their promises.
     Lanes lowered(const Kernel& kernel) {
         GraphScope scope;
         const Target target = target_of(GetParam(), Route::asm_);

@@ -66,8 +66,8 @@ inline LinearProgram copying() {
     return program;
 }
 
-/// A function of placed instructions, from text: "label:" begins a block; "predicate s4: " in front of an instruction
-/// names the mask of the lanes for which it runs, "as s4: " that of those who read its result.
+/// A function of placed instructions, from text. "label:" begins a block. "predicate s4: " in front of an instruction
+/// names the mask of its lanes, "as s4: " the mask of the readers of its result.
 struct Function {
     Function(isa::Arch arch, std::string_view text, LinearProgram from = {.name = "k"})
         : program(std::move(from)),

@@ -3,7 +3,7 @@
 
 #include "machine_code.h"
 
-// Random machine functions: straight code and loops over values of all sizes, changed in place and made anew.
+// Random machine functions: straight code and loops over values of all sizes, changed in place and rematerialised.
 namespace strata::codegen::test {
 
 struct RandomShape {

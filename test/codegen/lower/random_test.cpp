@@ -4,7 +4,7 @@
 
 #include "function.h"
 
-// Random code after the passes that finish it: the linter, which has an analysis of its own, finds nothing; and without
+// Random code after the passes that finish it. The linter, which has an analysis of its own, finds nothing; and without
 // any one of the waits it finds something.
 namespace strata::codegen {
 namespace {

@@ -106,8 +106,8 @@ std::vector<std::pair<std::string, bool>> products_of(const Kernel& kernel, cons
     return found;
 }
 
-/// A sum of such products' exponentials, less what rows or keys alone decide, times other products or not, and of
-/// values; the logarithm of totals where there are none.
+/// A sum of such products' exponentials, less terms of rows or keys alone, times other products or not, and of values.
+/// The logarithm of totals where there are none.
 UOp chain(int64_t rows, int64_t keys, int64_t depth, int64_t columns, DType type, bool by_keys, bool times_other) {
     const auto along = [&](UOp x) {
         return expand(reshape(x, by_keys ? std::vector<int64_t>{1, keys} : std::vector<int64_t>{rows, 1}),

@@ -10,7 +10,7 @@ namespace {
 
 using namespace test;
 
-/// Of operands of this type, in float32 as matmul has them.
+/// A product of operands of this type, in float32 as matmul has them.
 Filled product(int64_t m, int64_t k, int64_t n, DType type) {
     const UOp a = cast(filled({m, k}, type), dtypes::float32), b = cast(filled({k, n}, type, 2), dtypes::float32);
     const UOp rows = expand(reshape(a, {m, 1, k}), {m, n, k}),

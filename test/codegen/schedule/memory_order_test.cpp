@@ -13,8 +13,7 @@ constexpr int kLayers = 8;
 
 UOp stored(UOp u) { return make(Op::contiguous, u.dtype(), {u}); }
 
-/// A value that is made of others, one after the other, each of which is made of an input alone; the last one is needed
-/// first.
+/// A value made of others, one after the other, each of which is made of an input alone. The last one is needed first.
 template <class Input>
 UOp long_chain(Input input) {
     UOp arriving = stored(flip(input(0), {0}) * number(0.5));

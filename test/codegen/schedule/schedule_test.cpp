@@ -53,7 +53,7 @@ TEST(MakeSchedule, AReductionWithTwoUsersIsComputedOnce) {
     expect_same_values(roots, schedule);
     ASSERT_EQ(stages(schedule).size(), 2u);
     EXPECT_EQ(loops(stages(schedule)[0]).size(), 1u);
-    EXPECT_EQ(stages(schedule)[0].outputs().size(), 2u) << "the total, and what is made of it in place";
+    EXPECT_EQ(stages(schedule)[0].outputs().size(), 2u) << "the total, and the value made of it in place";
     EXPECT_TRUE(loops(stages(schedule)[1]).empty());
 }
 

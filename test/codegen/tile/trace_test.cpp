@@ -30,7 +30,7 @@ UOp thread(int64_t size) { return make(Op::special, dtypes::index, {}, SpecialAr
 UOp at(int64_t i) { return index_const(i); }
 UOp number(int64_t i) { return constant_int(dtypes::int32, i); }
 
-/// What memory is after a kernel that `body` traces, by the interpreter of linear programs.
+/// The memory after a kernel that `body` traces, by the interpreter of linear programs.
 template <class Body>
 Memory after(Memory memory, int64_t threads, Body body) {
     GraphScope scope;

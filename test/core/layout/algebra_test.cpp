@@ -26,7 +26,7 @@ class Random {
             modes.push_back(depth > 0 && pick(0, 3) == 0 ? layout(depth - 1) : Layout(IntTuple(pick(1, 6)), stride()));
         return modes.size() == 1 ? modes[0] : make_layout(modes);
     }
-    /// Of elements side by side in some order, so that most of the algebra has a result.
+    /// A layout of elements side by side in some order, so that most of the algebra has a result.
     Layout compact() {
         std::vector<IntTuple> shape, order;
         for (int64_t n = pick(1, 4); n > 0; --n) {

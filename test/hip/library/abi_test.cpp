@@ -142,7 +142,7 @@ static_assert(sizeof(PoolProperties) == sizeof(hipMemPoolProps) &&
 #define ABSENT_hipTexRefGetArray PROBE
 #define ABSENT__Z22hipCreateSurfaceObjectPP13__hip_surfacePK15hipResourceDesc PROBE
 #define ABSENT__Z23hipDestroySurfaceObjectP13__hip_surface PROBE
-// Of the header, compiled for streams of threads, under the name without _spt.
+// Calls of the header, compiled for streams of threads, under the name without _spt.
 #define ABSENT_hipLaunchKernel_spt PROBE
 #define ABSENT_hipLaunchCooperativeKernel_spt PROBE
 #define ABSENT_hipMemcpy_spt PROBE
@@ -164,7 +164,7 @@ static_assert(sizeof(PoolProperties) == sizeof(hipMemPoolProps) &&
 #define LATER_6_5 PROBE
 #define LATER_7_1 PROBE
 #define LATER_7_2 PROBE
-// Of calls that the header has templates of beside, the type is said here: the header has one like it.
+// The header also has templates of these calls, so their type is given here. It has one like it.
 #define OVERLOADED_hipMallocAsync PROBE
 using Type_hipMallocAsync = hipError_t (*)(void**, size_t, hipStream_t);
 #define OVERLOADED_hipMallocFromPoolAsync PROBE

@@ -35,7 +35,7 @@ IpcHandle with(const IpcHandle& handle, const std::function<void(Told&)>& change
     return out;
 }
 
-/// A handle names a file that its process has open: one that this library did not make is not mapped, whatever the
+/// A handle names a file that its process has open. A file that this library did not make is not mapped, whatever the
 /// handle says of it.
 TEST_F(Ipc, AHandleThatWasChangedOpensNoOtherFile) {
     void* memory = filled(counted(5, 2000));

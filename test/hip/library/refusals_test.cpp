@@ -1,7 +1,7 @@
 // Functions of the library return HIP's code for null pointers, handles that are none and sizes that cannot be, a row
-// each of refusals/*.def: REFUSES( code, call ) of what returns one, IS( value, call ) of what returns something else,
-// LEAVES( code, call ) of what returns nothing and tells by the last error. Codes are those of ROCm/clr where HIP's
-// documentation names several.
+// each of refusals/*.def. REFUSES( code, call ) is for calls that return a code, IS( value, call ) for calls that
+// return something else. LEAVES( code, call ) is for calls that return nothing and report by the last error. Codes are
+// those of ROCm/clr where HIP's documentation names several.
 #include "fixture.h"
 #include "strata/hip/api/structs.h"
 
@@ -10,8 +10,8 @@ namespace {
 
 void nothing(void*) {}
 
-/// The names in rows: a thing of each kind, places for a call's results, and `none`, which is no handle and no memory
-/// of a device.
+/// The names in rows. They are a thing of each kind, places for a call's results, and `none`, which is no handle and no
+/// memory of a device.
 class Refusals : public Library {
   protected:
     struct Wrapper {

@@ -1,5 +1,5 @@
-// Threads that use what another thread ends meanwhile, a module, a program's code, a stream, an event: each call is
-// done before or gets a code.
+// Threads that use an object that another thread ends meanwhile: a module, a program's code, a stream, an event. Each
+// call is done before or gets a code.
 #include <atomic>
 #include <functional>
 #include <set>

@@ -91,7 +91,7 @@ FN uint32_t swapped(uint32_t a) { return __builtin_bswap32(a); }
 FN uint32_t field(uint32_t a, uint32_t at, uint32_t width) { return a >> (at & 31) & ((1u << (width & 31)) - 1); }
 
 // Which of two zeros is the lesser is open, for comparisons that the compiler makes minima of too. A product that is
-// rounded to half loses the sign of a zero on some parts (a fused addition of +0): adding +0 first makes that the rule.
+// rounded to half loses the sign of a zero on some parts (a fused addition of +0). Adding +0 first makes that the rule.
 template <class T>
 FN T plus(T a, T b) {
     return (T)(a + b);

@@ -1,8 +1,8 @@
 #pragma once
 // The header of every program of this folder: one source for two machines. A kernel is HIP; the part under `#if HOST`
 // is a function `void program(Run& run)` that makes buffers and launches kernels. The tests call it once on the host,
-// where this header gives HIP's words their meaning and every work-item is a fiber, and once for every emulated GPU and
-// optimisation level, where device.h does. Every buffer must end with the same bytes.
+// where this header gives HIP's words their meaning and every work-item is a fiber. They call it once more for every
+// emulated GPU and optimisation level, where device.h gives the meaning. Every buffer must end with the same bytes.
 #include <algorithm>
 #include <bit>
 #include <cmath>

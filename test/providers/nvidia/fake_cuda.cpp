@@ -1,5 +1,5 @@
-// A library with the calls of providers/nvidia/driver.def, for tests on machines without a card: memory is the host's,
-// a kernel that is launched does nothing but that which reads (providers/nvidia/readback.cpp). The test decides by
+// A library with the calls of providers/nvidia/driver.def, for tests on machines without a card. Memory is the host's.
+// A launched kernel does nothing, except the one that reads (providers/nvidia/readback.cpp). The test decides by
 // strata_fake_cuda() which calls fail. It shows what the provider asks and how it answers errors, and nothing of what a
 // card does.
 #include <cstdint>

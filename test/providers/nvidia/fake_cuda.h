@@ -44,5 +44,5 @@ struct FakeCuda {
     int shared_asked = 0;
 };
 
-/// Of the library; found by dlsym.
+/// State of the library; found by dlsym.
 extern "C" FakeCuda* strata_fake_cuda();

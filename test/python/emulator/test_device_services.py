@@ -280,7 +280,7 @@ def test_the_whole_grid_waits_for_itself(device, grid, block):
 def test_a_gpu_without_such_a_barrier_says_what_to_do_instead():
     with pytest.raises(
         strata.CompileError,
-        match="barrier of a whole grid is made of instructions that this GPU does not have: end the kernel there",
+        match="barrier of a whole grid is made of instructions that this GPU does not have. End the kernel there",
     ):
         strata.compile(strata.hip_kernel(HEADER + GRID, name="f"), arch="gfx1201")
 

@@ -44,7 +44,7 @@ def test_a_user_without_any_home_has_right_results_no_cache_and_a_line_that_says
         )
         assert done.stdout == "[3.0625, 6.125]\n", done.stderr
         assert done.stderr == (
-            "strata: the cache is not used: there is no home folder to keep it in; kernels are compiled anew "
+            "strata: the cache is not used: there is no home folder to keep it in; kernels are compiled again "
             "in every process. "
             "Mend that, or set STRATA_CACHE_DIR to a folder of your own\n"
         )

@@ -1,5 +1,5 @@
-// HIP source to a relocatable object with libclang-cpp in this process: saves the 18 ms start of the clang program and
-// the reading of its libraries for every kernel.
+// HIP source to a relocatable object with libclang-cpp in this process. That saves, for every kernel, the 18 ms start
+// of the clang program and the reading of its libraries.
 #include "strata/codegen/toolchain/clang/clang_plugin_p.h"
 
 #include <clang/CodeGen/CodeGenAction.h>
@@ -73,8 +73,8 @@ LeftThreads& left_threads() {
 }
 
 /// One compilation, which has a thread and so a stack of its own, whatever thread asks for it. LLVM ends the process on
-/// errors that it deems fatal, and crashes. Here the thread sleeps for good instead, as LLVM keeps lists through what
-/// is on its stack, and the caller takes another route; what the compilation had allocated is lost. Of a caller who no
+/// errors that it deems fatal, and crashes. Here the thread sleeps for good instead, as LLVM keeps lists through its
+/// stack, and the caller takes another route. The memory that the compilation allocated is lost. Of a caller who no
 /// longer waits, the thread has the job.
 struct Job {
     std::vector<std::string> args;
@@ -167,7 +167,7 @@ class Crashes {
     }
 };
 
-/// The global options of LLVM, in the arguments as -mllvm, which only the clang program reads; anyone else in the
+/// The global options of LLVM, in the arguments as -mllvm, which only the clang program reads. Anyone else in the
 /// process who parses LLVM options resets them.
 void set_options(llvm::ArrayRef<const char*> args) {
     static std::mutex mutex;

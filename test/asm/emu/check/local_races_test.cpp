@@ -77,7 +77,7 @@ std::vector<LocalOp> random_list(std::mt19937& random, uint32_t loads) {
     for (uint32_t i = 1 + random() % 4; i > 0; --i) {
         const uint32_t bytes = 1u << random() % 4;
         const uint32_t first = random() % (kBytes / bytes) * bytes;
-        // Bytes that tell where they are, of which few differ from one store to another.
+        // Bytes that encode their address, of which few differ from one store to another.
         uint64_t value = 0;
         for (uint32_t at = 0; at < bytes; ++at) value |= uint64_t{0x10 + first + at} << 8 * at;
         if (random() % 3 == 0) value ^= uint64_t{0x80} << 8 * (random() % bytes);

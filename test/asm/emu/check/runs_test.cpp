@@ -75,7 +75,7 @@ TEST(Runs, EndWhereControlOrExecChangesAndStartWhereWavesMeet) {
         EXPECT_EQ(runs_of(one.arch, one.text, one.watched), one.runs) << one.why << "\n" << one.text;
 }
 
-/// Random code with every kind of mistake: v0 to v9 and s8 to s15 are any registers, v12 to v19 and s16 to s21 hold
+/// Random code with every kind of mistake. v0 to v9 and s8 to s15 are any registers; v12 to v19 and s16 to s21 hold
 /// addresses.
 class RandomText {
   public:
@@ -187,8 +187,8 @@ TEST(Runs, RandomCodeIsFoundTheSameOfWholeOrStepByStep) {
     EXPECT_LT(with_findings, seeds);
 }
 
-/// Random accesses of four waves to local memory, in stretches, strides and bytes of their own or of others, which they
-/// read more often than they write it; barriers are few or many.
+/// Random accesses of four waves to local memory, in stretches, strides and bytes of their own or of others. They read
+/// those of others more often than they write them; barriers are few or many.
 std::string random_sharing(uint32_t seed) {
     std::mt19937 engine(seed);
     const auto any = [&](int below) { return static_cast<int>(engine() % static_cast<uint32_t>(below)); };

@@ -12,8 +12,8 @@ namespace {
 
 constexpr uint32_t kGroups = 400;
 
-/// Of one wave of 32 lanes a workgroup: what `body` leaves in v4 goes to out[group * 32 + lane], then the wave fills
-/// its registers. v1 is 4 * lane, s[4:5] the array, which holds 1 halves.
+/// A kernel of one wave of 32 lanes a workgroup. The value that `body` leaves in v4 goes to out[group * 32 + lane],
+/// then the wave fills its registers. v1 is 4 * lane, s[4:5] the array, which holds 1 halves.
 std::string kernel(const std::string& body) {
     std::string text = R"(.text
 .globl k
@@ -69,7 +69,7 @@ TEST(Cleared, AreRegistersThatAreReadBeforeTheyAreWrittenWhollyByAllLanes) {
          [](uint32_t lane) { return lane == 1 || lane == 2 ? 5u : 0u; }},
         {"lanes that a comparison leaves on", "v_cmpx_gt_u32 12, v1\n v_mov_b32 v4, 5",
          [](uint32_t lane) { return lane < 3 ? 5u : 0u; }},
-        {"behind a branch", "s_cmp_eq_u32 s4, s4\n s_cbranch_scc1 over\n v_mov_b32 v4, 5\nover:", zero},
+        {"after a branch", "s_cmp_eq_u32 s4, s4\n s_cbranch_scc1 over\n v_mov_b32 v4, 5\nover:", zero},
         {"lanes that others give nothing", "v_mov_b32_dpp v4, v1 row_shr:15 row_mask:0xf bank_mask:0xf",
          [](uint32_t lane) { return lane % 16 == 15 ? 4 * (lane - 15) : 0u; }},
         {"one row of lanes", "v_mov_b32_dpp v4, v1 quad_perm:[0,1,2,3] row_mask:0x1 bank_mask:0xf",

@@ -1,5 +1,5 @@
-// Random instructions as whole programs, one wave alone and as launches: whatever they do, each ends with a result or
-// an error that says why, in time, and leaves no memory. STRATA_FUZZ_SECONDS=s goes on for s seconds,
+// Random instructions as whole programs, one wave alone and as launches. Whatever they do, each ends in time with a
+// result or an error that says why, and leaves no memory. STRATA_FUZZ_SECONDS=s goes on for s seconds,
 // STRATA_FUZZ_SEED=n starts elsewhere.
 #include <fmt/format.h>
 #include <gtest/gtest.h>

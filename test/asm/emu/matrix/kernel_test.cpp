@@ -2,7 +2,7 @@
 
 #include "../kernel.h"
 
-// A product of two half-precision matrices by each family's matrix instructions, compiled by clang: tiles are loaded
+// A product of two half-precision matrices by each family's matrix instructions, compiled by clang. Tiles are loaded
 // and stored as the ISA documents lay them out.
 namespace strata::emu {
 namespace {

@@ -13,8 +13,8 @@
 #include "../vector/reference.h"
 #include "strata/asm/isa/inst.h"
 
-// A model of the matrix instructions, written from the mnemonic and from the documents' "register to element" formulas:
-// for each register, lane and piece, which element it holds. Sums are plain triple loops.
+// A model of the matrix instructions, written from the mnemonic and from the documents' "register to element" formulas.
+// It gives the element of each register, lane and piece. Sums are plain triple loops.
 namespace strata::emu::matrix_model {
 
 using isa::Arch;

@@ -131,7 +131,7 @@ class Check {
         ASSERT_EQ(m_.wave.lds, local) << what_ << " changed other local memory";
     }
 
-    /// Stores invert the selection. A component that the instruction lacks is 0; RDNA4 repeats X (RDNA4 ISA 9.3; before
+    /// Stores invert the selection. A component that the instruction lacks is 0. RDNA4 repeats X (RDNA4 ISA 9.3; before
     /// that the documents say "based on dst_sel" only, and Mesa's compiler relies on 0).
     Allowed stored_component(const std::vector<uint32_t>& registers, int lane, int component) const {
         const auto& from = selection_.from;

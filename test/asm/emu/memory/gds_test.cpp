@@ -22,7 +22,7 @@ TEST_P(GlobalSync, ABulkReleaseLetsAsManyWavesPassAsTheFirstActiveLaneSays) {
     }
 }
 
-// Wave 0 lets the waiting ones pass until all have told it that they did.
+// Wave 0 lets the waiting ones pass until all have signalled that they did.
 TEST_P(GlobalSync, ReleasingAllLetsEveryWaitingWavePass) {
     Gpu gpu(GetParam());
     const std::string source = R"hip(KERNEL void sync_all(uint* out) {

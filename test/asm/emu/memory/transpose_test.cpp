@@ -1,8 +1,8 @@
 #include "harness.h"
 
-// RDNA4's transposing loads feed matrix products: what these take for an operand (RDNA4 ISA 7.12.2, "Matrix Element
-// Storage in VGPRs": lane = row, eight elements of K in a lane, K 8 to 15 in lanes 16 to 31) must be the columns of a
-// matrix in memory.
+// RDNA4's transposing loads feed matrix products. Operands of these must be the columns of a matrix in memory. RDNA4
+// ISA 7.12.2, "Matrix Element Storage in VGPRs", has lane = row and eight elements of K in a lane. K 8 to 15 are in
+// lanes 16 to 31.
 namespace strata::emu::harness {
 namespace {
 
@@ -11,7 +11,7 @@ struct Start {
     int row, column;
 };
 Start start16(int lane) { return {(lane & 7) + (lane >> 4) * 8, lane & 8}; }
-/// Of bytes: four rows of two halves for every eight lanes.
+/// Where lanes start for bytes: four rows of two halves for every eight lanes.
 Start start8(int lane) { return {lane / 8 * 4 + lane % 4, lane & 4 ? 8 : 0}; }
 
 template <class Element>

@@ -156,7 +156,7 @@ TEST_F(Orders, AccessGetsSlowerWithTheStrideUntilEveryLaneHasALineOfItsOwn) {
     EXPECT_GT(before, 4 * cycles("strided", 2048, 256, Arguments() << out << in << 1u));
 }
 
-// github.com/seb-v/fp32_sgemm_amd, kernel 4 against kernel 3 (5.38 to 6.03 ms on a 7900 XTX): loads of the next tile
+// github.com/seb-v/fp32_sgemm_amd, kernel 4 against kernel 3 (5.38 to 6.03 ms on a 7900 XTX). Loads of the next tile
 // are issued before this one is used.
 TEST_F(Orders, LoadsAheadPayWhereLatencyIsTheBound) {
     const Arguments few = Arguments() << out << in << 64;
@@ -165,8 +165,8 @@ TEST_F(Orders, LoadsAheadPayWhereLatencyIsTheBound) {
     EXPECT_LT(1.2 * cycles("ahead", 48, 256, few), cycles("in_turns", 48, 256, few));
 }
 
-// GPUOpen, "Occupancy explained through the AMD RDNA architecture": 1536 registers a SIMD in granules of 24 give 16,
-// 12, 8 and 6 waves of 96, 120, 192 and 256; waves that wait for memory need others beside them.
+// GPUOpen, "Occupancy explained through the AMD RDNA architecture". 1536 registers a SIMD in granules of 24 give 16,
+// 12, 8 and 6 waves of 96, 120, 192 and 256. Waves that wait for memory need others beside them.
 TEST_F(Orders, OccupancyFallsInStepsWithTheRegistersAndLatencyShows) {
     double before = 0, waves = 16;
     for (const auto& [kernel, most] :
@@ -194,8 +194,8 @@ TEST_F(Orders, OccupancyFallsInStepsWithLocalMemory) {
     EXPECT_EQ(profile("chain", 8, 256, arguments).residency.limit, Limit::grid);
 }
 
-// AMD, "RDNA 3" and "RDNA 4" ISA documents, matrix products: 512 and 1024 operations of halves a clock and CU, against
-// 256 of floats at the most.
+// AMD, "RDNA 3" and "RDNA 4" ISA documents, matrix products. They have 512 and 1024 operations of halves a clock and
+// CU, against 256 of floats at the most.
 TEST_F(Orders, MatrixInstructionsBeatTheSameWorkInMultiplyAdds) {
     for (isa::Arch arch : {isa::Arch::gfx1100, isa::Arch::gfx1201}) {
         Gpu other(arch);

@@ -26,7 +26,7 @@ struct DataFormat {
     uint32_t bytes() const { return bits_before(components()) / 8; }
 };
 
-/// Of a name as in "2_10_10_10_UNORM", whose last width is that of X.
+/// The format of a name as in "2_10_10_10_UNORM", whose last width is that of X.
 inline DataFormat format_of_name(uint32_t code, const std::string& name) {
     static constexpr std::string_view kNumbers[] = {"UNORM", "SNORM", "USCALED", "SSCALED", "UINT", "SINT", "FLOAT"};
     DataFormat format{code, {}, {}, name};

@@ -22,9 +22,9 @@ struct AtomicInput {
     bool flush = false;  ///< single-precision denormals of sources and result become zeros
 };
 
-/// Minimum and maximum prefer a number to a quiet NaN: RDNA4's document says so, the older ones compare by `<` and `>`
-/// alone, and LLVM makes atomicrmw fmin and fmax, its minnum and maxnum, into these instructions on all. Of two NaN
-/// data is taken (RDNA4; elsewhere either may be).
+/// Minimum and maximum prefer a number to a quiet NaN. RDNA4's document says so; the older ones compare by `<` and `>`
+/// alone. LLVM makes atomicrmw fmin and fmax, its minnum and maxnum, into these instructions on all. Of two NaN data is
+/// taken (RDNA4; elsewhere either may be).
 template <class T>
 bool takes_data(const Access& a, T old, T data) {
     if (std::isnan(old) || std::isnan(data)) return std::isnan(old);

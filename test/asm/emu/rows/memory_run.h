@@ -34,8 +34,8 @@ class MemoryRun {
     void set_pair(size_t at, uint64_t value) {
         wave.sgpr[at] = static_cast<uint32_t>(value), wave.sgpr[at + 1] = static_cast<uint32_t>(value >> 32);
     }
-    /// Memory and data of atomics: floats of near exponents, that sums are exact enough to be the same everywhere; some
-    /// quiet NaN among those that are compared.
+    /// Memory and data of atomics. Floats have near exponents, so that sums are exact enough to be the same everywhere.
+    /// Compared ones include some quiet NaN.
     void make_numbers(char type, int bytes, bool compared = false) {
         if (std::string_view("fhn").find(type) == std::string_view::npos) return;
         auto number = [&](uint32_t r, bool top) -> uint32_t {

@@ -72,7 +72,7 @@ constexpr DivisionLimits kSingleDivision{96, 24, 64, -150}, kDoubleDivision{768,
 /// V_DIV_SCALE, branch by branch in the document's order; `x` is S0, `d` S1, `n` S2. "exponent()" is the field of the
 /// encoding. Two predicates cannot be meant:
 /// - "1.0 / 64'F(S1) == DENORM.f64" never holds for a single, and LLVM's expansion would lose bits of a denormal
-///   reciprocal: the exponent field decides, from 2 bias - 1 on.
+///   reciprocal. The exponent field decides, from 2 bias - 1 on.
 /// - "S2 / S1 == DENORM" is the quotient that is being sought. gfx1100 and gfx1201, as AMD has published of comparing
 ///   its emulator with them, mirror the branch of large quotients: exponents `far` apart. They let these distances set
 ///   VCC with zeros too, and take a single's numerator as tiny up to exponent 24, not 23.
@@ -91,9 +91,9 @@ T div_scale(T x, T d, T n, const DivisionLimits& limits, bool& vcc) {
     return x;
 }
 
-/// V_DIV_FMAS. With VCC the document multiplies by 2^32 and 2^64, always upwards; v_div_scale multiplies by 2^64 and
-/// 2^128, and of small quotients the numerator, so that LLVM's expansion would be off by 2^32 or more. Undone is what
-/// was done: upwards where the sum S2 is 2 or more (the denominator was scaled), else downwards; rounded once.
+/// V_DIV_FMAS. With VCC the document multiplies by 2^32 and 2^64, always upwards. v_div_scale multiplies by 2^64 and
+/// 2^128, and of small quotients the numerator. LLVM's expansion would be off by 2^32 or more. Undone is what was done:
+/// upwards where the sum S2 is 2 or more (the denominator was scaled), else downwards; rounded once.
 template <class T>
 T div_fmas(const Lane& x, T a, T b, T c, int scale) {
     if (!x.carry) return std::fma(a, b, c);
@@ -116,7 +116,7 @@ T below(bool negative) {
     return least / 4;
 }
 
-/// V_DIV_FIXUP, line by line. Its branch for an overflow asks about S1, whose infinities and NaN are gone by then; S0
+/// V_DIV_FIXUP, line by line. Its branch for an overflow asks about S1, whose infinities and NaN are gone by then. S0
 /// makes sense, the result of the iteration: infinite or, from infinities, NaN.
 template <class T>
 T div_fixup(T quotient, T d, T n, const DivisionLimits& limits) {

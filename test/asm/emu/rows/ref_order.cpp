@@ -1,6 +1,6 @@
 #include "valu_model.h"
 
-// Minimum, maximum and median of floats, on their bits: V_MIN_F32 and its kind follow MODE.IEEE, RDNA4's V_MIN_NUM_F32
+// Minimum, maximum and median of floats, on their bits. V_MIN_F32 and its kind follow MODE.IEEE, RDNA4's V_MIN_NUM_F32
 // does not, and its V_MINIMUM_F32 lets every NaN through. RDNA4's medians tell -0 from +0, as gfx1201 does.
 namespace strata::emu::rows {
 namespace {

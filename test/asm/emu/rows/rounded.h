@@ -4,8 +4,8 @@
 #include <cmath>
 #include <cstdint>
 
-// Arithmetic with one rounding into any binary format: the exact result is kept as a double rounded to odd, which has
-// bits enough for a second rounding to 24 bits or fewer to be right.
+// Arithmetic with one rounding into any binary format. The exact result is kept as a double rounded to odd, whose bits
+// suffice for a right second rounding to 24 bits or fewer.
 namespace strata::emu::harness {
 
 /// A binary format: bits of the fraction, exponent of the smallest normal number, of the largest.

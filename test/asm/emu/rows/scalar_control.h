@@ -4,8 +4,8 @@
 
 #include "scalar_harness.h"
 
-// Scalar rows that are more than a function of their sources: branches, program counter, moves by M0, the mode, and
-// those that a lone wave does not notice.
+// Scalar rows that are more than a function of their sources. They are branches, program counter, moves by M0, the
+// mode, and rows that a lone wave does not notice.
 namespace strata::emu::harness {
 
 using ControlCheck = void (*)(ScalarRun&, const isa::Row&);

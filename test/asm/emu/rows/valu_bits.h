@@ -15,8 +15,8 @@ bool agrees(Bits bits, uint64_t want, uint64_t got, int64_t steps);
 uint64_t clamped(Bits bits, uint64_t d, bool nan_to_zero);
 /// The float or floats with zeros in place of denormals.
 uint64_t without_denormals(uint64_t bits, isa::Type type);
-/// True if a float of the result is the least normal one: where denormals are flushed no document tells whether what
-/// was rounded up to it counts as a denormal.
+/// True if a float of the result is the least normal one. Where denormals are flushed no document says whether a value
+/// rounded up to it counts as a denormal.
 bool least_normal(Bits bits, uint64_t d);
 
 /// The byte or word of a source that SDWA selects.

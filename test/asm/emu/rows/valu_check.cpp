@@ -142,7 +142,7 @@ uint64_t Check::with_signs(uint64_t bits, const Operand& source, int i) const {
     const uint64_t sign = uint64_t{1} << (width - 1);
     if (inst_.encoding == isa::Format::VOP3P) {
         if (!has_signs(*inst_.row)) return bits;
-        // Of V_FMA_MIX and the dot products of bytes the modifiers mean something else: the model's business.
+        // The modifiers of V_FMA_MIX and of dot products of bytes mean something else: the model's business.
         if (inst_.row->mnemonic.starts_with("v_fma_mix") || source.type == Type::b32) return bits;
         if (source.type == Type::pk16) return bits ^ (negative ? 0x8000u : 0) ^ (upper ? 0x80000000u : 0);
         if (source.type == Type::pk32) return bits ^ (negative ? 0x80000000u : 0) ^ (upper ? uint64_t{1} << 63 : 0);
@@ -178,10 +178,11 @@ bool Check::gather(const Half& half, int lane, Lane& x) const {
     return true;
 }
 
-/// The output modifier, where denormal results are off; RDNA4's always (RDNA4 ISA 7.2.3.1). No document tells the order
-/// of scaling and flushing; gfx1201 (AMD has published what its emulator was compared with) makes a denormal +0 before,
-/// and zero too, as LLVM knows, which leaves the modifier where signs of zeros count. A number that the scale makes a
-/// denormal becomes a zero of its sign, not rounded. False where rounding made the result the least normal number.
+/// The output modifier, where denormal results are off; RDNA4's always (RDNA4 ISA 7.2.3.1). No document gives the order
+/// of scaling and flushing. gfx1201 makes a denormal +0 before scaling, and zero too (AMD has published results that
+/// its emulator was compared with). LLVM knows it and leaves the modifier where signs of zeros count. A number that the
+/// scale makes a denormal becomes a zero of its sign, not rounded. False where rounding made the result the least
+/// normal number.
 bool Check::scale(const Operand& dst, Lane& x) const {
     if (!inst_.omod || (!flushes(dst.type) && x.family != isa::Family::rdna4)) return true;
     const Wide factor = inst_.omod == 1 ? 2 : inst_.omod == 2 ? 4 : 0.5L;

@@ -5,8 +5,8 @@
 
 namespace strata::emu::rows {
 
-/// Deterministic values that favour what arithmetic gets wrong: both zeros, infinities, quiet and signaling NaN, the
-/// ends of the denormal and normal ranges, powers of two, the ends of the integers, and random bits of two kinds.
+/// Deterministic values that favour hard cases of arithmetic: both zeros, infinities, quiet and signaling NaN, the ends
+/// of the denormal and normal ranges. Also powers of two, the ends of the integers, and random bits of two kinds.
 class Values {
   public:
     explicit Values(uint64_t seed) : state_(seed * 0x9e3779b97f4a7c15u + 0x1234567) {}

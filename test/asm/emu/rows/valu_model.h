@@ -73,7 +73,7 @@ struct Lane {
 };
 
 constexpr Wide kPi = 3.14159265358979323846264338327950288L;
-/// Of an angle in turns; exactly zero where the function of a real number is.
+/// The sine of an angle in turns; exactly zero where the function of a real number is.
 inline Wide sine(Wide turns) {
     const Wide r = turns - std::nearbyint(turns);
     return std::fabs(r) == 0.5L ? 0 : r == 0 ? std::copysign(r, turns) : std::sin(2 * kPi * r);

@@ -6,7 +6,7 @@
 
 #include "reference.h"
 
-// Sums of products of gfx1100 and gfx1201 in whole numbers: every term is cut off on the grid of the largest, floats
+// Sums of products of gfx1100 and gfx1201 in whole numbers. Every term is cut off on the grid of the largest; floats
 // only round the end. silicon_test.cpp holds it to what the chips gave.
 namespace strata::emu::reference {
 
@@ -138,7 +138,7 @@ inline std::vector<Term> terms(const NumberFormat& f, std::span<const uint32_t> 
 }
 inline const NumberFormat& brain_format(bool rdna4) { return rdna4 ? kBrain : kFlushedBrain; }
 
-// Of numbers one an element. Pairs are added first, but for bytes.
+// The sum of products of numbers one an element. Pairs are added first, but for bytes.
 inline uint32_t dot_single(bool rdna4, const NumberFormat& fa, const NumberFormat& fb, std::span<const uint32_t> a,
                            std::span<const uint32_t> b, uint32_t c) {
     const DotChip chip{rdna4, fa.mantissa < 4 ? 4 : 2, rdna4 ? std::optional(-126) : std::nullopt};
@@ -161,7 +161,7 @@ inline uint32_t dot_bf16(bool rdna4, std::span<const uint32_t> a, std::span<cons
     return single == 0xffc00a3d ? 0xfffd : single >> 16;
 }
 
-// Of the numbers in words.
+// The same of the numbers in words.
 inline uint32_t dot_single(bool rdna4, const NumberFormat& fa, const NumberFormat& fb, uint32_t a, uint32_t b,
                            uint32_t c) {
     return dot_single(rdna4, fa, fb, parts(fa, a), parts(fb, b), c);

@@ -2,8 +2,9 @@
 
 #include "../rows/scalar_harness.h"
 
-// The rows of the vector formats that read other lanes, or registers that an index names, on generated values in every
-// family and wave size, written from the operation descriptions of the RDNA3, RDNA4 and CDNA3 documents.
+// The rows of the vector formats that read other lanes, or registers that an index names, on generated values. They run
+// in every family and wave size, and are written from the operation descriptions of the RDNA3, RDNA4 and CDNA3
+// documents.
 namespace strata::emu::harness {
 namespace {
 

@@ -269,8 +269,8 @@ Wide byte_value(uint32_t byte, bool brain) {
     return sign * (exponent ? std::ldexp(Wide((1 << digits) + mantissa), exponent - bias - digits)
                             : std::ldexp(Wide(mantissa), 1 - bias - digits));
 }
-/// By search: the nearest value, of two the even one; past the largest by half a step or more NaN or infinity, or with
-/// FP16_OVFL the largest.
+/// By search: the nearest value, of two the even one. Past the largest by half a step or more it is NaN or infinity, or
+/// with FP16_OVFL the largest.
 uint32_t byte_bits(Wide x, bool brain, bool saturate) {
     const uint32_t largest = brain ? 0x7b : 0x7e, sign = std::signbit(x) ? 0x80 : 0;
     if (std::isnan(x)) return 0x7f;

@@ -6,8 +6,8 @@
 #include <cstring>
 #include <limits>
 
-// Scalar arithmetic of the ISA document for one lane, written for clarity and apart from the emulator: floats are
-// widened to long double, rounded by explicit steps.
+// Scalar arithmetic of the ISA document for one lane, written for clarity and apart from the emulator. Floats are
+// widened to long double and rounded by explicit steps.
 namespace strata::emu::reference {
 
 using Wide = long double;
@@ -48,8 +48,8 @@ inline uint32_t half_bits(Wide x, bool to_zero = false) {
     return sign | static_cast<uint32_t>(exponent + 14) << 10 |
            (static_cast<uint32_t>(std::ldexp(r, 11 - exponent)) & 0x3ff);
 }
-/// a * b + c of singles, as a number that rounds to a half as the exact one does: what it cannot hold is kept in its
-/// lowest place ("round to odd"), whatever the host's direction is.
+/// a * b + c of singles, as a number that rounds to a half as the exact one does. Bits that it cannot hold are kept in
+/// its lowest place ("round to odd"), whatever the host's direction is.
 inline Wide fused(Wide a, Wide b, Wide c) {
     const int direction = std::fegetround();
     std::fesetround(FE_TONEAREST);

@@ -255,9 +255,10 @@ TEST_P(Silicon, WithFp16OvflPolesOfGfx1201AreTheLargestHalf) {
         }
 }
 
-// AMD's own model of the two chips' reciprocals: polynomials that round once, and a list of the arguments where the
-// chips give one unit more or less (ROCm/rocm-systems, emulation/rocjitsu/lib/util/include/util/amdgpu_rcp.h and
-// amdgpu_rsq.h, MIT), here as its length and an FNV-1a digest.
+// AMD's own model of the two chips' reciprocals. It has polynomials that round once, and a list of the arguments where
+// the chips give one unit more or less. The list (ROCm/rocm-systems,
+// emulation/rocjitsu/lib/util/include/util/amdgpu_rcp.h and amdgpu_rsq.h, MIT) is here as its length and an FNV-1a
+// digest.
 struct Interval {
     uint64_t constant, linear, quadratic, cubic;
 };

@@ -16,7 +16,7 @@ using isa::Type;
 
 enum class Float { none, half, single, wide };
 
-/// Of the result.
+/// The kind of float of the result.
 Float float_kind(const isa::Row& row) {
     if (row.mnemonic.starts_with("v_pk_") && row.mnemonic.ends_with("_f32")) return Float::single;
     switch (row.dst[0]) {
