@@ -1,5 +1,5 @@
-"""Sizes and times that decide a schedule come from the card table by way of codegen/cost, not from a constant that one
-card was measured for."""
+"""Sizes and times that decide a schedule come from the card table through codegen/cost. No constant that was measured
+on one card decides it."""
 
 import re
 

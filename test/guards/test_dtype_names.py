@@ -1,5 +1,5 @@
-"""A branch of the Python package asks for a dtype, not for its name: a name that no type has is never equal, and nobody
-is told.
+"""A branch of the Python package asks for a dtype, not for its name. A name that no type has is never equal, and
+nothing reports it.
 """
 
 import ast

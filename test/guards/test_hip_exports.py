@@ -1,5 +1,5 @@
-"""Each function of the drop-in libamdhip64 is called by a test that has it succeed, and by a row of refusals; each of
-libhiprtc by a test.
+"""Each function of the drop-in libamdhip64 is called by a test in which it succeeds, and by a row of refusals. Each of
+libhiprtc is called by a test.
 """
 
 import re
@@ -37,7 +37,7 @@ NO_CODE = {name for name in CANNOT_FAIL if name.endswith("LastError")} | {"hipGe
 
 
 def text_of(tree, folder):
-    """Of its tests; tables that name all functions, of signatures and symbols, call none."""
+    """The text of its tests; tables that name all functions, of signatures and symbols, call none."""
     return "".join(
         tree.text(file)
         for file in tree.files

@@ -1,5 +1,5 @@
-"""The tree can be read and built anywhere: no path of one machine, no host of one network, no reference to a tracker or
-a chat, and nothing at its root that somebody forgot there.
+"""The tree can be read and built anywhere. It has no path of one machine, no host of one network, and no reference to a
+tracker or a chat. Nothing at its root was left there by mistake.
 """
 
 import re
