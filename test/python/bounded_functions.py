@@ -23,6 +23,14 @@ ERF = np.vectorize(math.erf, otypes=[np.float64])
 ERFC = np.vectorize(math.erfc, otypes=[np.float64])
 
 
+def normal_below(x):
+    """The normal distribution function. erfc multiplies a relative error of its argument by x^2, so that the argument
+    has two parts."""
+    z = np.longdouble(x) * -np.sqrt(np.longdouble(0.5))
+    high = z.astype(np.float64)
+    return ERFC(high) / 2 - (z - high).astype(np.float64) * np.exp(-high * high) / math.sqrt(math.pi)
+
+
 def added_to(owner):
     def add(functions):
         for name, function in vars(functions).items():
@@ -239,13 +247,13 @@ class Functions:
 
     def gelu(self):
         def of(x):
-            below = ERFC(x.v * -math.sqrt(0.5)) / 2
+            below = normal_below(x.v)
             slope = 1 / math.sqrt(2 * math.pi)
             return x * rounded(
                 below,
                 x.dtype,
                 slope * x.e,
-                8 if x.dtype == "float64" else 6,
+                4 if x.dtype == "float64" else 6,
                 [(x, lambda g: g * slope * (x * x * -0.5).exp())],
             )
 
