@@ -226,6 +226,7 @@ MODELS = [
         "GPT training step", training_operands, gpt_training, TINY_GPT,
         sizes(GPT_SIZES, (BF16, 1, 128, 4, 64, 1024, 1), (F32, 2, 64, 2, 64, 256, 1)),
         lambda **s: 3 * gpt_operations(**s), training_kept, whole=True,
+        large=sizes(GPT_SIZES, (BF16, 4, 1024, 12, 64, 50304, 12), (BF16, 16, 1024, 12, 64, 50304, 12)),
     ),
     Program(
         "GPT layers with gradients", layers_operands, layers_with_gradients, TINY_GPT,
@@ -247,7 +248,7 @@ MODELS = [
         "Llama decode step", lambda layers, **_: llama_operands(layers, "int64 b <v", 2 * layers), llama_decode,
         {**TINY_LLAMA, "n": 7},
         sizes(LLAMA + " n", (BF16, 1, 32, 4, 64, 5632, 32000, 1, 2048), (BF16, 16, 16, 4, 64, 2816, 8192, 2, 1024)),
-        llama_operations,
+        llama_operations, large=sizes(LLAMA + " n", (BF16, 1, 32, 4, 64, 5632, 32000, 22, 1024)),
     ),
     Program(
         "Whisper encoder",

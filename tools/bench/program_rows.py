@@ -14,7 +14,8 @@ BF16, F16, F32 = "bfloat16", "float16", "float32"
 class Program:
     """operations, kept and unread are formulas of the sizes. kept counts elements of the row's type that must be alive
     beside operands and results. unread counts those of operands that need not be read. small: sizes for values; at:
-    (type, sizes) of each row; whole: kernels compute indices, so that all workgroups run."""
+    (type, sizes) of each row; large: those for cards alone, too long for the emulator; whole: kernels compute indices,
+    so that all workgroups run."""
 
     name: str
     operands: str | Callable[..., str]
@@ -25,6 +26,7 @@ class Program:
     kept: Callable[..., float] = lambda **_: 0
     unread: Callable[..., float] = lambda **_: 0
     whole: bool = False
+    large: list[tuple[str, dict[str, int]]] = dataclasses.field(default_factory=list)
 
 
 def sizes(names, *rows):
@@ -74,14 +76,14 @@ def dequantized(o, x, w, scale):
     return x @ (o.like(w, x) * scale)
 
 
-MKN, WIDE, ODD = "m k n", (2048, 2048, 5632), (1000, 1111, 777)
+MKN, WIDE, MLP, ODD = "m k n", (2048, 2048, 5632), (8192, 4096, 11008), (1000, 1111, 777)
 SMALL = {"m": 33, "k": 40, "n": 50}
 PRODUCTS = [
     Program(
         "product", "m k, k n", product, SMALL,
         sizes(MKN, (F16, 512, 512, 512), (BF16, *WIDE), (F32, *WIDE), (BF16, 4096, 4096, 4096), (F32, *ODD),
             (BF16, 2047, 2045, 2049)),
-        mkn,
+        mkn, large=sizes(MKN, (BF16, *MLP)),
     ),
     Program(
         "product NT", "m k, n k", lambda o, a, b: a @ b.mT, SMALL, sizes(MKN, (BF16, *WIDE), (F32, 1024, 1024, 1024)),
@@ -110,7 +112,7 @@ PRODUCTS = [
     ),
     Program(
         "gate x up", "m k, k n, k n", gate_up, SMALL, sizes(MKN, (BF16, *WIDE), (F16, 512, 512, 1408)),
-        lambda **s: 2 * mkn(**s),
+        lambda **s: 2 * mkn(**s), large=sizes(MKN, (BF16, *MLP)),
     ),
     Program(
         "q, k and v", "m k, k n, k n, k n", lambda o, x, q, k, v: [x @ q, x @ k, x @ v], SMALL,
@@ -118,7 +120,7 @@ PRODUCTS = [
     ),
     Program(
         "rmsnorm, product", "m k, k, k n", lambda o, x, w, g: o.rmsnorm(x, w) @ g, SMALL,
-        sizes(MKN, (BF16, *WIDE), (F16, 1024, 768, 3072)), mkn,
+        sizes(MKN, (BF16, *WIDE), (F16, 1024, 768, 3072)), mkn, large=sizes(MKN, (BF16, *MLP)),
     ),
     Program(
         "layernorm, product", "m k, k, k, k n", lambda o, x, w, b, g: o.layernorm(x, w, b) @ g, SMALL,
@@ -143,11 +145,12 @@ PRODUCTS = [
     Program(
         "SwiGLU", "m k, k n, k n, n k", swiglu, SMALL,
         sizes(MKN, (BF16, *WIDE), (BF16, 512, 512, 1408), (F16, 1000, 768, 2050)), lambda **s: 3 * mkn(**s),
-        lambda m, n, **_: m * n,
+        lambda m, n, **_: m * n, large=sizes(MKN, (BF16, *MLP)),
     ),
     Program(
         "SwiGLU with gradients", "m k, k n, k n, n k, m k", gradients(swiglu), SMALL,
         sizes(MKN, (BF16, *WIDE), (F16, 512, 512, 1408)), lambda **s: 8 * mkn(**s), lambda m, n, **_: 4 * m * n,
+        large=sizes(MKN, (BF16, 4096, *MLP[1:])),
     ),
     Program(
         "gelu MLP", "m k, k n, n, n k, k", gelu_mlp, SMALL, sizes(MKN, (BF16, 2048, 2048, 8192), (F32, 512, 512, 2048)),
@@ -200,7 +203,7 @@ ATTENTION = [
     Program(
         "attention, causal", QKV, causal, TINY,
         sizes(BHTD, (BF16, 4, 16, 2048, 64), (F16, 2, 16, 2048, 128), (F16, 2, 8, 1000, 80), (F32, 4, 8, 512, 64)),
-        lambda **s: pairs(**s) / 2,
+        lambda **s: pairs(**s) / 2, large=sizes(BHTD, (BF16, 8, 16, 4096, 64), (BF16, 8, 16, 4096, 128)),
     ),
     Program(
         "attention", QKV, lambda o, q, k, v: o.attention(q, k, v), TINY, sizes(BHTD, (BF16, 8, 12, 512, 64)), pairs,
@@ -221,7 +224,7 @@ ATTENTION = [
     Program(
         "attention with gradients", QKV + ", b h t d", gradients(causal), TINY,
         sizes(BHTD, (BF16, 4, 16, 1024, 64), (F16, 2, 8, 777, 64)), lambda **s: 3.5 * pairs(**s) / 2,
-        lambda b, h, t, d: b * h * t * (d + 2),
+        lambda b, h, t, d: b * h * t * (d + 2), large=sizes(BHTD, (BF16, 8, 16, 2048, 64), (BF16, 4, 16, 4096, 128)),
     ),
     Program(
         "decode attention", GQA, grouped, {"b": 2, "h": 4, "g": 2, "t": 1, "n": 37, "d": 16},
@@ -268,11 +271,12 @@ CONVOLUTIONS = [
         "conv 3x3", "n c s s, o c w w", conv3x3, IMAGE,
         sizes(NCOS, (BF16, 32, 64, 64, 56, 3), (F16, 16, 256, 256, 14, 3), (F32, 8, 64, 64, 28, 3),
             (BF16, 5, 48, 80, 19, 3)),
-        taps,
+        taps, large=sizes(NCOS, (BF16, 64, 256, 256, 56, 3)),
     ),
     Program(
         "conv 3x3 with gradients", "n c s s, o c w w, n o s s", gradients(conv3x3), IMAGE,
         sizes(NCOS, (BF16, 32, 128, 128, 28, 3), (F32, 8, 32, 32, 16, 3)), lambda **s: 2 * taps(**s),
+        large=sizes(NCOS, (BF16, 64, 256, 256, 28, 3)),
     ),
     Program(
         "conv 1x1", "n c s s, o c 1 1", lambda o, x, w: o.conv2d(x, w), IMAGE,
@@ -379,8 +383,10 @@ ROWS = [
         sizes("v d n", (F32, 8192, 256, 4096)), whole=True,
     ),
     Program("cumsum", "m n", lambda o, x: x.cumsum(1), FEW, sizes(MN, (F32, 2048, 8192), (F32, 999, 1001))),
-    Program("sort", "m n", lambda o, x: o.sort(x), FEW, sizes(MN, (F32, 16, 4096)), whole=True),
+    Program("sort", "m n", lambda o, x: o.sort(x), FEW, sizes(MN, (F32, 16, 4096)), whole=True,
+        large=sizes(MN, (F32, 256, 65536))),
     Program("top 16", "m n", lambda o, x: o.topk(x, 16), FEW, sizes(MN, (F32, 16, 8192)), whole=True),
+    Program("top 64", "m n", lambda o, x: o.topk(x, 64), {"m": 3, "n": 99}, [], large=sizes(MN, (F32, 4096, 32000))),
     Program(
         "unique", "int64 n <c", lambda o, x: o.unique(x), {"n": 40, "c": 9}, sizes("n c", (F32, 4096, 256)), whole=True,
     ),

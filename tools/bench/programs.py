@@ -21,10 +21,11 @@ LOW = 0.25
 TOLERANCES = {"float32": 1e-5, "float16": 3e-3, "bfloat16": 2e-2}  # of the norm of a result
 
 
-def rows(only=()):
-    """(name of the row, program, type, sizes) of all, or of those whose names contain one of the texts in any case."""
+def rows(only=(), card=False):
+    """(name of the row, program, type, sizes) of all, or of those whose names contain one of the texts in any case.
+    card: the large sizes too."""
     for program in PROGRAMS:
-        for dtype, sizes in program.at:
+        for dtype, sizes in [*program.at, *(program.large if card else ())]:
             name = f"{program.name}, {dtype} {'x'.join(map(str, sizes.values()))}"
             if not only or any(text.lower() in name.lower() for text in only):
                 yield name, program, dtype, sizes
@@ -211,6 +212,21 @@ def synchronized_ms(strata, make, repeat):
     return statistics.median(times[2:])
 
 
+def captured_ms(strata, program, given, repeat):
+    """The wall time of a call of the captured program, with a wait at its end; nothing for what no capture takes."""
+    call, times = strata.jit(lambda *operands: program.call(Strata(), *operands)), []
+    try:
+        for _ in range(repeat + 3):
+            strata.synchronize()
+            start = time.perf_counter()
+            call(*given)
+            strata.synchronize()
+            times.append((time.perf_counter() - start) * 1e3)
+    except strata.Error:
+        return {}
+    return {"captured_ms": round(statistics.median(times[3:]), 4)}
+
+
 def torch_ms(torch, call, given, repeat):
     from .gpu import theirs_ms, torch_events
 
@@ -223,6 +239,7 @@ def on_card(strata, torch, program, dtype, sizes, repeat):
     given, o = list(tensors(strata, operands, False)), Strata()
     out = {"ms": round(synchronized_ms(strata, lambda: program.call(o, *given), repeat), 4)}
     out["peak_mib"] = round(strata.stats().peak_bytes / 2**20, 1)
+    out |= captured_ms(strata, program, given, repeat)
     if torch is None:
         return out
     theirs = [
@@ -286,7 +303,7 @@ def bench_programs(quick, archs=(), card=False, only=()):
     """quick: the first size of each program. archs: gfx1100 and gfx942 if empty. only: texts that names contain."""
     import strata
 
-    chosen = list(rows(only))
+    chosen = list(rows(only, card))
     if not chosen:
         known = ", ".join(program.name for program in PROGRAMS)
         raise strata.UsageError(f"no program's name contains {' or '.join(map(repr, only))}; known: {known}")
