@@ -62,13 +62,6 @@ Tensor to_running_product(const Tensor& g, const Tensor& x, int axis) {
     });
 }
 
-/// It goes to the last of the elements so far that are the extreme one, as in PyTorch.
-Tensor to_running_extreme(const Tensor& g, const Tensor& y, const Tensor& x, int axis) {
-    Tensor place = expand_to(iota_along(x.shape(), axis), x.shape());
-    Tensor chosen = bitwise_or(eq(x, y), x.isnan());
-    return like(g, 0).scatter_add(axis, where(chosen, place, 0).cummax(axis), g);
-}
-
 /// The gradients of factors as products of all others, which have derivatives of every order.
 Tensor to_factors_by_products(const Tensor& g, const Tensor& x, const std::vector<int>& axes) {
     std::vector<int> order, back(x.shape().size());
@@ -102,7 +95,7 @@ Tensor to_scanned(const Tensor& g, const Tensor& y, const Tensor& x, const Reduc
     const int axis = arg.axes[0];
     if (arg.op == Op::add) return backward_sum(g, axis);
     if (arg.op == Op::mul) return to_running_product(g, x, axis);
-    return to_running_extreme(g, y, x, axis);
+    return to_running_extreme(g, y, x, arg);
 }
 
 }  // namespace strata::ops

@@ -74,9 +74,7 @@ Tensor expanded(const Tensor& x, const Tensor& to) { return expand_to(x, to.shap
 Tensor to_reduced(const Tensor& g, const Tensor& y, const Tensor& x, const ReduceArg& arg) {
     if (arg.op == Op::add) return expanded(g, x);
     if (arg.op == Op::mul) return to_factors(expanded(g, x), x, arg.axes);
-    // Equal extremes share it. Their number is no number of a narrow type.
-    Tensor hit = widened(eq(x, expanded(y, x)).cast(x.dtype()));
-    return (hit * expanded(g / hit.sum(arg.axes, true), x)).cast(x.dtype());
+    return to_extreme(g, y, x, arg);
 }
 
 std::vector<int> inverse(const std::vector<int>& order) {

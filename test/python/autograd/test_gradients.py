@@ -409,3 +409,23 @@ def test_equal_tensors_have_gradients_of_their_own():
     assert a.grad.tolist() == [2, 2] and b.grad.tolist() == [3, 3]
     x = Tensor([1.0, 2.0])
     assert [g.tolist() for g in strata.grad(lambda a, b: (a * 2 + b * 3).sum(), (0, 1))(x, x)] == [[2, 2], [3, 3]]
+
+
+def scaled_by_the_largest(x):
+    shift = x.var(0, 0, True).silu()
+    y = shift + (shift + x)
+    z = y / (abs(y).max(0, True) + 1)
+    return strata.functional.rmsnorm(strata.stack([z, z + 2], 1)).mean() + shift.mean() + z.mean()
+
+
+@pytest.mark.parametrize("arch", ["gfx1100", "gfx942"])
+def test_an_extreme_of_what_is_rounded_in_two_ways_gets_its_gradient(arch):
+    """The backward pass computes the elements again, with a rounding less or more than their maximum's."""
+    with strata.config(device=f"emu:{arch}", target="asm"):
+        for seed in range(12):
+            x = np.random.default_rng(seed).standard_normal((5, 3) if seed % 2 else (3, 5)).astype(np.float32)
+            got, want = (
+                strata.value_and_grad(scaled_by_the_largest, (0,))(Tensor(x.astype(t)))[1][0]
+                for t in (np.float32, np.float64)
+            )
+            np.testing.assert_allclose(got.numpy(), want.numpy(), rtol=1e-4, atol=1e-5, err_msg=str(seed))
