@@ -86,10 +86,11 @@ Result<Kernel> double_buffer(const Site& site) {
     STRATA_TRY(const Kernel staged, site.by(ActionKind::stage));
     const std::vector<UOp> all = ranges(staged.sink);
     const UOp outer = *std::ranges::find(all, range_arg(site.range()).id, [](UOp r) { return range_arg(r).id; });
-    if (range_arg(outer).size % kHalves && starts_again(staged.sink, outer))
+    const bool is_symbolic = std::ranges::any_of(toposort(staged.sink), [](UOp u) { return u.is(Op::define_var); });
+    if ((range_arg(outer).size % kHalves || is_symbolic) && starts_again(staged.sink, outer))
         return make_error(ErrorKind::Usage,
-                          "a loop of {} tiles starts again: halves of local memory want an even number",
-                          range_arg(outer).size);
+                          "a loop of {}{} tiles starts again: halves of local memory want an even number",
+                          is_symbolic ? "at most " : "", range_arg(outer).size);
     if (const UOp inner = loop_of_copies(staged.sink, outer))
         return make_error(ErrorKind::Usage, "a loop of {} steps inside that of the tiles copies each half again",
                           range_arg(inner).size);

@@ -415,6 +415,8 @@ class Staging {
 
 Result<Kernel> stage_by(const Site& site, bool by_elements) {
     const RangeArg& r = range_arg(site.range());
+    if (is_walked_within_itself(site.kernel.sink, site.range()))
+        return make_error(ErrorKind::Usage, "each step of the loop has one over its range again: both fill one tile");
     if (site.amount < 1 || r.size % site.amount != 0 || r.size == site.amount)
         return make_error(ErrorKind::Usage, "cannot make tiles of {} of a range of {}", site.amount, r.size);
     UOp sink = site.kernel.sink, outer = site.range(), inner;

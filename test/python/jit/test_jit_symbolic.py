@@ -59,6 +59,16 @@ def test_every_size_has_numpys_values_from_few_programs(name, rng):
     assert sum(made[2:]) == 0, made
 
 
+def test_rows_that_are_keys_values_and_queries_share_no_tile(rng):
+    """Columns and terms are one axis then. Tiles of its loops in each other were one."""
+    f = jit(lambda x, w: (x.minimum(w) @ x.minimum(w).mT * 1.3).softmax(-1) @ x.minimum(w), symbolic=True)
+    for n in (15, 16, 17, 24, 30, 20):
+        x, w = f32(rng, n, n, n), f32(rng, n)
+        v = np.minimum(x, w).astype(np.float64)
+        want = softmax(v @ v.swapaxes(-1, -2) * 1.3) @ v
+        np.testing.assert_allclose(f(Tensor(x), Tensor(w)).numpy(), want, rtol=2e-5, atol=2e-5, err_msg=str(n))
+
+
 def test_larger_sizes_make_programs_of_their_own_once(rng):
     made = programs_by_size(
         lambda x: (x * x - x).sum(0), lambda x: (x * x - x).sum(0), [20, 30, 25, 100, 90, 127, 129, 200, 31, 110], rng
