@@ -7,6 +7,8 @@ their order is. Ambiguous is raised where rounding decides: a comparison closer 
 which a value is cut, a divisor near 0.
 """
 
+import contextlib
+import contextvars
 import math
 
 import numpy as np
@@ -25,6 +27,29 @@ LEAST = {
 }  # subnormals of the wider may be flushed
 NARROW = ("float16", "bfloat16")
 FLOATS = tuple(UNIT)
+
+
+FLUSHED = contextvars.ContextVar("FLUSHED", default=False)
+
+
+@contextlib.contextmanager
+def flushed_products(on):
+    """Products take denormals of float16 for zeros, as matrix instructions of MI200 do (PyTorch, "Numerical accuracy",
+    on AMD Instinct MI200)."""
+    token = FLUSHED.set(on)
+    try:
+        yield
+    finally:
+        FLUSHED.reset(token)
+
+
+def factor(x):
+    """A value as a product takes it."""
+    if x.dtype != "float16" or not FLUSHED.get():
+        return x
+    least = 2.0**-14
+    lost = np.where(abs(x.v) - x.e < least, np.minimum(abs(x.v), least), 0)
+    return Bounded(x.v, x.dtype, x.e + lost, [(x, lambda g: g)])
 
 
 class Ambiguous(Exception):
@@ -129,6 +154,7 @@ class Bounded:
         if not a.is_float:
             return Bounded(v, a.dtype)
         wide = "float32" if a.dtype in NARROW else a.dtype
+        a, b = factor(a), factor(b)
         x, y, n = abs(a.v), abs(b.v), a.shape[-1]
         e = x @ b.e + a.e @ (y + b.e) + 2 * (n + 1) * UNIT[wide] * ((x + a.e) @ (y + b.e))
         return rounded(
@@ -401,47 +427,3 @@ def cat(xs, axis=0):
 
 def stack(xs, axis=0):
     return cat([x.unsqueeze(axis) for x in xs], axis)
-
-
-def derivatives(y, nodes):
-    """By each of the nodes, of the sum of y."""
-    found, waiting = {}, {}
-    if y.node is not None:
-        found[y.node], waiting[y.node.serial] = [Bounded(np.ones(y.shape), y.dtype)], y.node
-    while waiting:
-        node = waiting.pop(max(waiting))
-        found[node] = summed(found[node])
-        if node in nodes:
-            continue
-        for parent, back in node.parents:
-            found.setdefault(parent, []).append(back(found[node]))
-            waiting[parent.serial] = parent
-    return [found.get(node) for node in nodes]
-
-
-def summed(parts):
-    """The sum of derivatives of one type, in any order."""
-    total = parts[0]
-    for part in parts[1:]:
-        total = total + part
-    if len(parts) > 2:
-        size = sum(abs(part.v) + part.e for part in parts)
-        total.e = sum(part.e for part in parts) + (len(parts) - 1) * (UNIT[total.dtype] * size + LEAST[total.dtype])
-    return total
-
-
-def value_and_grad(f, argnums):
-    """f's value, of one element, and its derivatives by those arguments."""
-
-    def both(*arguments):
-        given = list(arguments)
-        for i in argnums:
-            given[i] = untracked(arguments[i])
-            given[i].node = Node([])
-        y = f(*given)
-        found = derivatives(y, [given[i].node for i in argnums])
-        return y, tuple(
-            Bounded(np.zeros(x.shape), x.dtype) if g is None else g for g, x in zip(found, (given[i] for i in argnums))
-        )
-
-    return both

@@ -10,6 +10,7 @@ from bounded import (
     UNIT,
     Bounded,
     decided,
+    factor,
     moved_back,
     need,
     pair,
@@ -18,6 +19,7 @@ from bounded import (
     untracked,
     where,
 )
+from bounded_derivatives import value_and_grad
 
 ERF = np.vectorize(math.erf, otypes=[np.float64])
 ERFC = np.vectorize(math.erfc, otypes=[np.float64])
@@ -290,9 +292,9 @@ class functional:
                 s = where(Bounded(np.tri(*s.shape[-2:], dtype=bool), "bool"), s, -math.inf)
             weights = (s if mask is None else where(mask, s, -math.inf)).softmax(-1)
             # Matrix instructions take the weights in the operands' type.
-            return (weights.cast(query.dtype).cast(q.dtype) if query.dtype in NARROW else weights) @ v
+            return (factor(weights.cast(query.dtype)).cast(q.dtype) if query.dtype in NARROW else weights) @ v
 
-        return wide(query, lambda q: of(q, key.cast(q.dtype), value.cast(q.dtype)))
+        return wide(factor(query), lambda q: of(q, factor(key).cast(q.dtype), factor(value).cast(q.dtype)))
 
     @staticmethod
     def conv(x, weight, stride=1, padding=0):
@@ -308,6 +310,6 @@ class functional:
 REFERENCE = type(
     "strata",
     (),
-    {name: staticmethod(getattr(bounded, name)) for name in ("where", "cat", "stack", "value_and_grad")}
-    | {"functional": functional},
+    {name: staticmethod(getattr(bounded, name)) for name in ("where", "cat", "stack")}
+    | {"value_and_grad": staticmethod(value_and_grad), "functional": functional},
 )
