@@ -41,6 +41,8 @@ template <class T> STRATA_FN T saturate(half x) { return saturate<T, float>(x); 
 //@ max min
 template <class T> STRATA_FN T max(T x, T y) { return x < y ? y : x; }
 template <class T> STRATA_FN T min(T x, T y) { return y < x ? y : x; }
+//@ max_number
+STRATA_FN float max_number(float x, float y) { return fmax(x, y); }
 //@ mulhi
 STRATA_FN uint32_t mulhi(uint32_t x, uint32_t y) { return (uint32_t)((uint64_t)x * y >> 32); }
 STRATA_FN int32_t mulhi(int32_t x, int32_t y) { return (int32_t)((int64_t)x * y >> 32); }

@@ -1,4 +1,4 @@
-// combine: two instructions of integers, of which only the second reads the first's result, are one of three sources.
+// combine: two instructions, of which only the second reads the first's result, are one of three sources.
 // Before:  v_add_nc_u32 %v3, %v1, %v2; v_lshlrev_b32 %v4, 2, %v3
 // After:   v_add_lshl_u32 %v4, %v1, %v2, 2
 // Both stand in one block, so that nothing is computed more often than it was. The rows are those of combine.def.

@@ -198,7 +198,8 @@ UOp AttentionBlock::weigh_row(int64_t m, int64_t row, const std::function<UOp(in
     }
     const Register &tops = tops_[index_of(m, row)], &totals = totals_[index_of(m, row)];
     const UOp before = uop::load(in_loop(tops, 0));
-    const UOp top = alu(Op::max, {before, over_keys(Op::max, combined(Op::max, of_row))}), less = shift(top);
+    const UOp here = over_keys(Op::max_number, combined(Op::max_number, of_row)),
+              top = combined(Op::max_number, {before, here}), less = shift(top);
     const UOp rescale = exp2_of(before, less);
     for (UOp& weight : of_row) weight = exp2_of(weight, less);
     update(tops, 0, top);

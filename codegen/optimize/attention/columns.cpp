@@ -17,6 +17,14 @@
 namespace strata::codegen {
 namespace {
 
+/// To nearest even. A NaN may become a number.
+UOp to_bfloat16_of_number(UOp x) {
+    const auto word = [](int64_t value) { return constant_int(dtypes::uint32, value); };
+    const UOp bits = bitcast(x, dtypes::uint32), odd = alu(Op::bit_and, {alu(Op::shr, {bits, word(16)}), word(1)}),
+              upper = alu(Op::shr, {bits + odd + word(0x7fff), word(16)});
+    return bitcast(cast(upper, dtypes::uint16), dtypes::bfloat16);
+}
+
 class ByColumns : public AttentionByFragments {
   public:
     ByColumns(UOp sink, const AttentionParts& parts, const AttentionTile& tile, int wave_size)
@@ -40,7 +48,7 @@ class ByColumns : public AttentionByFragments {
 
     UOp over_keys(Op op, UOp value) const override {
         for (int64_t mask = kSide; mask < kSide * grid_.rows; mask *= 2)
-            value = alu(op, {value, uop::shuffle_xor(value, static_cast<int>(mask))});
+            value = combined(op, {value, uop::shuffle_xor(value, static_cast<int>(mask))});
         return value;
     }
     UOp multiply_add(UOp of_rows, UOp of_tile, UOp sum) const override { return wmma(of_tile, of_rows, sum); }
@@ -62,7 +70,9 @@ class ByColumns : public AttentionByFragments {
     UOp weights_operand(std::span<const UOp> wide) const override {
         Values elements;
         for (UOp w : wide) {
-            const UOp own = cast(w, p_.value.dtype());
+            // Where a weight is NaN, the total of its row is, and so is the result.
+            const bool may_lose_nan = !p_.is_chain() && p_.value.dtype() == dtypes::bfloat16;
+            const UOp own = may_lose_nan ? to_bfloat16_of_number(w) : cast(w, p_.value.dtype());
             if (!repeats_operands()) {
                 elements.push_back(own);
                 continue;

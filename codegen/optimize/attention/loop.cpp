@@ -18,7 +18,8 @@ int64_t parts_of(int64_t size, int64_t part) { return (size + part - 1) / part; 
 UOp combined(Op op, std::vector<UOp> values) {
     while (values.size() > 1) {
         std::vector<UOp> next;
-        for (size_t i = 0; i + 1 < values.size(); i += 2) next.push_back(alu(op, {values[i], values[i + 1]}));
+        for (size_t i = 0; i + 1 < values.size(); i += 2)
+            next.push_back(make(op, values[i].dtype(), {values[i], values[i + 1]}));
         if (values.size() % 2) next.push_back(values.back());
         values = std::move(next);
     }

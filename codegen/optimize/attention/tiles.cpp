@@ -8,7 +8,7 @@
 
 namespace strata::codegen {
 UOp over_lanes_of_row(Op op, UOp value) {
-    for (int mask : {1, 2}) value = alu(op, {value, uop::shuffle_xor(value, mask)});
+    for (int mask : {1, 2}) value = combined(op, {value, uop::shuffle_xor(value, mask)});
     return value;
 }
 
@@ -87,7 +87,8 @@ AttentionTiles::Weights AttentionTiles::weigh(int64_t m, UOp tile, const std::fu
                 places.push_back(static_cast<size_t>(n) * kHeld + static_cast<size_t>(place.column / 8) * 4 + 2 * half +
                                  e % 2);
             }
-        out.tops[half] = alu(Op::max, {tops[half], over_lanes_of_row(Op::max, combined(Op::max, of_row))});
+        const UOp top = over_lanes_of_row(Op::max_number, combined(Op::max_number, of_row));
+        out.tops[half] = combined(Op::max_number, {tops[half], top});
         const UOp less = shift(out.tops[half]);
         out.rescale[half] = exp2_of(tops[half], less);
         for (UOp& weight : of_row) weight = exp2_of(weight, less);

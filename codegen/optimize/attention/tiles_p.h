@@ -86,7 +86,8 @@ class AttentionLoop {
     int next_id_, next_slot_ = 0;
 };
 
-/// Several values as one, by a balanced tree: its steps do not wait for each other.
+/// Several values as one, by a balanced tree: its steps do not wait for each other. The top of a row is by
+/// Op::max_number: a NaN makes its weight NaN, and by that the total.
 UOp combined(Op op, std::vector<UOp> values);
 
 // NVIDIA's instructions: the lanes of a wave, a value over the four lanes that share a row of results, where eight

@@ -41,7 +41,12 @@ bool compares(Op op) { return op == Op::cmplt || op == Op::cmpeq || op == Op::cm
 }  // namespace
 
 Arithmetic::Arithmetic(SelectionContext& context, Packing& packing)
-    : SelectionPart(context), conversions_(context), division_(context), wide_(context), sums_(context, packing) {}
+    : SelectionPart(context),
+      packing_(packing),
+      conversions_(context),
+      division_(context),
+      wide_(context),
+      sums_(context, packing) {}
 
 bool Arithmetic::elementwise(UOp u) {
     if (division_.step(u)) return true;
@@ -148,6 +153,8 @@ bool Arithmetic::by_row(UOp u, std::span<const Value> s) {
     }
     const bool keeps_range = u.is(Op::bit_and) || u.is(Op::bit_or) || u.is(Op::bit_xor) || u.is(Op::shr) ||
                              u.is(Op::max) || u.is(Op::min) || (u.is(Op::bit_not) && !u.dtype().is_unsigned());
+    const bool is_new = u.src(0).is(Op::add) || u.src(0).is(Op::where);  // what defines a register of its own
+    if (u.is(Op::shr) && u.dtype() == dtypes::uint32 && u.src(1).is_const(16) && is_new) packing_.set_upper(out, s[0]);
     set(u, keeps_range ? out : conversions_.narrowed(out, u.dtype()));
     return true;
 }

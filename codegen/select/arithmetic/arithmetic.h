@@ -22,6 +22,7 @@ class Arithmetic : SelectionPart {
     // bounded.cpp
     void bounded(UOp u, std::span<const Value> s);
 
+    Packing& packing_;
     Conversions conversions_;
     Division division_;
     WideIntegers wide_;

@@ -125,7 +125,10 @@ bool Conversions::convert(UOp u, const Value& x) {
     }
     Value low = x;
     if (from.bits() == 64 && to.bits() < 64) static_cast<Source&>(low) = dword(x, 0);
-    const bool fits = to.bits() >= 32 || (from.bits() < to.bits() && from.is_unsigned()) ||
+    const UOp shifted = u.src(0);
+    const bool is_upper = shifted.is(Op::shr) && from == dtypes::uint32 && to.is_unsigned() &&
+                          shifted.src(1).is_const() && const_int(shifted.src(1)) >= 32 - to.bits();
+    const bool fits = is_upper || to.bits() >= 32 || (from.bits() < to.bits() && from.is_unsigned()) ||
                       (from.bits() <= to.bits() && from.is_unsigned() == to.is_unsigned());
     set(u, fits ? low : narrowed(low, to));
     return true;

@@ -45,6 +45,11 @@ Packing::Part Packing::part_of(const Source& element, int bytes) const {
     return found != parts_.end() && found->second.bytes == bytes ? found->second : Part{element, bytes, 0};
 }
 
+void Packing::set_upper(const Source& element, const Source& dword) {
+    if (function_.bank(element.place) == Bank::vector && dword.place && function_.bank(dword.place) == Bank::vector)
+        parts_[element.place.reg] = {dword, 2, 1};
+}
+
 std::optional<Place> Packing::loaded(UOp load) const {
     const auto found = loaded_.find(load);
     return found != loaded_.end() ? std::optional(found->second) : std::nullopt;

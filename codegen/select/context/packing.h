@@ -14,7 +14,7 @@ class Packing : SelectionPart {
         Source dword;  ///< a register that it is part of
         uint32_t at = 0;
     };
-    /// A register as a part of one that was loaded: which byte or half of it.
+    /// A register as a part of another one: which byte or half of it.
     struct Part {
         Source dword;
         int bytes;
@@ -24,6 +24,9 @@ class Packing : SelectionPart {
     Source packed(const Value& value, DType type);
     Source joined(const Byte* bytes);
     Part part_of(const Source& element, int bytes) const;
+
+    /// The lower half of `element` is the upper half of `dword`, a register that nothing writes again.
+    void set_upper(const Source& element, const Source& dword);
 
     /// Registers of a vector as it was loaded.
     std::optional<Place> loaded(UOp load) const;

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <bit>
+#include <cmath>
 #include <map>
 
 #include "machine_code.h"
@@ -40,6 +42,11 @@ uint32_t computed(std::string_view name, uint32_t a, uint32_t b, uint32_t c) {
     if (name == "v_lshl_or_b32") return a << (b & 31) | c;
     if (name == "v_or3_b32") return a | b | c;
     if (name == "v_xor3_b32") return a ^ b ^ c;
+    const auto most = [](uint32_t x, uint32_t y) {
+        return std::bit_cast<uint32_t>(std::fmax(std::bit_cast<float>(x), std::bit_cast<float>(y)));
+    };
+    if (name == "v_max_f32" || name == "v_max_num_f32") return most(a, b);
+    if (name == "v_max3_f32" || name == "v_max3_num_f32") return most(most(a, b), c);
     ADD_FAILURE() << name;
     return 0;
 }
@@ -107,7 +114,7 @@ struct Pair {
 TEST_P(Fuse, EveryRowMeansWhatItsTwoInstructionsMean) {
     for (const Row& row : kRows) {
         SCOPED_TRACE(row.as);
-        const bool there = isa::find_row(isa::info(arch()).family, row.as);
+        const bool there = row_of(isa::info(arch()).family, row.as);
         for (const bool first_is_left : {false, true}) {
             if (row.second == "v_lshlrev_b32" && first_is_left) continue;
             Pair pair(arch());

@@ -424,3 +424,16 @@ def test_any_schedule_of_one_tensor_for_all_three_keeps_its_values(rng):
             got = nn.scaled_dot_product_attention(t, t, t, causal=True).numpy()
         want = reference(x, x, x, np.where(np.tri(rows, dtype=bool), 0, -np.inf))
         np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-5, err_msg=f"{seed} {rows} {width}")
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("arch", ["gfx1100", "gfx1201", "gfx942", "gfx90a"])
+def test_nan_by_matrix_instructions_reaches_the_rows_that_see_it(arch, dtype):
+    rng = np.random.default_rng(5)
+    q, k, v = (rng.standard_normal((1, 2, 128, 64)).astype(np.float32) for _ in range(3))
+    k[0, 0, 5, 3], q[0, 1, 7] = np.nan, np.nan
+    with strata.config(device=f"emu:{arch}", target="asm"):
+        given = (Tensor(x).cast(dtype) for x in (q, k, v))
+        is_nan = np.isnan(nn.scaled_dot_product_attention(*given, causal=True).cast("float32").numpy())
+    assert is_nan[0, 0, 5:].all() and not is_nan[0, 0, :5].any()
+    assert is_nan[0, 1, 7].all() and not np.delete(is_nan[0, 1], 7, 0).any()
