@@ -204,7 +204,8 @@ void Trace::end_if() {
 
 UOp Trace::begin_loop(int64_t size, UOp steps) {
     const UOp range = uop::range(size, state_.next_range++, Axis::loop, steps);
-    state_.scopes.push_back({range, {}, {}, {}, {}, state_.predicate});
+    state_.scopes.emplace_back().range = range;
+    state_.scopes.back().predicate = state_.predicate;
     if (const UOp outside = std::exchange(state_.predicate, UOp())) break_if(alu(Op::logical_not, {outside}));
     return range;
 }
@@ -248,7 +249,8 @@ UOp Trace::finish(std::string name) {
     const UOp sink = effects.empty() ? UOp() : forward_registers(uop::sink(uop::group(effects), name));
     if (!sink || sink.src().empty())
         user_error(ErrorKind::Usage, "the kernel {} writes nothing: store its results in a tensor", name);
-    return without_order_of_read_only_memory(sink);
+    // An offset is simplified with copies of the effects that it depends on: the equal ones become one here.
+    return simplify(without_order_of_read_only_memory(sink));
 }
 
 }  // namespace strata::lang

@@ -34,10 +34,10 @@ class Trace {
     UOp predicate() const { return state_.predicate; }
     void barrier();
 
-    // What threads do with each other (threads.cpp).
+    // Threads with each other (threads.cpp).
 
-    /// What the place held before an atomic operation; nothing is done where the predicate is false, and nothing is
-    /// said of the value there. `value` may be two halves, for two neighbours.
+    /// The value that the place held before an atomic operation. Nothing is done where the predicate is false, and
+    /// nothing is said of the value there. `value` may be two halves, for two neighbours.
     UOp atomic(UOp memory, UOp offset, AtomicArg what, UOp value, UOp expected = {}, UOp predicate = {});
     /// Others in the scope see the accesses before this before those after it.
     void fence(MemoryScope scope);
@@ -78,8 +78,8 @@ class Trace {
         std::vector<UOp> touched;  ///< memories in order of their first access
         std::vector<UOp> effects;
         UOp left = {};       ///< the last break
-        UOp ordered = {};    ///< the last fence or wave barrier: memory that nothing touched before comes after it too
         UOp predicate = {};  ///< of the loop itself
+        UOp ordered = {};    ///< the last fence or wave barrier: memory that nothing touched before comes after it too
     };
     struct Branch {
         UOp outer, condition;

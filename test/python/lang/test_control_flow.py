@@ -278,3 +278,30 @@ def test_random_programs_do_what_python_does(tmp_path, arch, target):
             given = [x, y, 3]
             *numbers, listed = f(x, y, given)
             assert row == [*numbers, *listed, *given], f"seed {seed}, {x}, {y}\n{text}"
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("arch", ARCHS)
+def test_a_store_after_a_loop_of_a_branch_is_the_branch_s(arch, target):
+    """Threads that do not take the branch store nothing, after loops of every kind: there is no memory for them."""
+
+    @strata.kernel(grid=1, block=64)
+    def kernel(out):
+        i = lang.thread_idx.x
+        if i < out.shape[0]:
+            total = 0
+            for k in range(4):
+                total += k * i
+            out[i] = total
+            while total > 9:
+                total -= 7
+            out[i] = out[i] * 100 + total
+
+    def want(i):
+        return 6 * i * 100 + (6 * i if 6 * i <= 9 else 6 * i - -(-(6 * i - 9) // 7) * 7)
+
+    with strata.config(device=f"emu:{arch}", target=target, check="raise"):
+        (out,) = kernel(Tensor.zeros(8, dtype="int32"))
+        assert out.numpy().tolist() == [want(i) for i in range(8)]
+        (found,) = kernel.interpret(Tensor.zeros(8, dtype="int32"))
+        assert found.numpy().tolist() == [want(i) for i in range(8)]
