@@ -8,7 +8,10 @@
 #include <cstring>
 #include <limits>
 #include <stdexcept>
+#include <string>
+#include <string_view>
 #include <unordered_map>
+#include <utility>
 
 #include "strata/core/uop/uop.h"
 
@@ -61,7 +64,11 @@ inline int64_t wrapped(DType t, int64_t v) {
 
 /// The host's own function of this name, for ops that are named as in C.
 inline double called(std::string_view name, double x) {
-    auto function = reinterpret_cast<double (*)(double)>(dlsym(RTLD_DEFAULT, std::string(name).c_str()));
+    using Function = double (*)(double);
+    thread_local std::unordered_map<std::string_view, Function> found;
+    const auto [at, added] = found.try_emplace(name);
+    if (added) at->second = reinterpret_cast<Function>(dlsym(RTLD_DEFAULT, std::string(name).c_str()));
+    const Function function = at->second;
     if (!function) throw std::runtime_error("no float value: " + std::string(name));
     return function(x);
 }
@@ -203,17 +210,13 @@ inline Array elementwise(UOp u, const std::vector<const Array*>& src) {
 
 /// Calls f(position) for every position of a shape, in row-major order.
 template <class F>
-void each_position(const Shape& shape, F f) {
+void each_position(const Shape& shape, const F& f) {
     int64_t n = 1;
     for (int64_t d : shape) n *= d;
     std::vector<int64_t> at(shape.size());
     for (int64_t k = 0; k < n; ++k) {
-        int64_t rest = k;
-        for (size_t d = shape.size(); d-- > 0;) {
-            at[d] = rest % shape[d];
-            rest /= shape[d];
-        }
-        f(at);
+        f(std::as_const(at));
+        for (size_t d = shape.size(); d-- > 0 && ++at[d] == shape[d];) at[d] = 0;
     }
 }
 
@@ -268,9 +271,11 @@ inline Array reduced(UOp u, const Array& x) {
     for (double& v : out.f) v = first_value(arg.op);
     if (x.numel() == 0 && arg.op == Op::mul) std::fill(out.i.begin(), out.i.end(), 1);
     size_t k = 0;
-    each_position(x.shape, [&](std::vector<int64_t> at) {
-        for (int axis : arg.axes) at[static_cast<size_t>(axis)] = 0;
-        size_t to = offset(out.shape, at);
+    std::vector<int64_t> place;
+    each_position(x.shape, [&](const std::vector<int64_t>& at) {
+        place = at;
+        for (int axis : arg.axes) place[static_cast<size_t>(axis)] = 0;
+        size_t to = offset(out.shape, place);
         if (out.dtype.is_float()) {
             double v[2] = {out.f[to], x.f[k]};
             out.f[to] = float_op(arg.op, v);
@@ -294,10 +299,12 @@ inline Array scanned(UOp u, const Array& x) {
     Array out(u.dtype(), u.shape());
     std::vector<double> exact = x.f;
     size_t k = 0;
-    each_position(x.shape, [&](std::vector<int64_t> at) {
+    std::vector<int64_t> place;
+    each_position(x.shape, [&](const std::vector<int64_t>& at) {
         out.copy_element(k, x, k);
-        if (at[axis]-- > 0) {
-            const size_t before = offset(x.shape, at);
+        place = at;
+        if (place[axis]-- > 0) {
+            const size_t before = offset(x.shape, place);
             if (out.dtype.is_float()) {
                 double v[2] = {exact[before], exact[k]};
                 exact[k] = float_op(op, v);

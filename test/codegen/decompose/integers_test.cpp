@@ -35,9 +35,9 @@ bool is_defined(DType t, int64_t n, int64_t d) { return d != 0 && (t.is_unsigned
 void expect_as_reference(Tape& tape, Op op, DType t, const std::vector<Column>& in) {
     Column got = tape.run(in);
     int wrong = 0;
+    std::vector<ConstArg> v(in.size());
     for (size_t k = 0; k < in[0].i.size() && wrong < 5; ++k) {
-        std::vector<ConstArg> v;
-        for (const Column& c : in) v.push_back({c.i[k], 0});
+        for (size_t j = 0; j < in.size(); ++j) v[j] = {in[j].i[k], 0};
         int64_t want = reference(op, t, t, v)->i;
         if (got.i[k] == want) continue;
         ADD_FAILURE() << info(op).name << " of " << t.name() << " " << v[0].i << ", " << v.back().i << ": " << want

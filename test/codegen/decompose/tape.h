@@ -151,15 +151,19 @@ class Tape {
         return words(u, s, n, out);
     }
 
+    /// Integers of one type, which are held extended to 64 bits: only how the result is extended differs.
     static bool words(UOp u, const Column* const* s, size_t n, Column& out) {
-        if (u.dtype() != dtypes::uint32 || u.src(0).dtype() != dtypes::uint32) return false;
+        const DType t = u.dtype();
+        if (!t.is_integer() || t.scalar == Scalar::index || u.src(0).dtype() != t) return false;
         const int64_t *a = s[0]->i.data(), *b = s[1] ? s[1]->i.data() : nullptr;
+        const int unused = 64 - t.bits();
         auto put = [&](auto f) {
             return each(n, [&](size_t k) {
-                out.i[k] = static_cast<uint32_t>(f(static_cast<uint32_t>(a[k]), static_cast<uint32_t>(b[k])));
+                const uint64_t x = f(static_cast<uint64_t>(a[k]), static_cast<uint64_t>(b[k])) << unused;
+                out.i[k] = t.is_unsigned() ? static_cast<int64_t>(x >> unused) : static_cast<int64_t>(x) >> unused;
             });
         };
-        using W = uint32_t;
+        using W = uint64_t;
         switch (u.op()) {
             case Op::add: return put([](W x, W y) { return x + y; });
             case Op::sub: return put([](W x, W y) { return x - y; });
@@ -167,7 +171,9 @@ class Tape {
             case Op::bit_and: return put([](W x, W y) { return x & y; });
             case Op::bit_or: return put([](W x, W y) { return x | y; });
             case Op::bit_xor: return put([](W x, W y) { return x ^ y; });
-            case Op::mulhi: return put([](W x, W y) { return uint64_t{x} * y >> 32; });
+            case Op::mulhi:
+                if (t == dtypes::uint32) return put([](W x, W y) { return x * y >> 32; });
+                return false;
             default: return false;
         }
     }

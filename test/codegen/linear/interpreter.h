@@ -252,8 +252,9 @@ class Interpreter {
         const ParamArg& arg = param.as<ParamArg>();
         if (arg.space == Space::global) return &memory_.at(arg.slot);
         auto& held = arg.space == Space::local ? local_ : t.registers;
+        if (const auto found = held.find(param.node()); found != held.end()) return &found->second;
         const auto size = static_cast<size_t>(arg.size * param.dtype().lanes);
-        return &held.try_emplace(param.node(), Scalars(size, ConstArg{-77777, -77777})).first->second;
+        return &held.emplace(param.node(), Scalars(size, ConstArg{-77777, -77777})).first->second;
     }
 
     struct Span {
