@@ -375,7 +375,7 @@ inline Array evaluate(UOp root, const Memory& memory = {}) {
         else
             throw std::runtime_error("the reference does not know " + to_string(u));
     }
-    return values.at(root);
+    return std::move(values.at(root));
 }
 
 }  // namespace strata::test

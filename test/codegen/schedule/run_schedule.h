@@ -54,9 +54,21 @@ inline std::vector<ScheduleItem> stages(const Schedule& schedule) {
     return out;
 }
 
+/// Of the contents, what a schedule reads.
+inline test::Memory contents_for(const Schedule& schedule) {
+    std::vector<UOp> read = schedule.roots;
+    for (const ScheduleItem& item : stages(schedule))
+        for (UOp body : item.bodies()) read.push_back(body);
+    test::Memory memory;
+    for (UOp u : in_order(read))
+        if (u.is(Op::buffer) && test::contents().contains(buffer_id(u)))
+            memory.emplace(buffer_id(u), test::contents().at(buffer_id(u)));
+    return memory;
+}
+
 /// Computes the stages in order, each from what is in memory by then, and gives the value of each root.
 inline std::vector<test::Array> run(const Schedule& schedule) {
-    test::Memory memory = test::contents();
+    test::Memory memory = contents_for(schedule);
     for (const ScheduleItem& item : stages(schedule)) {
         const std::vector<UOp> outputs = item.outputs(), bodies = item.bodies();
         std::vector<test::Array> values;
