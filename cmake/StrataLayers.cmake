@@ -60,7 +60,7 @@ endfunction()
 
 # A program of everything in a library and of what that lists: a call of another folder's function does not link.
 function(strata_links_alone name)
-  if(NOT STRATA_BUILD_TESTS)
+  if(NOT STRATA_BUILD_TESTS OR STRATA_SANITIZE)  # the other builds link them
     return()
   endif()
   set(main ${PROJECT_BINARY_DIR}/links_alone.cpp)
@@ -116,9 +116,10 @@ function(strata_parts target path)
 endfunction()
 
 # One test program a folder: test/asm/emu/*_test.cpp -> test_asm_emu, its cases registered with ctest. It may include the
-# private headers of its folder, and of those under OPENS.
+# private headers of its folder, and of those under OPENS. Its sources compile in a third of the time without optimization, and
+# nearly all of what they run is the product; those that compute for long are OPTIMIZED.
 function(strata_tests path)
-  cmake_parse_arguments(ARG "" "" "DEPENDS;LIBRARIES;OPENS;ALONE" ${ARGN})
+  cmake_parse_arguments(ARG "OPTIMIZED" "" "DEPENDS;LIBRARIES;OPENS;ALONE" ${ARGN})
   if(NOT STRATA_BUILD_TESTS OR NOT path MATCHES "${STRATA_TESTED}")
     return()
   endif()
@@ -135,5 +136,8 @@ function(strata_tests path)
   list(TRANSFORM ARG_ALONE APPEND _test)
   strata_alone(${PROJECT_SOURCE_DIR}/test/${path} ${ARG_ALONE})
   strata_source_dir(${sources})
+  if(NOT ARG_OPTIMIZED)
+    target_compile_options(test_${name} PRIVATE -O0)
+  endif()
   strata_parts(test_${name} ${path})
 endfunction()
