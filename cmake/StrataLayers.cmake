@@ -1,15 +1,15 @@
-# One static library and two include roots a folder, so that a wrong include does not compile: users of a folder see its
-# own public headers (not those of folders below it), and only the folder itself, with its tests, sees those that end in _p.
+# One static library and two include roots a folder, so that a wrong include does not compile. Users of a folder see its
+# own public headers, not those of folders below it. Only the folder itself, with its tests, sees those that end in _p.h.
 #   strata_folder(asm/emu DEPENDS asm/isa core/support LIBRARIES Threads::Threads)
 # builds every .cpp of the folder into strata_asm_emu and lets its users write #include "strata/asm/emu/...".
 #
-# The presets release and sanitize compile a folder's files eight at a time, as one source (CMAKE_UNITY_BUILD): most of a small
+# The presets release and sanitize compile a folder's files eight at a time, as one source (CMAKE_UNITY_BUILD). Most of a small
 # file's time is its headers'. Names in unnamed namespaces are then those of all eight; ALONE lists files that use others' names.
 #
 # A folder may have rooms: asm/emu ROOMS asm/emu/launch is linked with its room, whose headers its users do not see. A room
 # is INTERNAL: its headers are not installed, and what it links with is checked to be what it lists. A room that IMPLEMENTS
 # asm/emu has the definitions of what that folder's headers declare. A room that OPENS its house, the folder that it stands
-# in, is a part of it: it sees the private headers too, and the two call each other. An INTERNAL folder that no public one
+# in, is a part of it. It sees the private headers too, and the two call each other. An INTERNAL folder that no public one
 # links with is part of a program or a shared library of this build, and is not installed.
 include(GNUInstallDirs)
 function(strata_folder path)
@@ -88,7 +88,7 @@ function(strata_include_roots path name)
   endforeach()
 endfunction()
 
-# Tests that read files of the checkout are told where it is; the others compile to the same object in every clone.
+# Tests that read files of the checkout get its path; the others compile to the same object in every clone.
 function(strata_source_dir)
   foreach(source IN LISTS ARGN)
     file(STRINGS ${source} uses REGEX STRATA_SOURCE_DIR LIMIT_COUNT 1)
@@ -116,8 +116,8 @@ function(strata_parts target path)
 endfunction()
 
 # One test program a folder: test/asm/emu/*_test.cpp -> test_asm_emu, its cases registered with ctest. It may include the
-# private headers of its folder, and of those under OPENS. Its sources compile in a third of the time without optimization, and
-# nearly all of what they run is the product; those that compute for long are OPTIMIZED.
+# private headers of its folder, and of those under OPENS. Its sources compile in a third of the time without optimization.
+# Nearly all of the code that they run is the product; those that compute for long are OPTIMIZED.
 function(strata_tests path)
   cmake_parse_arguments(ARG "OPTIMIZED" "" "DEPENDS;LIBRARIES;OPENS;ALONE" ${ARGN})
   if(NOT STRATA_BUILD_TESTS OR NOT path MATCHES "${STRATA_TESTED}")

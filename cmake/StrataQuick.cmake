@@ -1,6 +1,6 @@
-# STRATA_QUICK: a build that is done sooner and runs somewhat slower, for a first look (scripts/setup with targets, and so
-# examples/run). Headers of the standard library and fmt, and those that the Python module's sources share, are compiled
-# once; code is optimized less, but for the emulator's.
+# STRATA_QUICK: a build that is done sooner and runs somewhat slower, for a first look (scripts/setup with targets, and
+# so examples/run). Headers of the standard library and fmt, and those that the Python module's sources share, are
+# compiled once. Code is optimized less, but for the emulator's.
 option(STRATA_QUICK "Compile in three quarters of the time code that is optimized less" OFF)
 if(STRATA_QUICK)
   # Without this ccache keeps nothing that is compiled with precompiled headers.

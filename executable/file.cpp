@@ -70,7 +70,8 @@ struct Reading {
 
 void visit_parameter(auto& io, auto& p) {
     io.one_of(p.kind, Parameter::Kind::other), io.word(p.offset), io.word(p.size), io.text(p.name), io.text(p.type);
-    io.type_or_none(p.dtype), io.maybe(p.pointee), io.flag(p.writable), io.flag(p.told), io.flag(p.may_be_number);
+    io.type_or_none(p.dtype), io.maybe(p.pointee), io.flag(p.writable), io.flag(p.is_described),
+        io.flag(p.may_be_number);
 }
 
 /// But for the object.

@@ -19,8 +19,8 @@ std::vector<Lifetime> lifetimes(const Executable& executable);
 std::vector<uint64_t> bytes_at(const Executable& executable);
 
 /// Decides heirs, places, and where places are freed, from steps and roles. An operand that a step fills takes the
-/// memory of one that the step reads last, where its kernel allows that, and a result also that of a donated input;
-/// else a place of as many bytes that earlier steps were the last to use, where keeping it until then raises no peak.
+/// memory of one that the step reads last, where its kernel allows that. A result also takes that of a donated input.
+/// Any other takes a place of as many bytes that earlier steps used last, where keeping it until then raises no peak.
 void place_memory(Executable& executable);
 
 /// The last operand in the memory of this one.

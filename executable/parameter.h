@@ -38,7 +38,7 @@ struct Parameter {
     DType dtype = {};                   ///< of a number
     std::optional<DType> pointee = {};  ///< of a pointer, where that is to numbers
     bool writable = true;               ///< of a pointer: not to const, not said to be read only
-    bool told = false;                  ///< of a pointer: somebody says what it points to, or how it is used
+    bool is_described = false;          ///< of a pointer: somebody says what it points to, or how it is used
     bool may_be_number = true;          ///< of an opaque one: not certainly a struct
 };
 

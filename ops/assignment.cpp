@@ -105,11 +105,11 @@ Tensor is_last_of_rows(const std::vector<Index>& indices, const Tensor& position
     if (!alone) return is_last_there(positions.flatten());
     const auto first = static_cast<size_t>(
         std::count_if(indices.begin(), one, [](const Index& i) { return i.kind != Index::Kind::ellipsis; }));
-    const size_t behind = first + one->indices.shape().size();
+    const size_t end = first + one->indices.shape().size();
     Pairs heads;
     Shape along(positions.shape().size(), 1);
     for (size_t i = 0; i < along.size(); ++i) {
-        if (i >= first && i < behind) along[i] = positions.shape()[i];
+        if (i >= first && i < end) along[i] = positions.shape()[i];
         heads.emplace_back(0, along[i]);
     }
     const Tensor last = is_last_there(positions.shrink(heads).flatten());

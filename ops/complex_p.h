@@ -6,7 +6,7 @@
 namespace strata::ops {
 
 /// A complex value: two tensors of one shape and type, float32 or float64. `im` is empty for a real operand that meets
-/// a complex one: it has no imaginary part, not one of 0, which would make NaN of infinities.
+/// a complex one. It has no imaginary part, not one of 0, which would make NaN of infinities.
 struct Parts {
     Tensor re, im;
 };

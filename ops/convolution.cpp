@@ -50,7 +50,7 @@ Tensor windows_along(const Tensor& x, size_t axis, int64_t window, int64_t strid
     const int64_t wide = (places * stride + size - 1) / size * size;  // the last stride may go beyond the axis
     const int64_t row = wide + dilation, repeats = (window * row + size - 1) / size;
     Shape before(x.shape().begin(), x.shape().begin() + static_cast<ptrdiff_t>(axis)),
-        after = behind(x.shape(), axis + 1);
+        after = trailing(x.shape(), axis + 1);
     const auto shaped = [&](const Shape& middle) { return joined(joined(before, middle), after); };
     const auto first = [&](const Tensor& t, const Shape& counts) {  // of the axes in the middle
         Pairs pairs;
@@ -100,7 +100,7 @@ void check_window(std::string_view name, const Tensor& x, const Shape& window) {
 
 }  // namespace
 
-Shape behind(const Shape& shape, size_t axes) { return {shape.begin() + static_cast<ptrdiff_t>(axes), shape.end()}; }
+Shape trailing(const Shape& shape, size_t axes) { return {shape.begin() + static_cast<ptrdiff_t>(axes), shape.end()}; }
 Shape joined(Shape a, const Shape& b) {
     a.insert(a.end(), b.begin(), b.end());
     return a;
@@ -135,7 +135,7 @@ Tensor windows(const Tensor& x, const Shape& window, const Shape& stride, const 
 Tensor conv(const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias, const Sliding& sliding,
             int64_t groups) {
     check_groups("conv", x, weight, 1, groups);
-    const Shape window = behind(weight.shape(), 2);
+    const Shape window = trailing(weight.shape(), 2);
     const size_t axes = window.size();
     const Steps steps{window, for_each("conv", "stride", sliding.stride, axes, 1),
                       for_each("conv", "padding", sliding.padding, axes, 0),
@@ -146,7 +146,7 @@ Tensor conv(const Tensor& x, const Tensor& weight, const std::optional<Tensor>& 
 Tensor conv_transpose(const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias, const Sliding& sliding,
                       const Shape& output_padding, int64_t groups) {
     check_groups("conv_transpose", x, weight, 0, groups);
-    const Shape window = behind(weight.shape(), 2);
+    const Shape window = trailing(weight.shape(), 2);
     const size_t axes = window.size();
     const Steps steps{window, for_each("conv_transpose", "stride", sliding.stride, axes, 1),
                       for_each("conv_transpose", "padding", sliding.padding, axes, 0),
@@ -192,7 +192,7 @@ Tensor avg_pool(const Tensor& x, const Shape& window, const std::optional<Shape>
     };
     Tensor total = summed(x);
     if (count_padding) return total.div(static_cast<double>(product(window))).cast(floating_dtype(x));
-    Tensor ones = Tensor::full(behind(x.shape(), x.shape().size() - window.size()), 1, floating_dtype(x));
+    Tensor ones = Tensor::full(trailing(x.shape(), x.shape().size() - window.size()), 1, floating_dtype(x));
     return total.div(summed(ones)).cast(floating_dtype(x));
 }
 

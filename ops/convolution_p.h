@@ -10,7 +10,7 @@ struct Steps {
 };
 
 /// The part of a shape after its first `axes` axes.
-Shape behind(const Shape& shape, size_t axes);
+Shape trailing(const Shape& shape, size_t axes);
 Shape joined(Shape a, const Shape& b);
 /// x under windows over its last axes, as windows gives it, by operations alone: gradients go by them.
 Tensor viewed(const Tensor& x, const Shape& window, const Shape& stride, const Shape& dilation);

@@ -42,8 +42,8 @@ UserKernel uop_kernel(UOp sink);
 /// The same of a graph whose block indices are below bounds: each launch says the grid.
 UserKernel uop_kernel_of_any_grid(UOp sink);
 
-/// One argument of a user's kernel: a tensor for a pointer (row-major, made so where it is not), nullptr for none, a
-/// number, or the bytes of what is passed by value.
+/// One argument of a user's kernel: a tensor for a pointer (row-major, made so where it is not), nullptr for none, or a
+/// number. Or the bytes of a value passed by value.
 struct KernelArgument {
     KernelArgument(Tensor& tensor) : tensor(std::shared_ptr<void>(), &tensor) {}  ///< which launch() changes
     KernelArgument(const Tensor& tensor) : tensor(std::make_shared<Tensor>(tensor)) {}

@@ -41,9 +41,9 @@ struct GradientRule {
         std::vector<Tensor> inputs;
     };
     std::function<Again()> again = {};
-    Root first = {};  ///< with `again`: what was made of the inputs at first
-    /// Not empty: rules of one kind for one value of one list of inputs on one device are the same, and with_rule gives
-    /// what has it already.
+    Root first = {};  ///< with `again`: the first value made of the inputs
+    /// Not empty: rules of one kind for one value of one list of inputs on one device are the same. with_rule then
+    /// returns the value that has the rule already.
     std::string_view kind = {};
     const runtime::Device* device = nullptr;  ///< the value's: nodes that read no memory are the same on all of them
 };
@@ -53,8 +53,8 @@ Tensor with_rule(const Tensor& value, GradientRule rule);
 /// As with_rule, for a value of these tensors, if gradients may go past it at all.
 Tensor with_backward(const Tensor& value, std::string_view kind, std::initializer_list<Tensor> inputs,
                      std::function<std::vector<Tensor>(const Tensor& g)> backward);
-/// The value, made without elements of the inputs that it has none of: zeros arrive at those that want a gradient, and
-/// at what else it was made of what does without them.
+/// The value, which has no elements of the inputs. Inputs that want a gradient get zeros, and nothing arrives at the
+/// nodes that the value was made of.
 Tensor without_derivative(const Tensor& value, std::vector<Tensor> inputs);
 /// x's value, which rules hold: not the leaf, which holds its gradient, which may hold the rule.
 Tensor held(const Tensor& x);

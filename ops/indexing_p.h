@@ -13,8 +13,8 @@ struct AxisPick {
 AxisPick pick_slice(const Index& slice, int64_t n);
 int64_t checked_position(int64_t i, int64_t n, int axis);
 
-/// The entries with the ellipsis written out as whole slices, one for each source axis (a mask is one for all of its
-/// axes), and new axes. An ellipsis of no axes stays.
+/// The entries with the ellipsis written out as whole slices, one for each source axis, and new axes. A mask is one
+/// entry for all of its axes. An ellipsis of no axes stays.
 std::vector<Index> spelled_out(const std::vector<Index>& indices, const Shape& shape);
 
 /// Positions from 0 on, in a type that holds every position and every index. An index outside of the axis ends the
@@ -29,8 +29,8 @@ Pairs beside(const Shape& indices, const Shape& shape, int axis, bool one_is_all
 Tensor take_axis(const Tensor& x, const Tensor& indices, int axis);
 
 /// Sums (before, n, after) of the values (before, m, after) for each of n places, 0 where there are none. The values
-/// for one of the m positions are contiguous once they are ordered, and are added up in eights, eights of eights and so
-/// on: always in the same order.
+/// for one of the m positions are contiguous once they are ordered. They are added up in eights, eights of eights and
+/// so on: always in the same order.
 Tensor sums_at(const Tensor& positions, const Tensor& values, int64_t n);
 
 }  // namespace strata::ops

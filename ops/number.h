@@ -30,9 +30,9 @@ struct Number {
     int64_t as_int() const;    ///< a float is truncated and saturated, NaN gives 0
     /// The type it has when it meets no tensor: bool, int64 (uint64), float32, complex64.
     DType default_dtype() const;
-    /// The type of an operation between it and a tensor of type `other`: `other`, except that an int makes a bool
-    /// int64, a float makes a bool or an integer float32, and a complex makes a real type the complex one that holds
-    /// it.
+    /// The type of an operation between it and a tensor of type `other`: `other`, with three exceptions. An int makes a
+    /// bool int64, and a float makes a bool or an integer float32. A complex makes a real type the complex one that
+    /// holds it.
     DType dtype_with(DType other) const;
     /// A scalar node. DType error when the type cannot hold the value: a complex number, a large one in integers.
     UOp constant(DType dtype) const;

@@ -5,7 +5,7 @@
 
 namespace strata::ops {
 
-/// Starts this process's sequence of random numbers anew: the same calls give the same numbers on every device (of
+/// Restarts this process's sequence of random numbers. The same calls give the same numbers on every device (of
 /// normal ones, up to the rounding of a logarithm and a cosine).
 void manual_seed(uint64_t seed);
 

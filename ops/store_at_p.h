@@ -3,9 +3,10 @@
 
 namespace strata::ops {
 
-/// True if a store of so few values is worth a kernel that changes the tensor where it is: it is in memory as it is.
+/// True if a store of `values` values is worth a kernel that changes the tensor in place. The tensor is in memory as it
+/// is.
 bool is_stored_in_place(const Tensor& old, int64_t values);
-/// old (n, width) with values (m, width) in rows at positions (m,), which are right; kept (m,): which of them are
+/// old (n, width) with values (m, width) in rows at positions (m,), which are in range. kept (m,): which of them are
 /// stored, one at most for a row; none: all are. One kernel that touches these rows alone, and before it a copy where
 /// others see the old value.
 Tensor stored_at(const Tensor& old, const Tensor& positions, const Tensor& values, const Tensor& kept);

@@ -58,11 +58,11 @@ using TensorPair = std::pair<Tensor, Tensor>;
 /// of kind Shape (both shapes are named), DType (both types are named), Device or Usage; the message starts with
 /// "[operation]".
 ///
-/// A complex tensor is two real ones, its parts: what has a complex form (elementwise functions by
-/// ops/math/complex.def, movement, indexing, sums, products) works on both, the rest is a DType error. Its grad is d/d
+/// A complex tensor is two real ones, its parts. Operations with a complex form (elementwise functions by
+/// ops/math/complex.def, movement, indexing, sums, products) work on both. The rest is a DType error. Its grad is d/d
 /// real + i d/d imag of a real loss, the direction in which the loss grows fastest.
 ///
-/// Types of results follow the Python array API 2024.12; an integer tensor with a floating one gives the floating type,
+/// Types of results follow the Python array API 2024.12. An integer tensor with a floating one gives the floating type,
 /// and a Number takes the type of the tensor it meets. Shapes of elementwise operands broadcast.
 class Tensor {
   public:
@@ -159,18 +159,18 @@ class Tensor {
     Tensor interleaved() const;  ///< of a complex tensor: real, shape + (2,), as it lies in memory elsewhere
 
     // Gradients (gradients.cpp).
-    /// From now on backward() of what is made of this tensor leaves a gradient here. DType error for other types than
+    /// From now on backward() of values made from this tensor leaves a gradient here. DType error for other types than
     /// floats.
     Tensor& requires_grad_(bool wanted = true);
     bool requires_grad() const;
     Tensor grad() const;  ///< of this shape and type; empty: none
     bool has_grad() const;
     void set_grad(const Tensor& grad);
-    /// Adds to the grad of each tensor that requires one what a change of it changes of the sum of seed * this; a seed
-    /// is needed unless this has one element. Usage error where this depends on no such tensor.
+    /// Adds to the grad of each tensor that requires one the gradient of the sum of seed * this. A seed is needed
+    /// unless this has one element. Usage error where this depends on no such tensor.
     void backward(const Tensor& seed) const;
     void backward() const { backward(Tensor()); }
-    /// This tensor becomes `value`, of its shape and type, and keeps its gradient; what was made of it before does not
+    /// This tensor becomes `value`, of its shape and type, and keeps its gradient; tensors made from it before do not
     /// change.
     Tensor& assign(const Tensor& value);
     /// A copy whose gradient is its own, if there is one: assign() to either leaves the other what it is.

@@ -26,7 +26,7 @@ int emulated_device(int device, int copy);
 Result<DevicePtr> allocate_pages(int device, size_t bytes);
 Result<int> share(int device, DevicePtr memory);
 
-/// Sets the access of a device's kernels to addresses that the program has mapped: anew, until unmap_host. `label`
+/// Sets the access of a device's kernels to addresses that the program has mapped, until unmap_host. `label`
 /// names them in messages.
 Result<void> permit(int device, void* memory, size_t bytes, std::string_view label, bool readable, bool writable);
 

@@ -50,7 +50,7 @@ struct DeviceRange {
 
 /// Requests of a launch to an emulated device besides running. A driver ignores it.
 struct LaunchRequest {
-    bool last_behind = false;  ///< the workgroup that starts last starts when all others are done
+    bool last_waits = false;   ///< the workgroup that starts last starts when all others are done
     bool sparse = false;       ///< of settings().emu_sampled the first workgroup, the last and one between run
     bool warm = false;         ///< the time is that with caches as earlier launches that ask for it left them
     bool in_place = false;     ///< an output may lie over an input, whose elements the kernel reads before
@@ -84,13 +84,13 @@ struct HipApi {
     /// A stream that somebody else has, by its driver's handle, and that handle; destroying ours leaves theirs.
     Result<StreamHandle*> (*stream_over)(int device, uint64_t raw) = nullptr;
     uint64_t (*stream_raw)(StreamHandle*) = nullptr;
-    /// True if listing devices is cheap, or if there may be one: then the default device can be chosen without loading
+    /// True if listing devices is cheap, or if there may be one. The default device can then be chosen without loading
     /// a driver that finds none. nullptr: listing is cheap.
     bool (*may_have_devices)() = nullptr;
     /// Memory that holds a pattern over and over, and takes less than its size; nullptr: there is none such.
     Result<DevicePtr> (*malloc_repeated)(int device, size_t bytes, std::span<const uint8_t> pattern) = nullptr;
-    /// Calls of the emulator: memory of the host that kernels use at its own address, once more to say anew whether
-    /// they may write; workgroups of a kernel that a unit holds.
+    /// Calls of the emulator. map_host: memory of the host that kernels use at its own address; a second call changes
+    /// whether they may write. Also the workgroups of a kernel that a unit holds.
     Result<void> (*map_host)(int device, void* memory, size_t bytes, bool writable) = nullptr;
     Result<void> (*unmap_host)(int device, void* memory) = nullptr;
     Result<int> (*groups_per_unit)(FunctionHandle*, uint32_t block, uint32_t dynamic_lds) = nullptr;

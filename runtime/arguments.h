@@ -29,15 +29,15 @@ Result<uint64_t> bits_of_number(const Argument::Number& number, DType type);
 /// A number in `size` bytes, by its own kind: an integer, or a float of that size. Error (Launch) where there is none.
 Result<isa::Bytes> bytes_of_number(const Argument::Number& number, size_t size);
 
-/// True if memory of this type is what a pointer is for. Pointers to characters take any; those to unsigned and to
-/// short integers take any type of their size, as kernels use them for bits; other integers take integers.
+/// True if memory of this type is what a pointer is for. Pointers to characters take any. Those to unsigned and to
+/// short integers take any type of their size, as kernels use them for bits. Other integers take integers.
 bool points_to(const executable::Parameter& pointer, DType type);
 
 /// A launch's arguments as the kernel reads them, but for the addresses.
 class PackedArguments {
   public:
-    /// Errors (Launch) name the kernel and the parameter: a wrong count, a tensor for a number or the other way round,
-    /// a value that its type cannot hold, a struct of another size.
+    /// Errors (Launch) name the kernel and the parameter: a wrong count, or a tensor for a number or the reverse.
+    /// Others are a value that its type cannot hold, and a struct of another size.
     static Result<PackedArguments> pack(const executable::Code& kernel, std::span<const Argument> arguments);
 
     /// The explicit part of the kernarg segment; an address a tensor, in order.

@@ -101,14 +101,14 @@ void Buffer::order_on(const std::shared_ptr<Stream>& stream, bool writes) {
     if (!uses_ && !stream) return;
     if (!uses_) uses_ = std::make_unique<Uses>();
     std::vector<std::shared_ptr<Stream>>& readers = uses_->readers;
-    const bool behind_writer = uses_->writer == stream || std::ranges::find(readers, stream) != readers.end();
-    if (!behind_writer) runtime::order(device_, uses_->writer.get(), stream.get());
+    const bool follows_writer = uses_->writer == stream || std::ranges::find(readers, stream) != readers.end();
+    if (!follows_writer) runtime::order(device_, uses_->writer.get(), stream.get());
     if (writes) {
         for (const std::shared_ptr<Stream>& reader : readers)
             if (reader != stream) runtime::order(device_, reader.get(), stream.get());
         readers.clear();
         uses_->writer = stream;
-    } else if (!behind_writer) {
+    } else if (!follows_writer) {
         readers.push_back(stream);
     }
 }

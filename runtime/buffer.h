@@ -74,9 +74,9 @@ class Buffer : public std::enable_shared_from_this<Buffer> {
 
 /// A buffer node for a new allocation. The memory lives as long as a Root reaches the node.
 UOp new_buffer(Device& device, DType dtype, int64_t size);
-/// A buffer node over memory of the host, which kernels use where it is, and `owner` keeps; a kernel that writes there
-/// where it is not writable faults. Empty: the device cannot, as not on
-/// a card, or a part of the memory is in use here as part of something else.
+/// A buffer node over memory of the host, which kernels use in place and `owner` keeps. A kernel that writes there
+/// where it is not writable faults. Empty: the device cannot, as not on a card, or a part of the memory is in use here
+/// as part of something else.
 UOp borrowed_buffer(Device& device, DType dtype, int64_t size, void* memory, std::shared_ptr<void> owner,
                     bool writable = true);
 /// A buffer node over memory of the device, which `owner` keeps.

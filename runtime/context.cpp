@@ -11,14 +11,14 @@
 namespace strata::runtime {
 namespace {
 
-std::atomic<void (*)(UOp)> also_told{nullptr};
-std::atomic<bool (*)()> told_behind{nullptr};
+std::atomic<void (*)(UOp)> also_on_free{nullptr};
+std::atomic<bool (*)()> after_collection{nullptr};
 
 void forget(UOp node) {
     if (node.is(Op::buffer)) context().buffers.forget(node);
     if (node.is(Op::custom)) context().custom.forget(node);
     context().results.forget(node);
-    if (auto* told = also_told.load()) told(node);
+    if (auto* callback = also_on_free.load()) callback(node);
 }
 
 /// glibc gives freed memory back to the system above 128 KB, and a compilation frees more: the next one has hundreds of
@@ -75,22 +75,22 @@ void Results::forget_all() {
 }
 
 void Sweeper::sweep() {
-    bool (*const told)() = told_behind.load();
+    bool (*const callback)() = after_collection.load();
     do {
         const size_t before = collections();
         strata::sweep();
         if (collections() == before) return;  // a thread uses nodes
         allocated_since_ = 0;
-    } while (told && told());
+    } while (callback && callback());
 }
 
 void Sweeper::sweep_for(size_t bytes) {
     if (allocated_since_ + bytes > settings().garbage_mb << 20) sweep();
 }
 
-void on_forget(void (*told)(UOp)) { also_told = told; }
+void on_forget(void (*callback)(UOp)) { also_on_free = callback; }
 
-void on_collected(bool (*told)()) { told_behind = told; }
+void on_collected(bool (*callback)()) { after_collection = callback; }
 
 void forget_results() { context().results.forget_all(); }
 

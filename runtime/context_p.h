@@ -84,8 +84,8 @@ class CustomKernels {
     CustomArg add(std::shared_ptr<const CustomLaunch> launch);
     std::shared_ptr<const CustomLaunch> find(uint64_t id);
     void forget(uint64_t id);
-    /// Views of what others hold of a custom node that has run, by source, or empty: it does not run again for them on
-    /// their device. The node is not kept alive.
+    /// Views of the results of a custom node that has run, which others hold, by source, or empty. The node does not
+    /// run again for them on their device. The node is not kept alive.
     void remember(UOp node, std::vector<Root> held);
     void forget(UOp node);
     /// The view for one result of a custom node that has run on the device, else empty.
@@ -104,8 +104,8 @@ class CustomKernels {
     uint64_t next_id_ = 1;
 };
 
-/// Which nodes are in memory: a view of the buffer that holds the value, one a device, since a node that reads no
-/// buffer is the same node on all of them. The node itself is not kept alive.
+/// Which nodes are in memory: a view of the buffer that holds the value, one a device. A node that reads no buffer is
+/// the same node on all of them. The node itself is not kept alive.
 class Results {
   public:
     UOp find(UOp node, const Device& device);
@@ -151,7 +151,7 @@ class Programs {
     Lru<Key, Entry, KeyHash> all_;
 };
 
-/// Which numbers of kernels change from call to call: from the second value on they are parameters, so that the third
+/// Which numbers of kernels change from call to call. From the second value on they are parameters, so that the third
 /// and all after it compile nothing.
 class ChangingNumbers {
   public:
@@ -168,15 +168,15 @@ class ChangingNumbers {
     Lru<uint64_t, Entry> all_;  ///< by form
 };
 
-/// How graphs of structures that were computed before are computed, up to settings().plans_mb.
+/// How graphs of signatures that were computed before are computed, up to settings().plans_mb.
 class LaunchPlans {
   public:
     struct Known {
         std::shared_ptr<const LaunchPlan> plan;  ///< none: one is to be made,
         std::vector<bool> parameters;            ///< which numbers are its parameters
     };
-    Known find(const std::string& structure, std::span<const uint64_t> numbers);
-    void add(const std::string& structure, std::span<const uint64_t> numbers, const std::vector<bool>& changing,
+    Known find(const std::string& signature, std::span<const uint64_t> numbers);
+    void add(const std::string& signature, std::span<const uint64_t> numbers, const std::vector<bool>& changing,
              std::shared_ptr<const LaunchPlan> plan, bool from_disk);
     void count_into(Stats& stats);
     void reset_counts();
@@ -240,13 +240,13 @@ class Counters {
     /// `fill` writes all of a launch over an older one, but for the time where that is pending.
     void add(bool modelled, const std::function<void(Stats::Launch&)>& fill, std::unique_ptr<PendingTime> time);
     /// Launches of which nothing more is known.
-    void add_untold(uint64_t kernels, uint64_t bytes, uint64_t flops, std::unique_ptr<PendingTime> time);
+    void add_unlisted(uint64_t kernels, uint64_t bytes, uint64_t flops, std::unique_ptr<PendingTime> time);
 
   private:
-    static constexpr uint64_t kUntold = ~uint64_t{0};
+    static constexpr uint64_t kUnlisted = ~uint64_t{0};
     struct Pending {
         std::unique_ptr<PendingTime> time;
-        uint64_t launch;  ///< number since the reset, or kUntold
+        uint64_t launch;  ///< number since the reset, or kUnlisted
     };
     /// Reads times, those of the first launches first, until `left` are left.
     void read_times(size_t left);
@@ -255,7 +255,7 @@ class Counters {
     Mutex reading_mutex_;  ///< outside of the other one, which is not held while a device is waited for
     Mutex mutex_;
     Stats stats_;            ///< its launches are a ring once they are as many as are kept
-    uint64_t launches_ = 0;  ///< told ones
+    uint64_t launches_ = 0;  ///< reported ones
     uint64_t resets_ = 0;
     std::deque<Pending> pending_;
 };

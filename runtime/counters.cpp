@@ -54,13 +54,13 @@ void Counters::add(bool modelled, const std::function<void(Stats::Launch&)>& fil
     read_times(kMostPending / 2);
 }
 
-void Counters::add_untold(uint64_t kernels, uint64_t bytes, uint64_t flops, std::unique_ptr<PendingTime> time) {
+void Counters::add_unlisted(uint64_t kernels, uint64_t bytes, uint64_t flops, std::unique_ptr<PendingTime> time) {
     {
         std::lock_guard lock(mutex_);
         stats_.kernels += kernels;
         stats_.bytes += bytes;
         stats_.flops += flops;
-        if (time) pending_.push_back({std::move(time), kUntold});
+        if (time) pending_.push_back({std::move(time), kUnlisted});
         if (pending_.size() < kMostPending) return;
     }
     read_times(kMostPending / 2);
@@ -82,7 +82,8 @@ void Counters::add_time(double ms, uint64_t launch, uint64_t resets) {
     std::lock_guard lock(mutex_);
     if (resets != resets_) return;
     stats_.time_ms += ms;
-    if (launch != kUntold && launches_ - launch <= kKeptLaunches) stats_.launches[launch % kKeptLaunches].time_ms = ms;
+    if (launch != kUnlisted && launches_ - launch <= kKeptLaunches)
+        stats_.launches[launch % kKeptLaunches].time_ms = ms;
 }
 
 }  // namespace strata::runtime

@@ -48,8 +48,8 @@ KernelCall::KernelCall(Device& device, const CustomLaunch& launch, size_t tensor
     arguments_ = PackedArguments::pack(code, arguments).value();
     parameters_ = arguments_->tensor_parameters();
     for (size_t place : parameters_) {
-        const bool told = place < code.parameters.size() && code.parameters[place].told;
-        writes_.push_back(told ? std::optional(code.parameters[place].writable) : std::nullopt);
+        const bool is_described = place < code.parameters.size() && code.parameters[place].is_described;
+        writes_.push_back(is_described ? std::optional(code.parameters[place].writable) : std::nullopt);
     }
 }
 
@@ -90,7 +90,7 @@ void KernelCall::check_types(std::span<const std::shared_ptr<Buffer>> memory) co
 }
 
 bool KernelCall::tells_writes() const {
-    return std::ranges::all_of(writes_, [](const std::optional<bool>& told) { return told.has_value(); });
+    return std::ranges::all_of(writes_, [](const std::optional<bool>& writes) { return writes.has_value(); });
 }
 
 Launched KernelCall::launch(std::span<const std::shared_ptr<Buffer>> memory) {

@@ -19,7 +19,6 @@ class KernelCall {
 
     const std::shared_ptr<Program>& program() const { return program_; }
     const LaunchShape& shape() const { return shape_; }
-    const std::vector<size_t>& parameters() const { return parameters_; }  ///< of each tensor
     /// True if the kernel writes a tensor, as far as anybody says: the stores of a graph, pointers to const. None: an
     /// assembler's parameters do not tell.
     std::optional<bool> writes(size_t tensor) const { return writes_[tensor]; }
@@ -40,7 +39,7 @@ class KernelCall {
     LaunchShape shape_;
     std::optional<PackedArguments> arguments_;  ///< none of a graph, which has
     std::vector<uint64_t> slots_;               ///< with places for addresses at `parameters_`
-    std::vector<size_t> parameters_;
+    std::vector<size_t> parameters_;            ///< of each tensor
     std::vector<std::optional<bool>> writes_;
 };
 

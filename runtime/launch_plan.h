@@ -30,7 +30,7 @@ struct PlannedCall {
     void run(std::span<const std::shared_ptr<Buffer>> memory, std::vector<Root> held) const;
 };
 
-/// A launch plan is an executable with its programs loaded on a device: how graphs of one structure are computed, over
+/// A launch plan is an executable with its programs loaded on a device: how graphs of one signature are computed, over
 /// any memory.
 class LaunchPlan {
   public:
@@ -48,7 +48,7 @@ class LaunchPlan {
         BufferList memory = {};  ///< of the inputs
         std::span<const uint64_t> numbers = {};
         std::span<const PlannedCall> calls = {};
-        /// Told of the roots that are in a donated input's memory where the run fails. To be set where inputs are
+        /// Called with the roots that are in a donated input's memory where the run fails. To be set where inputs are
         /// donated.
         std::function<void(size_t root, Root view)> keep = {};
     };
@@ -65,7 +65,7 @@ class LaunchPlan {
         size_t inputs = 0, numbers = 0;
         std::vector<size_t> calls = {};  ///< tensors of each
     };
-    /// The plan that was written, for a structure of this extent, with its programs loaded. None: it is none.
+    /// The plan that was written, for a signature of this extent, with its programs loaded. None: it is none.
     static std::shared_ptr<const LaunchPlan> of_bytes(std::string_view bytes, Device& device, const Extent& extent,
                                                       Loaded& programs);
 

@@ -1,4 +1,4 @@
-// Launch plans on disk: what a process makes of a structure, with the machine code, is what another reads.
+// Launch plans on disk: what a process makes of a signature, with the machine code, is what another reads.
 #include "strata/executable/bytes.h"
 #include "strata/executable/file.h"
 #include "strata/runtime/context_p.h"

@@ -17,7 +17,7 @@ struct ProfiledKernel {
     std::shared_ptr<const isa::CodeObject> object;
     std::string text, assembly;  ///< of executable::Code
 };
-/// A launch that a profiler was told of.
+/// A launch as a profiler sees it.
 struct ProfiledLaunch {
     Stats::Launch launch;  ///< its report keeps the profile, which is the same object as that of an equal launch
     std::shared_ptr<const ProfiledKernel> kernel;
@@ -27,7 +27,7 @@ struct ProfiledLaunch {
 class Profiler {
   public:
     explicit Profiler(std::shared_ptr<Profiler> around = {}) : around_(std::move(around)) {}
-    /// Told to those around it too.
+    /// Reported to those around it too.
     void add(const Stats::Launch& launch, const Program& program);
     std::vector<ProfiledLaunch> launches() const;
 

@@ -26,12 +26,12 @@ void launch(KernelCall& call, std::span<const UOp> buffers);
 /// From now on nothing is taken for computed but what is a view of memory.
 void forget_results();
 
-/// `told` runs with each node that is freed, before its memory goes. One for the process.
-void on_forget(void (*told)(UOp));
-/// `told` runs after a collection, and says whether it let go of graphs. One for the process.
-void on_collected(bool (*told)());
+/// `callback` runs with each node that is freed, before its memory goes. One for the process.
+void on_forget(void (*callback)(UOp));
+/// `callback` runs after a collection, and says whether it let go of graphs. One for the process.
+void on_collected(bool (*callback)());
 
-/// Frees graph nodes that no tensor reaches, with the memory that hangs on them: a value is remembered only as long as
+/// Frees graph nodes that no tensor reaches, with the memory that hangs on them. A value is remembered only as long as
 /// some graph contains its node. Takes a time that grows with what was made and let go of since, not with what lives.
 void collect();
 /// The same where a tensor went that was the last one with its value; nothing else that is free is worth a look now.
@@ -56,8 +56,8 @@ struct Stats {
     uint64_t live_bytes = 0, peak_bytes = 0;   ///< of tensors in device memory: now, and the most since reset_stats()
     uint64_t pooled_bytes = 0;                 ///< freed device memory that is kept for the next tensors
     uint64_t programs = 0, program_bytes = 0;  ///< loaded, with what they take, about
-    uint64_t plans_made = 0, plans_found = 0;  ///< graphs that were scheduled; those whose structure was known
-    uint64_t plans = 0, plan_bytes = 0;        ///< structures that are known, with what they take, about
+    uint64_t plans_made = 0, plans_found = 0;  ///< graphs that were scheduled; those whose signature was known
+    uint64_t plans = 0, plan_bytes = 0;        ///< signatures that are known, with what they take, about
     uint64_t graph_nodes = 0;
     uint64_t evicted_programs = 0, collections = 0;  ///< since the process began
 };

@@ -291,7 +291,7 @@ void Replay::launch_graph() {
     }
     graph_addresses_ = addresses_;
     std::unique_ptr<PendingTime> time = graph_->launch(wait_for(actions[0].program->device()));
-    context().counters.add_untold(actions.size(), bytes, flops, std::move(time));
+    context().counters.add_unlisted(actions.size(), bytes, flops, std::move(time));
 }
 
 Replay::Result Replay::result(size_t i) const {

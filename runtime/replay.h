@@ -95,7 +95,7 @@ class Replay {
     };
     Result result(size_t i) const;
     UOp new_memory(size_t result) const;
-    /// The input whose memory the first result in a memory may be given as well: nothing reads the input's value once
+    /// The input whose memory the first result in a memory may be given as well. Nothing reads the input's value once
     /// something of the result is filled.
     std::optional<size_t> donor(size_t result) const { return donors_[result]; }
     /// One at a time. `results`: memory of those that are made, null for the others.

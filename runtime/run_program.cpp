@@ -22,7 +22,7 @@ void print_launch(const Stats::Launch& l, const Program& program) {
 }
 
 /// Who profiles gets what the launch's provider knows; nobody else keeps it.
-void tell_profiler(Stats::Launch& launch, const Program& program) {
+void report_to_profiler(Stats::Launch& launch, const Program& program) {
     const std::shared_ptr<void> profiler = settings().profiler;
     if (!profiler) return;
     static_cast<Profiler*>(profiler.get())->add(launch, program);
@@ -36,13 +36,13 @@ namespace {
 std::atomic<bool> asked_for_times{false};
 
 /// By the settings alone.
-bool is_told_of_launches(const Settings& s) { return s.debug >= 1 || s.profiler; }
-bool are_times_wanted() { return asked_for_times.load(std::memory_order_relaxed) || is_told_of_launches(settings()); }
+bool reports_launches(const Settings& s) { return s.debug >= 1 || s.profiler; }
+bool are_times_wanted() { return asked_for_times.load(std::memory_order_relaxed) || reports_launches(settings()); }
 
 }  // namespace
 
 Wait wait_for(const Device& device) {
-    if (device.time_is_modelled() || is_told_of_launches(settings())) return Wait::yes;
+    if (device.time_is_modelled() || reports_launches(settings())) return Wait::yes;
     return asked_for_times.load(std::memory_order_relaxed) ? Wait::timed : Wait::no;
 }
 void ask_for_times() { asked_for_times = true; }
@@ -62,12 +62,12 @@ void run_program(const Program& program, const LaunchShape& shape, uint64_t byte
         launched.bytes = bytes, launched.flops = code.flops;
         launched.report = std::move(done.report);
     };
-    if (is_told_of_launches(settings())) {
-        Stats::Launch told;
-        fill(told);
-        print_launch(told, program);
-        tell_profiler(told, program);
-        done.report = std::move(told.report);
+    if (reports_launches(settings())) {
+        Stats::Launch launched;
+        fill(launched);
+        print_launch(launched, program);
+        report_to_profiler(launched, program);
+        done.report = std::move(launched.report);
     }
     context().counters.add(program.device().time_is_modelled(), std::ref(fill), std::move(done.time));
 }

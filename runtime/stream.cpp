@@ -71,10 +71,10 @@ void Event::check_recorded() const {
     if (!recorded_) user_error(ErrorKind::Usage, "the event was not recorded: event.record(stream) comes first");
 }
 
-void order(Device& device, const Stream* before, const Stream* behind) {
+void order(Device& device, const Stream* before, const Stream* after) {
     Event here(device);
     here.record(before);
-    here.wait(behind);
+    here.wait(after);
 }
 
 }  // namespace strata::runtime

@@ -73,7 +73,7 @@ class Event {
     bool recorded_ = false;
 };
 
-/// `behind` waits from here on for all that `before` was given so far.
-void order(Device& device, const Stream* before, const Stream* behind);
+/// `after` waits from here on for all that `before` was given so far.
+void order(Device& device, const Stream* before, const Stream* after);
 
 }  // namespace strata::runtime

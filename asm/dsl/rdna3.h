@@ -8,7 +8,7 @@ namespace rdna3 {
 }  // namespace rdna3
 
 /// The typed assembler of RDNA3: one method a mnemonic, with the vendor's name and LLVM's order of operands. An operand
-/// that the instruction cannot encode does not compile; a value out of range, badly aligned or against the constant bus
+/// that the instruction cannot encode does not compile. A value out of range, badly aligned or against the constant bus
 /// is an error at the line of the call.
 ///
 ///     Rdna3 a;

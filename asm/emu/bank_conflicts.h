@@ -13,7 +13,8 @@ struct BankConflicts {
     std::vector<std::vector<int>> lanes;  ///< that share a bank in a pass and have different dwords there
 };
 
-/// Of an access by lanes 0, 1, ... to `dwords` dwords each at these addresses; 64 lanes and 4 dwords at most.
+/// The conflicts of an access by lanes 0, 1, ... to `dwords` dwords each at these addresses; 64 lanes and 4 dwords at
+/// most.
 BankConflicts bank_conflicts(std::span<const uint64_t> addresses, uint32_t dwords);
 
 }  // namespace strata::emu

@@ -42,8 +42,8 @@ struct LaunchConfig {
     int threads = 0;                         ///< 0 = settings().emu_threads, then all cores
     /// Decides the order of waves, of workgroups too if `timed` is off: same seed, same bits, float atomics aside.
     uint64_t seed = 0;
-    /// Run the timing model on representative workgroups, whose waves take turns as in hardware and not by the seed:
-    /// what depends on the order of a workgroup's waves may differ from an untimed launch.
+    /// Run the timing model on representative workgroups, whose waves take turns as in hardware and not by the seed.
+    /// Values that depend on the order of a workgroup's waves may differ from an untimed launch.
     bool timed = true;
     /// Run those workgroups alone that the timing model measures: what others would write stays as it was.
     bool sampled = false;
@@ -55,7 +55,7 @@ struct LaunchConfig {
     bool warm = false;
     /// The workgroup that starts last starts when all others are done: it is the one that finds itself the last to
     /// come. The order of the others decides nothing.
-    bool last_behind = false;
+    bool last_waits = false;
     std::string* output = nullptr;  ///< gets what the kernel prints, also of a launch that ends in an error
     Check check = Check::off;
     bool check_races = false;  ///< strict mode looks at what workgroups do to each other's memory, too, on one thread
@@ -65,8 +65,8 @@ struct LaunchConfig {
     bool* over_budget = nullptr;  ///< gets whether the launch was ended since a wave ran as many instructions as it may
     /// Addresses in allocations that the kernel may only read, unless one of those that it may write lies in them too.
     std::vector<DeviceAddress> read_only = {}, written = {};
-    /// True if the kernel may write by one pointer bytes that it reads by another, in this order: the planner of its
-    /// launches has proved that it reads them before. Else strict mode holds it to what its pointers promise.
+    /// True if the kernel may write by one pointer bytes that it reads by another. The planner of its launches has
+    /// proved that it reads them before it writes them. Else strict mode holds it to what its pointers promise.
     bool in_place = false;
     bool profiled = false;  ///< keep what the timing model finds out on its way; without effect unless `timed`
 };
@@ -109,8 +109,8 @@ class Gpu {
     Result<void> write(DeviceAddress to, const void* from, size_t bytes);
     Result<void> fill(DeviceAddress to, uint8_t value, size_t bytes);
     Result<void> copy(DeviceAddress to, DeviceAddress from, size_t bytes);
-    /// Memory of the host that kernels may use at its own address, until unmap_host; once more with the same range:
-    /// what they may do from now on. Where pages of it go, a kernel that uses them faults.
+    /// Memory of the host that kernels may use at its own address, until unmap_host. A second call with the same range
+    /// changes the permission. Where pages of it go, a kernel that uses them faults.
     Result<void> map_host(void* memory, size_t bytes, bool writable = true);
     Result<void> unmap_host(void* memory);
     /// The same for addresses that a program has mapped by itself. Messages name them by `label`. Kernels that use

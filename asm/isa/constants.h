@@ -7,8 +7,8 @@
 namespace strata::isa {
 
 /// Operand codes: RDNA3's hardware codes of a 9-bit source field (RDNA3 ISA, "Scalar/Vector operand" tables) for all
-/// families. Where a family's bits differ (CDNA has M0 at 124) decode() and encode() translate; accumulation registers,
-/// which CDNA marks with a bit of their own, are codes 512 to 767.
+/// families. Where a family's bits differ (CDNA has M0 at 124) decode() and encode() translate. CDNA marks accumulation
+/// registers with a bit of their own; here they are codes 512 to 767.
 namespace code {
 constexpr uint16_t vcc_lo = 106, vcc_hi = 107, ttmp0 = 108, null = 124, m0 = 125, exec_lo = 126, exec_hi = 127;
 constexpr uint16_t inline_zero = 128, inline_64 = 192, inline_minus_one = 193, inline_minus_16 = 208;

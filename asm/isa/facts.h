@@ -50,8 +50,8 @@ struct Facts {
 /// A row of the family's own table has facts; another Row has those of "none".
 const Facts& facts(Family family, const Row& row);
 
-/// The counters of one instruction: with what its modifiers (returning atomics, DPP, SDWA, half destinations, the LDS
-/// bit) and the other half of a VOPD add to its row's facts.
+/// The counters of one instruction: those of its row and of the other half of a VOPD. Modifiers (returning atomics,
+/// DPP, SDWA, half destinations, the LDS bit) add theirs.
 uint16_t counters(Family family, const Inst& inst);
 uint8_t implicit_reads(Family family, const Inst& inst);
 uint8_t implicit_writes(Family family, const Inst& inst);

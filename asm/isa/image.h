@@ -5,9 +5,9 @@
 #include "strata/asm/isa/inst.h"
 
 /// Image instructions (RDNA3 ISA 15.9, RDNA4 ISA 15.9 and 15.10: MIMG, VIMAGE, VSAMPLE), as decode() hands them over.
-/// In the Inst: dst[0] is the data of loads and samples, src = {T#, S# of samples and gathers, data of stores, first
-/// address}, src_y the second and third address where each has a register operand of its own, and `offset` holds an
-/// ImageForm.
+/// In the Inst, dst[0] is the data of loads and samples, and src = {T#, S# of samples and gathers, data of stores,
+/// first address}. src_y is the second and third address where each has a register operand of its own. `offset` holds
+/// an ImageForm.
 namespace strata::isa {
 
 /// SQ_RSRC_IMG_*, the `dim` of the instruction.

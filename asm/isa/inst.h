@@ -86,23 +86,23 @@ struct Inst {
 /// - row is the row of the encoding's own format: v_add_f32_e64 gives the VOP3 row (VOP3SD with a scalar destination).
 /// - src is in the order of LLVM's text. Where an instruction also reads its destination (v_fmac_f32, v_dot2acc,
 ///   s_addk_i32, s_cmov_b32, v_swap_b32, v_writelane_b32, d16 loads) the destination is not repeated among the sources.
-/// - Implicit mask operands are explicit with Type::lanes: v_cndmask_b32_e32 has src[2] = vcc_lo; v_add_co_ci_u32_e32
-///   has dst[1] = vcc_lo and src[2] = vcc_lo; VOPC has dst[0] = vcc_lo; v_cmpx in any encoding has dst[0] = exec_lo.
+/// - Implicit mask operands are explicit with Type::lanes. v_cndmask_b32_e32 has src[2] = vcc_lo; v_add_co_ci_u32_e32
+///   has dst[1] = vcc_lo and src[2] = vcc_lo. VOPC has dst[0] = vcc_lo; v_cmpx in any encoding has dst[0] = exec_lo.
 ///   Codes name the low half; in wave64 the operand spans two SGPRs.
 /// - SCC, EXEC and the VCC read by v_div_fmas or s_cbranch_vccz are implicit: see Row::flags.
 /// - Scalar groups are aligned: the hardware ignores low bits of an SGPR pair or quad, so decode clears them.
 /// - SOPK: s_cmpk_* and s_setreg_b32 have the register in src[0]; the 16-bit immediate is in offset, sign-extended.
 ///   s_sendmsg_rtn_*: the message is in offset.
 /// - VINTERP: what it waits for EXPcnt to fall to (7: does not wait) is in offset. LLVM names no halves there.
-/// - fmaak: src = {a, b, literal}; fmamk: {a, literal, b}. In VOPD both halves hold only {src0, src1} and the literal K
-///   of fmaak (src0 * src1 + K) and fmamk (src0 * K + src1) is implied, as is vcc_lo of v_dual_cndmask_b32.
-/// - FLAT, SCRATCH, GLOBAL loads: dst[0] = vdst, src = {vaddr, saddr}; stores and atomics: src = {vaddr, vdata, saddr}
-///   (FLAT without saddr; addtid forms without vaddr); atomics have dst[0] only with glc. An operand that is "off" is
+/// - fmaak: src = {a, b, literal}; fmamk: {a, literal, b}. In VOPD both halves hold only {src0, src1}. The literal K of
+///   fmaak (src0 * src1 + K) and fmamk (src0 * K + src1) is implied, as is vcc_lo of v_dual_cndmask_b32.
+/// - FLAT, SCRATCH, GLOBAL loads: dst[0] = vdst, src = {vaddr, saddr}. Stores and atomics: src = {vaddr, vdata, saddr}
+///   (FLAT without saddr; addtid forms without vaddr). Atomics have dst[0] only with glc. An operand that is "off" is
 ///   absent. With saddr a GLOBAL vaddr is one dword (Type::u32), else the 64-bit address. offset is sign-extended;
 ///   FLAT's is unsigned.
 /// - SMEM: dst[0] = sdata, src = {sbase, soffset}; soffset has code null when there is none.
-/// - DS: src = {addr, data0, data1} as far as the form has them (ds_store_addtid: {data0}); offset, or offset and
-///   offset1 of the two-address forms, not yet scaled.
+/// - DS: src = {addr, data0, data1} as far as the form has them (ds_store_addtid: {data0}). The offset, or offset and
+///   offset1 of the two-address forms, is not yet scaled.
 /// - MUBUF, MTBUF: src = {vaddr, srsrc, soffset, vdata of stores and atomics}; vaddr is absent without offen and idxen,
 ///   and the pair {index, offset} with both. Loads, and atomics with glc, have dst[0].
 /// - Modifiers: neg and abs only where the form takes them. op_sel selects halves of 16-bit operands and is
@@ -110,11 +110,11 @@ struct Inst {
 ///   op_sel_hi of VOP3P is raw: its default is all ones (0 for v_fma_mix_*, whose neg_hi means abs).
 ///   In VOP1, VOP2 and VOPC of RDNA bit 7 of a 16-bit operand's register number is the half: op_sel has it, the code
 ///   is below v128. Upper halves with encoding VOP3 are that format's op_sel.
-/// - RDNA4: VBUFFER is MUBUF and MTBUF, VFLAT, VSCRATCH and VGLOBAL are FLAT, SCRATCH and GLOBAL, VIMAGE and VSAMPLE
-///   (opcodes from 256) are MIMG, VEXPORT is EXP. Memory instructions have th and scope instead of glc, slc and dlc;
-///   an atomic returns, and has dst[0], where bit 0 of th is set. Their offsets are all sign-extended from 24 bits.
-///   Cache control (global_inv, global_wb, global_wbinv) has th and scope only. Prefetches have their length, five
-///   bits, in offset1; s_prefetch_*_pc_rel have src = {soffset}.
+/// - RDNA4: VBUFFER is MUBUF and MTBUF; VFLAT, VSCRATCH and VGLOBAL are FLAT, SCRATCH and GLOBAL. VIMAGE and VSAMPLE
+///   (opcodes from 256) are MIMG, VEXPORT is EXP. Memory instructions have th and scope instead of glc, slc and dlc; an
+///   atomic returns, and has dst[0], where bit 0 of th is set. Their offsets are all sign-extended from 24 bits. Cache
+///   control (global_inv, global_wb, global_wbinv) has th and scope only. Prefetches have their length, five bits, in
+///   offset1; s_prefetch_*_pc_rel have src = {soffset}.
 /// - RDNA4: v_s_* have an SGPR in dst[0]. v_swmmac_* have src = {a, b, index}, the accumulator is dst[0]; op_sel(1)
 ///   selects the half of the index (index_key), op_sel(3) its byte. op_sel_hi of v_wmma_*, v_swmmac_* and v_dot4_f32_*
 ///   is all ones. v_cvt_f32_fp8_e64 and _bf8 select byte 2 * op_sel[0] + op_sel[1]; v_cvt_sr_*8_f32 write byte op_sel
@@ -137,9 +137,9 @@ struct Inst {
 Result<Inst> decode(Arch arch, std::span<const uint32_t> words, int wave_size = 0);
 
 /// Encodes into 1 to 3 words. Error (Assembly) names the operand or modifier that cannot be encoded.
-/// With the native format of a VOP1, VOP2 or VOPC row the smallest encoding that holds the operands is chosen (VOP3
-/// when src1 is scalar, a modifier is set or the mask is not vcc); with encoding VOP3 that form is forced. Checks what
-/// the bits cannot express: the constant bus limit, VOPD's register banks, DPP with literals.
+/// With the native format of a VOP1, VOP2 or VOPC row the smallest encoding that holds the operands is chosen. That is
+/// VOP3 when src1 is scalar, a modifier is set or the mask is not vcc. With encoding VOP3 that form is forced. Checks
+/// what the bits cannot express: the constant bus limit, VOPD's register banks, DPP with literals.
 struct Encoded {
     std::array<uint32_t, 3> words{};
     int count = 0;

@@ -147,8 +147,8 @@ inline FlatShape flat_shape(const Row& row) {
 /// The DS register field (0 address, 1 data0, 2 data1) of the first source operand: ds_store_addtid has data only.
 inline size_t first_ds_field(const Row& row) { return row.flags & kStore && !row.src_kind[1] ? 1 : 0; }
 
-/// True if a source may be scalar in an instruction with DPP: all but the first, and those of v_dot4 and v_fma_mix
-/// that are VGPRs in LLVM's tables.
+/// True if a source may be scalar in an instruction with DPP. That is all but the first, and those of v_dot4 and
+/// v_fma_mix that are VGPRs in LLVM's tables.
 constexpr bool dpp_takes_scalar(const Row& row, size_t index) {
     if (index == 0 || row.format != Format::VOP3P) return index != 0;
     return !row.mnemonic.starts_with("v_dot4") && (index == 2 || !(row.flags & kMix));

@@ -9,9 +9,9 @@
 // Which registers an instruction touches, and to what end: the ground of every check.
 namespace strata::lint {
 
-/// Registers in a row, under one numbering: scalars by operand code up to 127 (VCC 106, M0 125, EXEC 126), SCC, MODE,
-/// vector registers from 256 and accumulation registers from 512 as Operand::code has them; where both files are one,
-/// accumulation registers follow the others at once.
+/// Registers in a row, under one numbering. Scalars are by operand code up to 127 (VCC 106, M0 125, EXEC 126), then SCC
+/// and MODE. Vector registers follow from 256 and accumulation registers from 512, as Operand::code has them. Where
+/// both files are one, accumulation registers follow the others at once.
 struct Registers {
     static constexpr uint8_t kLow = 1, kHigh = 2, kWhole = 3;
     uint16_t first = 0, count = 0;

@@ -7,8 +7,8 @@
 
 namespace strata::lint {
 
-/// Scalar registers that hold a place of the code, as compilers make it for calls and long branches: what s_getpc_b64
-/// gives, and sums of that with constants. Places are byte offsets in the text; those before its start wrap.
+/// Scalar registers that hold a place of the code, as compilers make it for calls and long branches. They are results
+/// of s_getpc_b64, and sums of those with constants. Places are byte offsets in the text; those before its start wrap.
 class Addresses {
   public:
     void step(const Step& step);

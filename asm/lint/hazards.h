@@ -85,7 +85,7 @@ class Recent {
     std::vector<Trace> traces_;
 };
 
-/// At the start of a kernel. Compilers that are not told whether page faults replay take it that they do.
+/// At the start of a kernel. Compilers assume that page faults replay unless an option says otherwise.
 inline Recent recent_for(isa::Arch arch, int wave_size, bool faults_replay = true) {
     return {arch, wave_size, faults_replay && isa::is_cdna(isa::info(arch).family)};
 }

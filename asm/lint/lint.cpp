@@ -186,25 +186,25 @@ class Linter {
 
     /// Traces of the caller reach the function's first instructions, and the function's those after the call.
     void call(std::optional<uint64_t> target, uint64_t next, const State& state) {
-        State behind = across_call(state, nothing_near());
+        State after_call = across_call(state, nothing_near());
         if (target) {
             State inside = across_call(state, state.recent);
             inside.function = *target;
             enter(*target, inside);
             Function& function = called_.try_emplace(*target, Function{nothing_near(), {}}).first->second;
-            behind.recent = function.left;
-            const auto [at, fresh] = function.behind.try_emplace(next, behind);
-            if (!fresh) at->second.join(behind);
+            after_call.recent = function.left;
+            const auto [at, fresh] = function.after_call.try_emplace(next, after_call);
+            if (!fresh) at->second.join(after_call);
         }
-        enter(next, behind);
+        enter(next, after_call);
     }
 
     void leave(uint64_t function, const Recent& recent) {
         Function& left = called_.at(function);
         if (!left.left.join(recent)) return;
-        for (auto& [next, behind] : left.behind) {
-            behind.recent = left.left;
-            enter(next, behind);
+        for (auto& [next, after_call] : left.after_call) {
+            after_call.recent = left.left;
+            enter(next, after_call);
         }
     }
 
@@ -249,7 +249,7 @@ class Linter {
     /// Traces that a function leaves near, and the places after its calls.
     struct Function {
         Recent left;
-        std::map<uint64_t, State> behind;
+        std::map<uint64_t, State> after_call;
     };
     std::map<uint64_t, Function> called_;
 };

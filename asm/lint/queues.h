@@ -6,9 +6,9 @@
 
 namespace strata::lint {
 
-/// Memory operations by what orders them. A counter tells how many operations are under way, not which. Those of one
-/// queue in one counter end in the order in which they began; those of `scalar` and `flat` in any, so that only a wait
-/// for none tells (RDNA3 ISA 5.6, CDNA3 ISA 4.4; LLVM's SIInsertWaitcnts).
+/// Memory operations by what orders them. A counter tells how many operations are under way, not which. Operations of
+/// one queue in one counter end in the order in which they began. Those of `scalar` and `flat` end in any order, so
+/// only a wait for none is enough (RDNA3 ISA 5.6, CDNA3 ISA 4.4; LLVM's SIInsertWaitcnts).
 enum class Queue : uint8_t { vector, private_store, image, local, global_share, message, export_, scalar, flat };
 constexpr bool in_order(Queue queue) { return queue < Queue::scalar; }
 

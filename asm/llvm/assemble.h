@@ -9,8 +9,8 @@
 namespace strata::isa {
 
 /// Assembles LLVM-syntax text with its directives (.amdhsa_kernel, .amdgpu_metadata, ...) to a loadable code object, by
-/// libLLVM in a process of its own: no text ends or holds up this one, and what crashes LLVM or keeps it for 10 s is an
-/// error like others. An error carries `file_name`, line and column of the user's text.
+/// libLLVM in a process of its own. No text ends or holds up this process. A text that crashes LLVM or keeps it for 10
+/// s is an error like others. An error carries `file_name`, line and column of the user's text.
 /// The code gets a line table in which the text is `file_name`, unless it has .file or .loc directives of its own.
 /// Where LLVM is missing the error (Device) names the Debian package.
 Result<Bytes> assemble(std::string_view text, Arch arch, std::string_view file_name = "<asm>");

@@ -139,16 +139,16 @@ Result<Message> Child::ask(const Message& request) {
         if (!running()) STRATA_TRY_VOID(start());
         const Deadline deadline = std::chrono::steady_clock::now() + kMostSeconds;
         Message reply;
-        Told told = Told::closed;
+        Transfer transfer = Transfer::closed;
         try {
-            told = send_message(socket_.get(), request, deadline);
-            if (told == Told::all) told = receive_message(socket_.get(), reply, deadline);
+            transfer = send_message(socket_.get(), request, deadline);
+            if (transfer == Transfer::all) transfer = receive_message(socket_.get(), reply, deadline);
         } catch (...) {  // what it may still answer is nobody's
             this->end(false);
             throw;
         }
-        if (told == Told::all && !reply.empty()) return reply;
-        const End end = this->end(told != Told::late);
+        if (transfer == Transfer::all && !reply.empty()) return reply;
+        const End end = this->end(transfer != Transfer::late);
         // It was idle for long, or somebody ended it: no fault of the text.
         const bool left = WIFEXITED(end.status) ? WEXITSTATUS(end.status) == 0
                                                 : WTERMSIG(end.status) == SIGKILL || WTERMSIG(end.status) == SIGTERM;

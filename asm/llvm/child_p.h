@@ -7,9 +7,10 @@
 
 namespace strata::isa {
 
-/// Asks the LLVM service, a process of this one's own that reads what the user wrote: it is started at the first
-/// request, ends with this process, and is started anew when a text has ended it. Error: Assembly, when it ended or did
-/// not answer in kMostSeconds; Device, when there is no service. Thread-safe; after fork(), each process has its own.
+/// Sends a request to the LLVM service, a process of this one's own that reads the user's text. The service is started
+/// at the first request, ends with this process, and is restarted when a text has ended it. Error: Assembly, when it
+/// ended or did not answer in kMostSeconds; Device, when there is no service. Thread-safe; after fork(), each process
+/// has its own.
 Result<Message> ask_llvm(const Message& request);
 
 }  // namespace strata::isa

@@ -151,8 +151,8 @@ struct KernelSpec {
     std::vector<ConstantReference> references;
     std::vector<KernelArg> args;  ///< user arguments, then hidden ones if the kernel wants them
     uint32_t kernarg_size = 0;
-    /// Scratch on CDNA2: the kernel finds the base in s[2:3] after the argument pointer, the workgroup ids after that,
-    /// then the wave's offset; it adds both into flat_scratch before its first access.
+    /// Scratch on CDNA2: the kernel finds the base in s[2:3] after the argument pointer, then the workgroup ids, then
+    /// the wave's offset. It adds both into flat_scratch before its first access.
     uint32_t lds = 0, scratch = 0, vgprs = 1, agprs = 0, sgprs = 1;
     int wave_size = 32;
     int workitem_id_dims = 0;  ///< 0: x only, 1: x y, 2: x y z

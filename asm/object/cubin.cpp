@@ -59,16 +59,16 @@ class Reader {
             if (!name.starts_with(kFacts) && !name.starts_with(kShared)) continue;
             STRATA_TRY(const ByteSpan bytes, view_.contents(section));
             if (name == kFacts) STRATA_TRY_VOID(read_sizes(object, bytes));
-            if (KernelInfo* kernel = kernel_behind(object, name, ".nv.info."))
+            if (KernelInfo* kernel = kernel_of_section(object, name, ".nv.info."))
                 STRATA_TRY_VOID(add_parameters(*kernel, bytes));
-            if (KernelInfo* kernel = kernel_behind(object, name, kShared))
+            if (KernelInfo* kernel = kernel_of_section(object, name, kShared))
                 kernel->lds = static_cast<uint32_t>(section.sh_size);
         }
         return {};
     }
 
   private:
-    static KernelInfo* kernel_behind(CodeObject& object, std::string_view section, std::string_view prefix) {
+    static KernelInfo* kernel_of_section(CodeObject& object, std::string_view section, std::string_view prefix) {
         if (!section.starts_with(prefix)) return nullptr;
         const auto found = std::ranges::find(object.kernels, section.substr(prefix.size()), &KernelInfo::name);
         return found == object.kernels.end() ? nullptr : &*found;

@@ -12,8 +12,8 @@ struct GenericTarget {
 };
 std::span<const GenericTarget> generic_targets();
 
-/// True if memory instructions of the object's code may run again after a page fault (XNACK): it was made for machines
-/// where they do, or for any.
+/// True if memory instructions of the object's code may run again after a page fault (XNACK). Its target is then
+/// machines with XNACK, or any.
 bool faults_replay(const CodeObject& object);
 
 }  // namespace strata::isa

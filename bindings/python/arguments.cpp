@@ -43,8 +43,8 @@ PyObject* explained(PyObject* record, PyObject* const* arguments, size_t count, 
             named[PyTuple_GET_ITEM(names, i)] = py::handle(arguments[positional + static_cast<size_t>(i)]);
         const py::handle call = function_of_package(Called::call_meant);
         return call(py::handle(function->second), given, named).release().ptr();
-    } catch (py::error_already_set& told) {
-        told.restore();
+    } catch (py::error_already_set& raised) {
+        raised.restore();
         return nullptr;
     }
 }

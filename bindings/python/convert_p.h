@@ -14,8 +14,7 @@ namespace strata::python {
 namespace py = pybind11;
 
 // From Python values to Strata's arguments. Each throws an Exception of the fitting kind that says what was expected.
-DType to_dtype(py::handle value);  ///< DType, its name, a NumPy dtype, bool, int, float, complex
-OptionalDType to_optional_dtype(py::handle value);
+DType to_dtype(py::handle value);                     ///< DType, its name, a NumPy dtype, bool, int, float, complex
 Shape to_shape(const py::args& sizes);                ///< f(2, 3) or f((2, 3))
 Shape to_shape(py::handle value);                     ///< int or sequence
 Axes to_axes(py::handle value);                       ///< None, int or sequence
@@ -43,8 +42,8 @@ class OperandHolder {
     std::optional<Operand> operand_;
 };
 
-/// numpy.ndarray over the tensor's values; where `copy` is false and the host can read it the memory itself, not to be
-/// written: what other tensors made of it would not notice.
+/// numpy.ndarray over the tensor's values. Where `copy` is false and the host can read the memory, it is the memory
+/// itself. It must not be written: tensors made from it would not notice.
 py::object to_numpy(Tensor& tensor, bool copy);
 py::object to_list(Tensor& tensor);
 py::object to_python(const Number& number);

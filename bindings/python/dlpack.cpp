@@ -297,9 +297,9 @@ Tensor from_dlpack(const py::object& x, const std::string& place, As<"bool | Non
     if (runtime::Device& card = runtime::device(place);
         dlpack_device(card) != kHostOfDLPack && device_said_by(x) == dlpack_device(card)) {
         std::string why;
-        const bool told = !copy.is_none();
-        if (std::optional<Tensor> shared = shared_on_card(x, card, told && copy.cast<bool>(), why)) return *shared;
-        if (told && !copy.cast<bool>()) throw py::buffer_error(fmt::format("[from_dlpack] copy=False, but {}", why));
+        const bool given = !copy.is_none();
+        if (std::optional<Tensor> shared = shared_on_card(x, card, given && copy.cast<bool>(), why)) return *shared;
+        if (given && !copy.cast<bool>()) throw py::buffer_error(fmt::format("[from_dlpack] copy=False, but {}", why));
     }
     const Imported got = asked_for(x);
     const DLTensor& t = *got.tensor;

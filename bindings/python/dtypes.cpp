@@ -55,11 +55,6 @@ DType to_dtype(py::handle value) {
     user_error(ErrorKind::DType, "not an element type: {}", shown(value));
 }
 
-OptionalDType to_optional_dtype(py::handle value) {
-    if (!value || value.is_none()) return {};
-    return to_dtype(value);
-}
-
 void bind_dtypes(py::module_& m) {
     py::class_<DType>(m, "DType", "An element type. Equal to its name, and to the NumPy type it stands for.")
         .def(py::init([](As<"DTypeLike"> like) {

@@ -84,7 +84,7 @@ void bind_errors(py::module_& m) {
         } catch (const Interrupted&) {
             raise_interruption();
         } catch (const std::bad_alloc&) {
-            raise(make_error(ErrorKind::Device, "the host has no memory left{}", told_address_limit()),
+            raise(make_error(ErrorKind::Device, "the host has no memory left{}", address_limit_note()),
                   class_of(ErrorKind::Device));
         }
     });

@@ -17,8 +17,8 @@ auto computing_with(std::shared_ptr<const Settings> settings, Body&& body) {
     OutsideFrontEnd outside;
     return with_stack(body);
 }
-/// body() without the GIL, for whatever computes or waits: with the settings of the context that runs, a stack that a
-/// compiler can use, and Ctrl-C heeded. A thread that Python no longer takes back stays in here for good.
+/// body() without the GIL, for whatever computes or waits. It runs with the settings of the running context, on a stack
+/// that a compiler can use, and heeds Ctrl-C. A thread that Python no longer takes back stays in here for good.
 template <class Body>
 auto computing(Body&& body) {
     return computing_with(settings_of_context(), body);

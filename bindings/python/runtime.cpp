@@ -78,7 +78,7 @@ void bind_stats(py::module_& m) {
                       "Programs that others displaced since the process began.")
         .def_readonly("plans_made", &Stats::plans_made, "Graphs that were scheduled, since reset_stats().")
         .def_readonly("plans_found", &Stats::plans_found,
-                      "Graphs whose structure was computed before, over other memory or with other numbers, since "
+                      "Graphs whose signature was computed before, over other memory or with other numbers, since "
                       "reset_stats(): they were not scheduled.")
         .def_readonly("plans", &Stats::plans, "Signatures of graphs whose launches are known now.")
         .def_readonly("plan_bytes", &Stats::plan_bytes,

@@ -14,17 +14,17 @@ struct ProductShape {
     bool by_matrix = false;  ///< by matrix instructions, where the target has some of these operands
 };
 
-/// How workgroups divide a product: rows and columns of results of a wave, waves of a group along both, and steps of
-/// the sum whose operands are in local memory together.
+/// How workgroups divide a product. It has rows and columns of results of a wave, and waves of a group along both. It
+/// also has the steps of the sum whose operands are in local memory together.
 struct ProductTile {
     std::array<int64_t, 2> wave{32, 32}, waves{2, 2};
     int64_t steps = 32;
 };
 
-/// The cost model: times of kernels on the usual card of a chip, in microseconds without their launches, a roofline of
-/// operations and bytes, waves of workgroups (wave quantisation), and latency where too little is resident to hide it.
-/// For decisions that are made before a kernel has a schedule; static_cost (codegen/optimize) compares schedules of one
-/// kernel.
+/// The cost model: times of kernels on the usual card of a chip, in microseconds without their launches. It is a
+/// roofline of operations and bytes, with waves of workgroups (wave quantisation), and latency where too little is
+/// resident to hide it. For decisions that are made before a kernel has a schedule; static_cost (codegen/optimize)
+/// compares schedules of one kernel.
 class CostModel {
   public:
     explicit CostModel(Chip chip);

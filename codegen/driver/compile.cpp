@@ -31,7 +31,7 @@ Result<Toolchain> toolchain(const SearchPaths& paths) {
 }
 
 Prelude prelude_of(const HipSource& source) {
-    return source.freestanding ? prelude_for(source.text) : prelude_behind_runtime_header();
+    return source.freestanding ? prelude_for(source.text) : prelude_after_runtime_header();
 }
 
 /// Everything that decides the bytes of a code object but the contents of files that the source includes.

@@ -9,12 +9,11 @@
 
 namespace strata::codegen {
 
-/// Compiles HIP source to a loadable code object; needs no GPU. Results are kept in memory and on disk.
-/// `source.kernel` may be a symbol or the plain name of a C++ kernel ("sum" of `__global__ void sum(float*)`); empty:
-/// no entry is looked for. Errors: Compile (a mistake in the source, with clang's message, the whole log and line and
-/// column of `source.text`), Usage (no kernel of that name, and lists those there; an option that is not on the list
-/// of options.def), Device (no compiler; names Debian
-/// packages).
+/// Compiles HIP source to a loadable code object; needs no GPU. Results are kept in memory and on disk. `source.kernel`
+/// may be a symbol or the plain name of a C++ kernel ("sum" of `__global__ void sum(float*)`); empty: no entry is
+/// looked for. Errors: Compile is a mistake in the source, with clang's message, the whole log and line and column of
+/// `source.text`. Usage is no kernel of that name, with a list of those there, or an option that options.def does not
+/// list. Device is no compiler; it names Debian packages.
 Result<executable::Code> compile_hip(const HipSource& source, Chip chip);
 
 /// Names the compiler and its device libraries; part of every key under which code that it made is kept. "" where there

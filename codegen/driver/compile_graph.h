@@ -101,9 +101,9 @@ CompiledGraph compile_graph(std::span<const UOp> roots, const Target& target, co
 std::vector<SharedCode> compile_codes(std::span<const Scheduled> kernels, const Target& target, Text text,
                                       bool or_text = false);
 
-/// The output of each stage from tensors to machine code: first the tensors' graphs, then for each kernel in order the
-/// stages of direct lowering: the graph over buffers, the graph over ranges, the actions of its schedule, operations in
-/// order of execution, instructions, machine code.
+/// The output of each stage from tensors to machine code. First come the tensors' graphs, then for each kernel in order
+/// the stages of direct lowering. These are the graph over buffers, the graph over ranges, the actions of its schedule,
+/// operations in order of execution, instructions, machine code.
 std::vector<std::vector<Stage>> stages_of(std::span<const UOp> roots, const Target& target,
                                           const GraphOptions& options = {});
 

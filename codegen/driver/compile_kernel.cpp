@@ -92,26 +92,26 @@ BoundKernel start_kernel(const ScheduleItem& item) {
 }
 
 SharedKernels::Use SharedKernels::start(const ScheduleItem& item) {
-    Signature structure = signature_of_bodies(item.bodies());
+    Signature signature = signature_of_bodies(item.bodies());
     std::vector<UOp> outputs = item.outputs();
     if (!item.finish.empty()) {  // which reads outputs
-        structure.form += fmt::format("finish {}", item.finish[0].bodies().size());
+        signature.form += fmt::format("finish {}", item.finish[0].bodies().size());
         for (UOp output : outputs)
-            structure.form +=
-                fmt::format(" {}", std::ranges::find(structure.buffers, output) - structure.buffers.begin());
+            signature.form +=
+                fmt::format(" {}", std::ranges::find(signature.buffers, output) - signature.buffers.begin());
     }
-    const auto [at, first] = known_.try_emplace(std::move(structure.form));
+    const auto [at, first] = known_.try_emplace(std::move(signature.form));
     Known& known = at->second;
     if (first) {
         BoundKernel bound = start_kernel(item);
         known.kernel = kernels_.size();
         for (UOp buffer : std::span(bound.buffers).subspan(outputs.size()))
             known.buffers.push_back(
-                static_cast<size_t>(std::ranges::find(structure.buffers, buffer) - structure.buffers.begin()));
+                static_cast<size_t>(std::ranges::find(signature.buffers, buffer) - signature.buffers.begin()));
         kernels_.push_back(std::move(bound.kernel));
     }
     Use use{known.kernel, std::move(outputs), first};
-    for (size_t place : known.buffers) use.buffers.push_back(structure.buffers.at(place));
+    for (size_t place : known.buffers) use.buffers.push_back(signature.buffers.at(place));
     return use;
 }
 

@@ -33,10 +33,10 @@ class SharedKernels {
   private:
     struct Known {
         size_t kernel;
-        std::vector<size_t> buffers;  ///< by slot after the outputs', the place among those of the structure
+        std::vector<size_t> buffers;  ///< by slot after the outputs', the place among those of the signature
     };
     std::vector<Kernel> kernels_;
-    std::unordered_map<std::string, Known> known_;  ///< by structure
+    std::unordered_map<std::string, Known> known_;  ///< by signature
 };
 
 /// The compiler's last stages, the same for tensors, searches and users' UOp kernels: linear program, then by the
@@ -57,8 +57,8 @@ std::vector<Result<executable::Code>> compile_kernels(std::span<const Scheduled>
 Result<void> verify_in_place(const Scheduled& kernel, const Target& target, std::span<const executable::InPlace> pairs,
                              std::span<const uint64_t> slots);
 
-/// The output of each stage of direct lowering for a step of a schedule (not a custom one): its graph over buffers,
-/// the graph over ranges, the actions of its schedule, operations in order of execution, instructions, machine
+/// The output of each stage of direct lowering for a step of a schedule (not a custom one). These are its graph over
+/// buffers, the graph over ranges, the actions of its schedule, operations in order of execution, instructions, machine
 /// code.
 Result<std::vector<Stage>> stages_of(const ScheduleItem& item, const Target& target);
 

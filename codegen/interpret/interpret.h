@@ -27,8 +27,8 @@ struct InterpretedLaunch {
     std::array<uint32_t, 3> observed_block{}, observed_thread{};
 };
 
-/// A fault of a kernel: an access out of bounds, a read of memory that nothing wrote, a race of two waves that no
-/// barrier orders, a barrier that some threads of a block do not reach.
+/// A fault of a kernel: an access out of bounds, a read of memory that nothing wrote, a race of two waves without a
+/// barrier. A barrier that some threads of a block do not reach is one too.
 struct Finding {
     ErrorKind kind;
     std::string what;  ///< with the numbers of the thread and the block
@@ -37,11 +37,12 @@ struct Finding {
 };
 
 /// Runs a list of nodes in order of execution (LinearProgram::ops, or what order() gives of a kernel) as its ops.def
-/// says, one node for all threads of a block after the other; block after block. Ends at the first finding. `arguments`
-/// are by slot. The result does not depend on a target: it is what code for every target is held against.
+/// says. A node runs for all threads of a block, one after the other; blocks run one after the other. Ends at the first
+/// finding. `arguments` are by slot. The result does not depend on a target: it is what code for every target is held
+/// against.
 ///
-/// Threads of one wave see each other's accesses in program order, as on hardware; those of different waves need a
-/// barrier between them, and those of different blocks may not share what one of them writes.
+/// Threads of one wave see each other's accesses in program order, as on hardware. Those of different waves need a
+/// barrier between them. Those of different blocks may not share memory that one of them writes.
 std::optional<Finding> interpret(std::span<const UOp> ops, const InterpretedLaunch& launch,
                                  std::span<const InterpretedArgument> arguments);
 

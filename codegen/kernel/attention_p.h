@@ -16,8 +16,8 @@ struct Factors {
 Factors factors_of(UOp summand, UOp range);
 
 /// In a kernel with attention (codegen/schedule/attention.h), its columns, which are at `column`, and the products
-/// along `depth` become one row, as long as the longer of both, so that the threads which share the products have the
-/// columns too.
+/// along `depth` become one row. It is as long as the longer of both, so that the threads which share the products have
+/// the columns too.
 UOp share_columns(UOp sink, UOp column, UOp depth);
 
 }  // namespace strata::codegen

@@ -68,7 +68,7 @@ class Builder {
         std::vector<UOp> ranges, stores;
         const std::vector<UOp> order = bodies.size() == 1 ? toposort(item.body) : in_order(bodies);
         const std::vector<Attention> attention = find_attention(order);
-        if (!attention.empty()) online_ = attention[0];
+        if (!attention.empty()) attention_ = attention[0];
         const std::vector<int> row = attention.empty() ? row_axes(order, shape) : std::vector<int>();
         if (attention.empty()) join_parts(row_in_parts(order), static_cast<int>(shape.size()));
         for (size_t i = 0; i < shape.size(); ++i) {
@@ -215,11 +215,11 @@ class Builder {
             inner[static_cast<size_t>(axis)] = r;
             if (n != 1) sources.push_back(r);
         }
-        if (u == online_.product) depth_ = sources.back();
-        if (u == online_.sum) column_ = last_moving(at);
+        if (u == attention_.product) depth_ = sources.back();
+        if (u == attention_.sum) column_ = last_moving(at);
         sources[0] = value_at(x, inner, predicate);
         if (sources.size() == 1) return sources[0];
-        const Factors factors = u == online_.sum ? factors_of(sources[0], sources[1]) : Factors{sources[0], {}};
+        const Factors factors = u == attention_.sum ? factors_of(sources[0], sources[1]) : Factors{sources[0], {}};
         sources[0] = factors.inside;
         return factors.around(make(Op::reduce, u.dtype(), sources, ReduceArg{arg.op, {}}));
     }
@@ -293,7 +293,7 @@ class Builder {
         UOp range;
     };
     Bound bound_;
-    Attention online_;
+    Attention attention_;
     UOp column_, depth_;  ///< of the attention: where its result is along its columns; the range of its products
     UOp parts_;  ///< a reduction of rows whose axes are no neighbours; its range is the first of reduce_ranges_
     Coordinates place_in_row_;  ///< by axis

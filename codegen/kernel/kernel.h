@@ -13,7 +13,7 @@ namespace strata::codegen {
 /// value: elementwise ops over constants, load( index( param, offset [, predicate] ) [, value where the predicate is
 /// false] ) and reduce( value, ranges... ) with ReduceArg{op}; each range is closed by an end or by reductions. offset
 /// has dtype index. Ranges: axis loop or global, local, upcast for outputs; reduce, group, unroll for reductions
-/// (args.h). Those that an end closes form a row: a block walks its reductions and outputs together, so that a thread
+/// (args.h). Ranges that an end closes form a row. A block walks its reductions and outputs together, so that a thread
 /// has the same elements in each. A second source of the sink is a finish (last_block.h). scan( value, ranges... ) is
 /// what a reduction has come to at each step of a row. A user's kernel may also hold params in local or reg space,
 /// after, barrier, group.

@@ -8,7 +8,7 @@ namespace strata::codegen {
 /// The difference of `value` from one step of the range to the next; empty where that depends on the step.
 UOp slope(UOp value, UOp range);
 
-/// The steps of a range after which a condition is never again what is wanted, in no thread of a block; empty where
+/// The steps of a range after which a condition never has the wanted value again, in no thread of a block. Empty where
 /// they are not known.
 UOp steps_while(UOp condition, bool wanted, UOp range);
 /// The same number from the last step back to the first.

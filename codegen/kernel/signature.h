@@ -8,8 +8,8 @@
 
 namespace strata::codegen {
 
-/// Tensor graphs but for which memory they read and which numbers they hold: the rest is written to `form`, so that
-/// equal forms are equal graphs over buffers and numbers by position.
+/// Tensor graphs without the identity of their memory and numbers. The rest is written to `form`, so that equal forms
+/// are equal graphs over buffers and numbers by position.
 struct Signature {
     std::string form;
     std::vector<UOp> buffers;  ///< each once, in the order that the graph reads them

@@ -6,9 +6,9 @@
 // After   last = last_block(counter[0], lds[0], the effects of all)
 //         store(out[0], sum of load(after(part, last)[r1]));  store(after(counter, last)[0], 0)
 // The finish takes the passes up to here by itself. It has as many threads as the block, whose numbers its own indices
-// become. The counter is a parameter after all others. A finish of one wave is for the first of the block, which thread
-// 0 is in that stores what the block does: the others end after the last barrier, and what follows is done by one wave
-// instead of all,
+// become. The counter is a parameter after all others. A finish of one wave is for the first wave of the block, which
+// holds thread 0 that stores the block's results. The others end after the last barrier, and later work is done by one
+// wave instead of all,
 //   before = first_wave(thread, the last barrier);
 //   last = last_block(counter[0], the effects of all, now after `before`)
 #include <algorithm>

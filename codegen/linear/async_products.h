@@ -7,7 +7,7 @@
 namespace strata::codegen {
 
 /// Warpgroup products in flight, followed through a linear program in order. One is in flight while its sums are stored
-/// to register memory, and until something reads those sums, in the next step of a loop too.
+/// to register memory. It stays in flight until something reads those sums, in the next step of a loop too.
 class AsyncProducts {
   public:
     struct Product {

@@ -28,7 +28,7 @@ class BlockExchange {
 /// one value.
 int cheapest_mask(const Target& target, int bit, std::span<const int> same);
 
-/// The same value to all rules of algebra: sums of integers, in the order of their terms, would be made anew at each
+/// The same value to all rules of algebra: sums of integers, in the order of their terms, would be rebuilt at each
 /// step.
 UOp in_register(UOp value, std::span<const UOp> loops, int& next_slot);
 

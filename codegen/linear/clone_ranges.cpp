@@ -1,4 +1,4 @@
-// clone_ranges: reductions that become one loop keep their range; others that use the same range get their own, and all
+// clone_ranges: reductions that become one loop keep their range. Others that use the same range get their own, and all
 // do where an end walks it.
 //
 // Before  sum(x[r0] - max(x[r0] over r0) over r0): two loops, one range
@@ -35,7 +35,7 @@ UOp rename_free(UOp root, const UOpMap<UOp>& names) {
     });
 }
 
-/// One step: what stands in a range that became two is in two loops then, and has itself to be told apart.
+/// One step: what stands in a range that became two is in two loops then, and must itself become two.
 UOp unshared(const Scopes& scopes) {
     LoopKeys keys(scopes);
     std::map<LoopKey, UOpMap<UOp>> names;  // per loop, for the ranges another loop has already

@@ -4,7 +4,7 @@
 // After   four stores in a group;                         reduce(vec(value(0), value(1)), r0)
 //         contract(value(r3), r3) with r3 vector 2         vec(value(0), value(1)); element(v, r1): lane(v, 0) ...
 // An expression that does not depend on such a range stays one node. Ranges of one step vanish the same way, but for
-// those that threads leave (break_if), and short serial reductions where no compiler follows that would unroll them.
+// those that threads leave (break_if). So do short serial reductions where no later compiler would unroll them.
 #include <algorithm>
 #include <unordered_map>
 

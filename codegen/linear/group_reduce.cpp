@@ -1,6 +1,6 @@
-// reduce_over_threads: wave reduction and block reduction. Partial results of the threads of a block are combined, in
-// registers as far as the threads are lanes of one wave (Waves), where their numbers do not allow it in local memory
-// alone (Tree).
+// reduce_over_threads: wave reduction and block reduction. Partial results of the threads of a block are combined in
+// registers as far as the threads are lanes of one wave (Waves). Where their numbers do not allow that, they are
+// combined in local memory alone (Tree).
 //
 // Waves   for each bit of a lane's number that counts along the groups: partial = partial op (that of the lane without
 //         it) if others are left: lds[other] = partial, by one lane of each; barrier

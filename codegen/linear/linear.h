@@ -13,8 +13,8 @@
 
 namespace strata::codegen {
 
-/// A kernel as a list in order of execution: `range` opens a loop that the matching `end` (effect, range) closes, grid
-/// and block axes are `special`, index arithmetic is int32 or int64, memory may be accessed as vectors (load, vec,
+/// A kernel as a list in order of execution. `range` opens a loop that the matching `end` (effect, range) closes. Grid
+/// and block axes are `special`, index arithmetic is int32 or int64, and memory may be accessed as vectors (load, vec,
 /// lane). Every node stands once, after its sources; what is computed in a loop is used in that loop. Sources may be
 /// `after` and `group` nodes, which are not in the list: look through them. A load reads at its place in the list.
 struct LinearProgram {
@@ -34,7 +34,7 @@ struct LinearProgram {
 /// The place of each parameter, one after the other as C lays them out.
 std::vector<executable::ParameterPlace> parameter_places(const LinearProgram& program);
 
-/// Lowers a kernel; a kernel that breaks the rules of kernel.h is an Error: Internal for Strata's own, Usage for a
+/// Lowers a kernel. A kernel that breaks the rules of kernel.h is an Error: Internal for Strata's own, Usage for a
 /// user's (the message names the node).
 Result<LinearProgram> linearize(const Kernel& kernel, const Target& target);
 

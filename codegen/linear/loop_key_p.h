@@ -6,9 +6,9 @@
 
 namespace strata::codegen {
 
-/// Reductions of equal keys become one loop: equal ranges, equal loops around them, and an equal depth of reductions
-/// below, so that none in the loop needs another one's result. Attention rescales its partial sums, so it counts as
-/// deep as its maximum.
+/// Reductions of equal keys become one loop. They have equal ranges, equal loops around them, and an equal depth of
+/// reductions below, so that none in the loop needs another one's result. Attention rescales its partial sums, so it
+/// counts as deep as its maximum.
 using LoopKey = std::tuple<RangeSet, RangeSet, size_t>;
 
 class LoopKeys {

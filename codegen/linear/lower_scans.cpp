@@ -1,5 +1,5 @@
-// lower_scans: scans become sums of what a thread has of a row before an element, what other threads have, and what
-// earlier steps of a loop came to.
+// lower_scans: scans become sums of three parts. The first is a thread's own part of a row before an element. The
+// others are the parts of other threads, and the total of earlier steps of a loop.
 //
 // Before  scan(add, x, r0, r1, r2, r3), r0 reduce, r1 unroll, r2 group, r3 unroll
 // After   v = all x of a thread;  p = v added up along r3

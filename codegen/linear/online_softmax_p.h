@@ -9,8 +9,8 @@ namespace strata::codegen {
 /// The values that one step of a reduction takes in: several where it is unrolled.
 std::vector<UOp> terms_of(UOp value, DType result);
 
-/// A sum of terms with a factor exp(f - shift), where the shift is the maximum of f over the same ranges, or a number
-/// where that is not finite. The maximum so far stands in for it while the loop runs.
+/// A sum of terms with a factor exp(f - shift). The shift is the maximum of f over the same ranges, or a number where
+/// that is not finite. The maximum so far stands in for it while the loop runs.
 struct OnlineTerms {
     UOp top;    ///< the maximum: a reduce
     UOp shift;  ///< what is subtracted: it, or a choice between it and a number

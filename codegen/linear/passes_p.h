@@ -44,8 +44,8 @@ struct GroupReduction {
     const Target& target;
 };
 std::vector<UOp> reduce_over_threads(const GroupReduction& reduction, std::span<const UOp> partials, int& next_slot);
-/// For each partial the sum of those of threads before this one along the one group range, and the sum of all, the same
-/// in all of them.
+/// For each partial the sum over threads before this one along the one group range. Also the sum over all, the same in
+/// all of them.
 struct Running {
     UOp before, all;
 };

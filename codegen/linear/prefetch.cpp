@@ -100,8 +100,8 @@ std::optional<Copies> copies_in_turns(UOp end, const Scopes& scopes) {
     return {};
 }
 
-/// Stores between the two barriers that put a load into local memory as it is; empty where one does anything else, or
-/// is no copy that PTX's cp.async makes: of 4, 8 or 16 bytes.
+/// Stores between the two barriers that put a load into local memory unchanged. Empty where a store does anything else,
+/// or is no copy that PTX's cp.async makes: of 4, 8 or 16 bytes.
 std::vector<UOp> plain_copies(const Copies& copies, UOp range) {
     std::vector<UOp> stores;
     const std::vector<UOp> order = toposort(copies.stored);
@@ -153,8 +153,8 @@ class Fetching {
     }
 
   private:
-    /// Where sums have registers of their own, those of a step ahead are there for a loop that multiplies products, as
-    /// attention does: each waits for the one before, and few waves fit beside each other.
+    /// Where sums have registers of their own, a loop that multiplies products has registers for the sums of a step
+    /// ahead, as attention does. Each product waits for the one before, and few waves fit beside each other.
     bool is_read_ahead(UOp end) const {
         if (target_.ahead != Ahead::scheduled) return true;
         return isa::is_cdna(isa::info(target_.arch).family) && multiplies_products(end);
@@ -192,7 +192,7 @@ class Fetching {
         return bytes;
     }
     /// Steps that local memory holds of what these store: as many as leave room for a second block on the unit, two in
-    /// any case. Groups of waves that multiply have sums in most of its registers, so that there is one; but with
+    /// any case. Warpgroups that multiply have sums in most of a unit's registers, so that one block is there. With
     /// several products, as in attention, two steps and more blocks are faster.
     int64_t turns(UOp range, std::span<const UOp> stores) const {
         if (products_of_groups_ > 1) return 2;

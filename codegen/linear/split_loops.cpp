@@ -112,8 +112,8 @@ class Splitting {
         return compares;
     }
 
-    /// With another number in a range's place, something that effects wait for too, and the offsets and comparisons
-    /// that have it as simple as they were.
+    /// With another number in a range's place, and another thing for its effects to wait for. Offsets and comparisons
+    /// that have the range stay as simple as they were.
     static UOp moved(UOp body, UOp range, UOp number, UOp behind) {
         const std::vector<UOp> order = toposort(body);
         const UOpMap<bool> of_step = dependents(order, range);

@@ -1,5 +1,5 @@
-// verify_input: the rules of kernel.h, before anything is lowered; a user's mistake is told as one. verify_waves: what
-// depends on the target, when it is.
+// verify_input: the rules of kernel.h, before anything is lowered; a user's mistake is a user's error. verify_waves:
+// what depends on the target, when it is.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // verify_in_place: a linear program is walked for its accesses alone, and each pair of in_place() is checked on what
 // they touch.
 //
-// It knows addresses and order, and no rule by which in_place() decides. Values that come from memory are unknown: a
+// It knows addresses and order, and no rule by which in_place() decides. Values that come from memory are unknown. A
 // loop takes all its steps, a predicate holds, and an address that depends on one may be any element.
 #include "strata/codegen/linear/verify_in_place.h"
 

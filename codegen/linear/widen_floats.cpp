@@ -19,8 +19,8 @@ bool is_too_narrow(UOp u) {
 }
 bool is_fma_of_integers(UOp u) { return u.is(Op::fma) && !u.dtype().is_float(); }
 
-/// a * b + c in float64, rounded to odd (the product of narrow floats is exact, the sum keeps one bit of what it
-/// loses), so that rounding to the narrow type is the only rounding.
+/// a * b + c in float64, rounded to odd. The product of narrow floats is exact, and the sum keeps one bit of the lost
+/// ones. Rounding to the narrow type is then the only rounding.
 UOp fma_to_odd(UOp a, UOp b, UOp c) {
     UOp product = a * b, sum = product + c, from_c = sum - product, zero = constant(dtypes::float64, 0);
     UOp lost = (product - (sum - from_c)) + (c - from_c), bits = bitcast(sum, dtypes::int64);

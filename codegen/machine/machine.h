@@ -43,7 +43,7 @@ enum class Pseudo : uint8_t {
     copy,  ///< dst[0] = src[0]: a Place of as many dwords in any bank, or the constant inst.src[0] (one dword)
 };
 
-/// One instruction. Registers that allocation places are in `dst` and `src`; where these are empty `inst` has the
+/// One instruction. Registers that allocation places are in `dst` and `src`. Where these are empty `inst` has the
 /// operand: a constant, or a register of its own (exec, m0, null). `inst` has the row, operand types and modifiers in
 /// any case.
 struct Instruction {
@@ -74,8 +74,8 @@ struct Block {
 /// An instruction to be filled in: its operands have types alone.
 Instruction instruction_of(const isa::Row& row, uint32_t origin);
 
-/// Tuples: scalars of 2 start at even registers, of more at multiples of 4 (RDNA3 ISA 3.1.1); CDNA's vectors of more
-/// than one at even registers (CDNA3 ISA 3.6.4).
+/// Tuples: scalars of 2 start at even registers, of more at multiples of 4 (RDNA3 ISA 3.1.1). CDNA's vectors of more
+/// than one start at even registers (CDNA3 ISA 3.6.4).
 uint8_t alignment(isa::Family family, Bank bank, int dwords);
 
 struct MachineFunction {

@@ -54,11 +54,11 @@ inline bool is_register_copy(const Instruction& instruction) {
 /// True if an instruction does more than fill its destinations.
 bool has_effect(const Instruction& instruction);
 
-/// A loop of one block: control enters it from the block in front of it or from its own end, and leaves for the one
+/// A loop of one block. Control enters it from the block in front of it or from its own end. It leaves for the block
 /// after it, to which nothing else leads.
 bool is_loop(const MachineFunction& function, uint32_t block);
 
-/// Immediate offsets that a memory instruction holds: those of GLOBAL have 13 bits with a sign, 24 on RDNA4; SMEM's and
+/// Immediate offsets that a memory instruction holds. Those of GLOBAL have 13 bits with a sign, 24 on RDNA4. SMEM's and
 /// MUBUF's are taken to be as large, from 0 on; those of DS have 16 bits.
 struct OffsetRange {
     int64_t low = 0, high = 0;
@@ -87,9 +87,9 @@ inline bool crosses_lanes(const Instruction& instruction) {
                                                   instruction.inst.row->mnemonic.starts_with("v_permlane"));
 }
 
-/// True if results arrive before all sources are read, so that they share no register with them: matrix products
-/// (RDNA3 ISA 7.9, CDNA3 ISA 7.1; the accumulator itself may be the result), 64-bit products and sums of differences
-/// of gfx11 and before, loads of several dwords that CDNA repeats after a page fault.
+/// True if results arrive before all sources are read, so that they share no register with them. Such are matrix
+/// products (RDNA3 ISA 7.9, CDNA3 ISA 7.1); the accumulator itself may be the result. Others are 64-bit products and
+/// sums of differences of gfx11 and before, and loads of several dwords that CDNA repeats after a page fault.
 bool writes_early(const MachineFunction& function, const Instruction& instruction);
 
 }  // namespace strata::codegen

@@ -20,8 +20,8 @@ class PressureMap {
     std::vector<Pressure> at_;
 };
 
-/// The registers that may be live at a time so that as many waves run beside each other as with `peak`: a wave's share
-/// of the file where that many fit, less what tuples may lose between them.
+/// The registers that may be live at a time so that as many waves run beside each other as with `peak`. It is a wave's
+/// share of the file at that occupancy, less the gaps that tuples may leave.
 Pressure pressure_limits(const MachineFunction& function, const Pressure& peak);
 
 }  // namespace strata::codegen

@@ -8,8 +8,8 @@
 namespace strata::codegen {
 
 /// Registers by dword: those with one writer, which stands in front of all readers. The text's order is that of
-/// execution and every loop runs at least once, so such a dword has the value that its writer last gave it wherever it
-/// is read.
+/// execution and every loop runs at least once. Such a dword therefore has the value that its writer last gave it
+/// wherever it is read.
 class UniqueDefs {
   public:
     explicit UniqueDefs(const MachineFunction& function);
@@ -30,8 +30,8 @@ class UniqueDefs {
     std::vector<bool> single_;     // each unit
 };
 
-/// True if an instruction computes from its sources alone (and SCC), for all lanes, and does nothing but fill its
-/// destinations (and SCC): it may run wherever they are known.
+/// True if an instruction computes from its sources alone (and SCC), for all lanes, and only fills its destinations
+/// (and SCC). It may run wherever the sources are known.
 bool is_pure(const MachineFunction& function, const Instruction& instruction);
 
 }  // namespace strata::codegen

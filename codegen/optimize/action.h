@@ -29,8 +29,8 @@ std::string to_string(const Action& action);             ///< "upcast(0, 4)"
 std::string to_string(std::span<const Action> actions);  ///< "upcast(0, 4) local(0, 64)"
 Result<std::vector<Action>> parse_actions(std::string_view text);
 
-/// The actions that the search can try, as text: it changes when an action is added or tried with other amounts, and
-/// then results of earlier searches are out of date.
+/// The actions that the search can try, as text. It changes when an action is added or tried with other amounts;
+/// results of earlier searches are then out of date.
 std::string action_rules();
 
 /// The kernel with its output ranges spread over the grid: what every schedule starts from.
@@ -39,8 +39,8 @@ Kernel start_schedule(const Kernel& kernel);
 /// The ranges that an action of this kind may name, in order of their ids.
 std::vector<UOp> axes_of(const Kernel& kernel, ActionKind kind);
 
-/// The kernel after the action; Usage error when the axis does not exist, the amount does not divide it, or the block
-/// would grow past what the target runs.
+/// The kernel after the action. Usage error when the axis does not exist, the amount does not divide it, or the block
+/// would grow past the target's limit.
 Result<Kernel> apply(const Kernel& kernel, const Action& action, const Target& target);
 Result<Kernel> apply_all(const Kernel& kernel, std::span<const Action> actions, const Target& target);
 
@@ -57,8 +57,8 @@ struct Scheduled {
     std::vector<Action> actions;
 };
 
-/// A schedule by hand-written rules: wide loads along memory, blocks of 64 to 256 threads, tiles for matrix products,
-/// reductions over threads where there are few results.
+/// A schedule by hand-written rules. It has wide loads along memory, blocks of 64 to 256 threads, tiles for matrix
+/// products, and reductions over threads where there are few results.
 Scheduled heuristic(const Kernel& kernel, const Target& target);
 
 /// Actions that may be applied, drawn by the seed and the kernel: for tests, as none of them may change its values.

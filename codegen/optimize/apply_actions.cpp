@@ -88,10 +88,10 @@ Result<Kernel> pad(const Site& site) {
 }
 
 Result<Kernel> join(const Site& site) {
-    const int64_t behind = static_cast<int64_t>(site.at) + site.amount;
-    if (site.amount < 1 || behind >= static_cast<int64_t>(site.axes.size()))
+    const int64_t fast_at = static_cast<int64_t>(site.at) + site.amount;
+    if (site.amount < 1 || fast_at >= static_cast<int64_t>(site.axes.size()))
         return make_error(ErrorKind::Usage, "join({}, {}): no output range there", site.at, site.amount);
-    const UOp slow = site.range(), fast = site.axes[static_cast<size_t>(behind)];
+    const UOp slow = site.range(), fast = site.axes[static_cast<size_t>(fast_at)];
     const auto lists = [](UOp u, UOp range) {
         return std::find(u.src().begin() + 1, u.src().end(), range) != u.src().end();
     };

@@ -50,17 +50,17 @@ struct SearchResult {
     std::exception_ptr interruption = {};  ///< what interrupted the judge; `best` is of the time until then
 };
 
-/// Beam search: from the heuristic's schedule, the unoptimised kernel and schedules that are known to be good, keep the
-/// `width` fastest of all one-action successors until none is faster by 1 %, nor any that changes one action of the
-/// fastest so far. `kernel` has its output ranges on the grid (start_schedule). The schedules that it starts from are
-/// tried whatever the limits are.
+/// Beam search. From the heuristic's schedule, the unoptimised kernel and schedules known to be good, it keeps the
+/// `width` fastest of all one-action successors. It ends when none is faster by 1 %, nor any that changes one action of
+/// the fastest so far. `kernel` has its output ranges on the grid (start_schedule). The schedules that it starts from
+/// are tried whatever the limits are.
 class BeamSearch {
   public:
     BeamSearch(const Kernel& kernel, const Target& target, std::span<const std::vector<Action>> known = {});
     ~BeamSearch();
     /// The heuristic's schedule.
     const Scheduled& start();
-    /// The candidates of the first round if all starting schedules are usable, in which no judge has a say: another
+    /// The candidates of the first round if all starting schedules are usable, on which no judge decides. Another
     /// thread compiles them while the judge is made. The limits are those of run().
     std::vector<Scheduled> first_round(const Limits& limits = {});
     Result<SearchResult> run(int width, Judge& judge, const Limits& limits = {});

@@ -212,7 +212,7 @@ bool share_reduction(ScheduleBuilder& plan) {
     const bool unknown = size >= 1024 && !plan.unit_stride_axis(ActionKind::local);
     const bool few = product(plan.axes(ActionKind::local)) <= (unknown ? 16384 : kFewColumns),
                rows = plan.unit_stride_axis(ActionKind::unroll).has_value();
-    const bool windows = product(plan.axes(ActionKind::local)) > kManyWindows && reads_windows(plan);
+    const bool windows = product(plan.axes(ActionKind::local)) > kManyWindows && is_convolution_like(plan);
     if (size < kFewest || !(few || (rows && size >= 128 && !windows))) return false;
     const int64_t multiple = size >= 1024 ? 256 : 32;
     if (size % 32 != 0 && plan.pad(reductions[static_cast<size_t>(axis)], multiple))

@@ -113,7 +113,7 @@ const ThreadTiles* first_that_fits(std::span<const ThreadTiles> tiles, const Sch
 }
 const ThreadTiles& tile_for(const ScheduleBuilder& plan, const Sides& sides) {
     const std::span<const ThreadTiles> tiles =
-        reads_windows(plan) ? std::span<const ThreadTiles>(kWindowTiles) : kProductTiles;
+        is_convolution_like(plan) ? std::span<const ThreadTiles>(kWindowTiles) : kProductTiles;
     const ThreadTiles* const found = first_that_fits(tiles, plan, sides);
     return found ? *found : tiles.back();
 }
@@ -160,7 +160,7 @@ int64_t staged_operands(const Kernel& kernel) {
 /// Padded sides have masks, which asynchronous copies have not.
 bool take_copied(ScheduleBuilder& plan, const Sides& sides) {
     if (plan.target().ahead != Ahead::copies || plan.narrowest_load() != 4 || plan.widest_sum() != 4) return false;
-    if (reads_windows(plan)) return false;
+    if (is_convolution_like(plan)) return false;
     // The small tile's threads have too many copies where those of the columns are of an element each.
     const bool wide = plan.walked_by_one(sides.columns[0], false) > 0;
     const ThreadTiles* const tile =
@@ -233,7 +233,7 @@ int64_t product(std::span<const UOp> ranges) {
     return n;
 }
 
-bool reads_windows(const ScheduleBuilder& plan) {
+bool is_convolution_like(const ScheduleBuilder& plan) {
     const std::vector<UOp> all = ranges(plan.kernel().sink);
     const UOp along = plan.axes(ActionKind::unroll)[0];
     const auto at = static_cast<size_t>(std::ranges::find(all, along) - all.begin());

@@ -6,7 +6,7 @@ namespace strata::codegen {
 
 int64_t product(std::span<const UOp> ranges);  ///< of their sizes
 /// True if a factor is read in windows: what is added up does not go straight through memory.
-bool reads_windows(const ScheduleBuilder& plan);
+bool is_convolution_like(const ScheduleBuilder& plan);
 
 /// The longest of the axes that an action may take: steps of a reduction along several axes are along this one.
 int longest_axis(const ScheduleBuilder& plan, ActionKind kind);

@@ -27,8 +27,8 @@ inline int64_t elements_together(UOp load, std::span<const UOp> used, std::span<
     return std::gcd(together, std::max<int64_t>(kBytesOfLine / (target.wave_size * bytes), 1));
 }
 
-/// True if a loop over the range runs in each step of another one over it, as where columns and terms of a product of
-/// a matrix with itself have one range. clone_ranges tells them apart, but not the tile that both would fill.
+/// True if a loop over the range runs in each step of another one over it. Columns and terms of a product of a matrix
+/// with itself have one range, for example. clone_ranges separates them, but not the tile that both would fill.
 bool is_walked_within_itself(UOp sink, UOp range);
 
 }  // namespace strata::codegen

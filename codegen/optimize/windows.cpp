@@ -95,7 +95,7 @@ void join_places(ScheduleBuilder& plan) {
 
 bool multiplies_windows(const ScheduleBuilder& plan) {
     if (plan.axes(ActionKind::unroll).size() != 1) return false;
-    if (reads_windows(plan)) return true;
+    if (is_convolution_like(plan)) return true;
     // Rows that begin inside of the row before.
     const UOp along = plan.axes(ActionKind::unroll)[0];
     for (const Walked& walked : walked_memory(plan.kernel()))

@@ -19,8 +19,8 @@ struct InlinePlan {
     std::vector<bool> declares;     ///< a store that is the first use of its register, within the scope of all others
 };
 
-/// A value used once is written where it is used, unless that would move it into a loop or a load past a store or
-/// barrier.
+/// A value used once is written where it is used. It is not if that would move it into a loop, or a load past a store
+/// or barrier.
 InlinePlan plan_inlining(const LinearProgram& program);
 
 }  // namespace strata::codegen

@@ -1,4 +1,4 @@
-// What the text of a loop depends on beside its steps.
+// Facts beside its steps that decide the text of a loop.
 #include "strata/codegen/render/loops_p.h"
 
 #include <algorithm>

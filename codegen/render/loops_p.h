@@ -6,10 +6,10 @@
 
 namespace strata::codegen {
 
-/// Of each loop, the last of the loads that a step does for the next one.
+/// The last load of each loop, among those that a step does for the next one.
 UOpMap<bool> last_fetches(std::span<const UOp> ops);
-/// Innermost loops over what is in local memory: NVRTC leaves as they are those whose steps are long, and then loads
-/// wait at the start of each.
+/// Innermost loops over values in local memory. NVRTC leaves as they are those whose steps are long; loads then wait at
+/// the start of each.
 UOpMap<bool> loops_of_short_steps(std::span<const UOp> ops);
 
 }  // namespace strata::codegen

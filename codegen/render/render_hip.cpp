@@ -248,7 +248,7 @@ class Renderer {
         return kNames[static_cast<size_t>(scope)];
     }
 
-    /// What it found has a name where something asks for it.
+    /// The old value of the place has a name where something uses it.
     void atomic(UOp u) {
         const AtomicArg& arg = u.as<AtomicArg>();
         std::string call =

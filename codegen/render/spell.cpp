@@ -82,8 +82,8 @@ bool may_wrap(UOp u) {
     return low < int_min(t) || high > int_max(t);
 }
 
-/// Divisions without sign of what may have been a small number with one: clang 19 sees that many upper bits are the
-/// same and divides by float32 what has 24 others, as though all were zero.
+/// Divisions without sign of a value that may have been a small number with one. clang 19 sees that many upper bits are
+/// the same and divides by float32 a value with 24 others, as though all were zero.
 bool may_repeat_sign(UOp u) {
     constexpr int64_t kSmall = 1 << 24;
     if (!(u.is(Op::idiv) || u.is(Op::mod)) || !u.dtype().is_unsigned() || u.dtype().bits() < 32) return false;

@@ -9,7 +9,7 @@ namespace strata::codegen {
 
 /// A sum that weights values by exponentials of sums of products, as attention does, with all that leads to it:
 ///
-///   product = sum over d of a * b       s = what is made of its elements: scaled, biased, masked
+///   product = sum over d of a * b       s = a function of its elements: scaled, biased, masked
 ///   top     = max over j of s           sum = sum over j of exp(s - top) * v, before or after a division by the total
 ///
 /// One kernel computes it without s in memory: it walks j once and scales what it has summed whenever the top grows
@@ -20,6 +20,15 @@ struct Attention {
     std::vector<UOp> inside;  ///< the product and all that is made of it on the way to the result
     int64_t columns() const;  ///< that the sum leaves beside each other for one row of exponentials
     int64_t depth() const { return product.src(0).shape().back(); }  ///< products that are summed
+};
+
+/// How threads share a fused kernel (codegen/optimize/attention/schedule.cpp), which costs of a schedule assume too.
+struct AttentionThreads {
+    static constexpr int64_t kBlock = 128;       ///< of a block, where a row needs no more
+    static constexpr int64_t kMostOfARow = 256;  ///< of a row
+    static constexpr int64_t kColumns = 16;      ///< columns of a thread, so that its work once a key is worth it
+    static constexpr int64_t kSteps = 4;         ///< keys of a row whose loads are in flight
+    static constexpr int64_t kOfCard = 1 << 15;  ///< of all rows, up to which a row has more
 };
 
 /// Query rows that read the same keys.
@@ -34,8 +43,8 @@ bool has_matrix_products(const Attention& attention);
 /// empty.
 UOp subtracted_top(UOp u);
 
-/// Gives attention whose scores or weights others use too nodes of its own, where one kernel computes its scores again
-/// in less time than it takes to read them.
+/// Gives attention whose scores or weights others use too nodes of its own. It does so where one kernel computes its
+/// scores again in less time than reading them takes.
 std::vector<UOp> separate_attention(std::span<const UOp> roots);
 
 /// The value in what split_keys stores of a piece of the keys; empty: it is none.

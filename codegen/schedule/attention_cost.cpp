@@ -11,6 +11,7 @@
 namespace strata::codegen {
 namespace {
 
+using Threads = AttentionThreads;
 constexpr double kOfVectors = 0.41;  // of the vector units' rate, of narrow rows, kBeside of which share what they read
 constexpr double kColumns = 26;      // the same of wide ones, over their columns
 constexpr double kMasked = 0.43;     // of it where a mask that is known leaves half of the keys
@@ -20,9 +21,7 @@ constexpr double kOfMemory = 1.0 / 24;      // of the card's, that scores may ta
 constexpr int64_t kWidest = 512;            // columns that the threads of a row have in registers
 constexpr int64_t kSideOfMatrices = 16;     // of matrix instructions
 constexpr int64_t kWidestOfMatrices = 128;  // columns that their tiles have in registers
-// As codegen/optimize/attention/schedule.cpp has them: the threads of a row are the more the fewer rows there are, and
-// rows share a block.
-constexpr int64_t kThreads = 1 << 15, kBlock = 128, kBeside = 8;
+constexpr int64_t kBeside = 8;  // rows that share a block, at most; the fewer rows, the more threads of each
 
 /// How often each element of a factor is read.
 int64_t times_read(UOp factor) {
@@ -33,8 +32,8 @@ int64_t times_read(UOp factor) {
 
 /// How many of them stand side by side and read keys and values once.
 double sharing(const Attention& attention) {
-    const int64_t threads = std::max<int64_t>(kThreads / std::max<int64_t>(attention.top.numel(), 1), 1);
-    return static_cast<double>(std::clamp<int64_t>(kBlock / threads, 1, kBeside));
+    const int64_t threads = std::max<int64_t>(Threads::kOfCard / std::max<int64_t>(attention.top.numel(), 1), 1);
+    return static_cast<double>(std::clamp<int64_t>(Threads::kBlock / threads, 1, kBeside));
 }
 
 /// True if it is known without memory which scores a mask takes out.

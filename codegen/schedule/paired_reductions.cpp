@@ -95,11 +95,6 @@ UOp own(UOp x) { return make(Op::contiguous, x.dtype(), {x}); }
 UOp not_negative(UOp x) { return alu(Op::max, {x, constant(x.dtype(), 0)}); }
 UOp exponential(UOp x) { return alu(Op::exp, {x}); }
 
-/// The value, 0 where it is not finite.
-UOp where_finite(UOp x) {
-    return alu(Op::where, {alu(Op::abs, {x}) < constant(x.dtype(), HUGE_VAL), x, constant(x.dtype(), 0)});
-}
-
 UOp merged_squares(const TwoStage& p, UOp x, UOp mean) {
     const DType type = x.dtype();
     const UOp zero = constant(type, 0), length = p.lengths(type), piece = p.of(x, zero);

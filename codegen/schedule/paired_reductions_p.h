@@ -4,9 +4,9 @@
 
 namespace strata::codegen {
 
-/// A reduction of x with what another one made of the same x, both too long for a block: sum((x - mean)^2), sum(exp(x -
-/// top)), min(position where x is top). Each piece of a two-stage reduction has a mean or maximum of its own; merging
-/// the pieces corrects for the difference.
+/// A reduction of x with the result of another one of the same x, both too long for a block. Examples are sum((x -
+/// mean)^2), sum(exp(x - top)), min(position where x is top). Each piece of a two-stage reduction has a mean or maximum
+/// of its own; merging the pieces corrects for the difference.
 struct PairedReduction {
     enum class Kind : uint8_t { squares, exponentials, places };
     UOp second, first, x, shift;  ///< shift: one value a result, made of the first

@@ -33,7 +33,7 @@ std::vector<UOp> rebuild_all(std::span<const UOp> roots, F f) {
 }
 
 /// True if the products and exponentials of attention take less time as kernels of their own, with the scores in
-/// memory, or must be: registers cannot hold what a row sums.
+/// memory. Also true where they must: registers cannot hold the sums of a row.
 bool is_slower_fused(const Attention& attention, const Policy& policy);
 
 /// Which nodes get memory of their own, and why.
@@ -41,10 +41,10 @@ struct Plan {
     UOpMap<Reason> stored;
 };
 
-/// Decides for a resolved graph: what the user asked for, what several users share and is dear to compute again, and
-/// every reduction that another reduction, an expansion or several kernels read, unless they are of the same rows
-/// (rows.cpp) or inside of attention (attention.cpp) or, where there are such kernels, of chains of products
-/// (product_chains.cpp).
+/// Decides for a resolved graph. Stored are values that the user asked for, values that several users share and that
+/// are dear to compute again, and reductions. A reduction is stored if another reduction, an expansion or several
+/// kernels read it. It is not if they are of the same rows (rows.cpp) or inside of attention (attention.cpp). Nor is it
+/// inside of chains of products (product_chains.cpp), where there are such kernels.
 Plan plan_storage(std::span<const UOp> targets, const Policy& policy, bool has_product_chains = false);
 
 /// Splits reductions that are large and leave few results into two stages, so that the first fills the machine. Of
@@ -66,8 +66,8 @@ MatrixProduct matrix_product_of(UOp sum, const CostModel& costs);
 bool is_little(ProductShape shape, const CostModel& costs);
 /// The sums of products whose sum a sum of several products is; empty: it is none.
 std::vector<UOp> matrix_products_in(UOp sum, const CostModel& costs);
-/// True if a product of `terms` terms, which reads each element of an operand `reads` times, is faster when a kernel of
-/// its own computes the operand.
+/// True if a product of `terms` terms is faster when a kernel of its own computes the operand. The product reads each
+/// element of that operand `reads` times.
 bool is_worth_storing(int64_t reads, int64_t terms, const CostModel& costs);
 
 /// Operands of convolutions that matrix instructions compute get memory in the order in which those read them:

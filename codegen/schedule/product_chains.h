@@ -7,8 +7,8 @@
 
 namespace strata::codegen {
 
-/// A sum whose kernel computes products of rows again rather than reading what is made of them, as the gradients of
-/// attention do:
+/// A sum whose kernel computes products of rows again rather than reading values computed from them, as the gradients
+/// of attention do:
 ///
 ///   s = sum over d of q(i, d) * k(j, d), of one or two such products
 ///   w = exp(...) of s, times what else is made of it
@@ -27,8 +27,8 @@ UOp source_of(UOp factor);
 /// The value of 16 bits that a factor of a product repeats, moves and widens; empty: it is another.
 UOp narrow_in(UOp factor);
 
-/// Those in a graph whose nodes are listed, sources before users, whose products nothing else uses: of operands of 16
-/// bits, with rows that tiles of matrix instructions are of. `asked`: values to be in memory.
+/// Product chains in a graph whose nodes are listed, sources before users, whose products nothing else uses. Operands
+/// have 16 bits, and rows fit tiles of matrix instructions. `asked`: values to be in memory.
 std::vector<ProductChain> find_product_chains(std::span<const UOp> order, const UOpSet& asked = {});
 
 }  // namespace strata::codegen

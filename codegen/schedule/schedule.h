@@ -51,8 +51,8 @@ class Storage {
     virtual UOp find(UOp node) = 0;
     /// For each source of a custom node, whether its kernel writes it.
     virtual std::vector<bool> written(UOp custom) { return std::vector<bool>(custom.src().size()); }
-    /// For each source of a custom node, the first that is the same tensor: what is written to one of several that
-    /// share memory is not seen by the others.
+    /// For each source of a custom node, the first that is the same tensor. A write to one of several that share memory
+    /// is not seen by the others.
     virtual std::vector<size_t> tensors(UOp custom) { return first_places(custom.src()); }
     /// True if the kernels are to serve other sizes too: then what blocks are there is no part of them.
     virtual bool serves_other_sizes() { return false; }
@@ -71,8 +71,8 @@ class Storage {
 /// Sources before users, each node of all graphs once.
 std::vector<UOp> in_order(std::span<const UOp> roots);
 
-/// How to decide where values may share a kernel or have kernels of their own: models of cost (attention_cost.cpp,
-/// split_k.cpp, fuse_siblings.cpp), or always the one or the other, which Tensor.tune() tries too.
+/// How to decide where values may share a kernel or have kernels of their own. Models of cost (attention_cost.cpp,
+/// split_k.cpp, fuse_siblings.cpp) decide, or always the one or the other, which Tensor.tune() tries too.
 enum class Fusion : uint8_t { cost, more, less };
 std::string_view to_string(Fusion fusion);
 std::optional<Fusion> parse_fusion(std::string_view name);  ///< none: it is no name of one

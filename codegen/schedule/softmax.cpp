@@ -23,4 +23,8 @@ UOp guarded_maximum(UOp u) {
     return guards ? top : UOp();
 }
 
+UOp where_finite(UOp x) {
+    return alu(Op::where, {alu(Op::abs, {x}) < constant(x.dtype(), HUGE_VAL), x, constant(x.dtype(), 0)});
+}
+
 }  // namespace strata::codegen

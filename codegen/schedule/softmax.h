@@ -11,5 +11,7 @@ UOp below_detached(UOp u);
 /// constant.
 /// Empty: the value is something else. In tensor graphs the three may be repeated along a row.
 UOp guarded_maximum(UOp u);
+/// The value, 0 where it is not finite.
+UOp where_finite(UOp x);
 
 }  // namespace strata::codegen

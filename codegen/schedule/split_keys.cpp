@@ -22,11 +22,9 @@
 namespace strata::codegen {
 namespace {
 
+using Threads = AttentionThreads;
 constexpr int kHalf = 32;      // bits
 constexpr double kWaits = 16;  // loads from memory that another kernel waits for, one after the other
-// As codegen/optimize/attention/schedule.cpp has them: keys of a row whose loads are in flight, columns of a thread,
-// threads of a row. The last is the number of threads of all rows up to which a row's keys have more.
-constexpr int64_t kInFlight = 4, kColumns = 16, kMostOfARow = 256, kThreads = 1 << 15;
 // Bytes of keys and values to one of what a piece writes and another kernel reads.
 constexpr int64_t kKeyBytesOfPart = 4;
 constexpr int64_t kSide = 16;      // of matrix instructions
@@ -66,12 +64,12 @@ Pieces pieces_of(const Attention& attention, const CostModel& costs, const Rates
     const int64_t heads = std::max<int64_t>(elements / std::max<int64_t>(keys * attention.depth(), 1), 1);
     const int64_t rows = std::max<int64_t>(attention.product.numel() / keys / heads, 1);  // that share keys
     const double to_wait = card.dram_bytes * card.memory_clocks;
-    const double pieces = to_wait / static_cast<double>(heads * kInFlight * columns * width);
+    const double pieces = to_wait / static_cast<double>(heads * Threads::kSteps * columns * width);
     const auto bytes = static_cast<double>(heads * keys * (attention.depth() + columns) * width);
-    const int64_t lanes = std::max<int64_t>(columns / kColumns, 1) * kInFlight;  // of a row, at least
-    const int64_t more =
-        std::clamp<int64_t>(kThreads / (heads * rows * lanes), 1, std::max<int64_t>(kMostOfARow / lanes, 1));
-    if (2 * lanes >= kMostOfARow) return {};                                    // a row takes a block
+    const int64_t lanes = std::max<int64_t>(columns / Threads::kColumns, 1) * Threads::kSteps;  // of a row, at least
+    const int64_t more = std::clamp<int64_t>(Threads::kOfCard / (heads * rows * lanes), 1,
+                                             std::max<int64_t>(Threads::kMostOfARow / lanes, 1));
+    if (2 * lanes >= Threads::kMostOfARow) return {};                           // a row takes a block
     const double idle = std::max(pieces / static_cast<double>(more), 1.0) - 1;  // of what full bandwidth takes
     if (pieces < 2 || costs.memory(bytes) * idle < costs.launch() + costs.memory(kWaits * to_wait)) return {};
     const int64_t of_part = 2 * rows * columns * dtypes::uint64.bytes(), of_key = (attention.depth() + columns) * width;
@@ -103,7 +101,7 @@ class Splitting {
         const UOp stored = own(packed(value, log_total(value.shape())));
         const UOp logs = unpacked(stored, kHalf), values = unpacked(stored, 0);
         const auto all = [&](UOp x, Op op) { return make(Op::reduce, x.dtype(), {x}, ReduceArg{op, {0}}); };
-        const UOp weights = alu(Op::exp, {logs - expanded(finite(all(logs, Op::max)), logs.shape())});
+        const UOp weights = alu(Op::exp, {logs - expanded(where_finite(all(logs, Op::max)), logs.shape())});
         const UOp is_empty = alu(Op::cmpeq, {logs, constant(logs.dtype(), -HUGE_VAL)});
         const UOp sum = all(alu(Op::where, {is_empty, constant(logs.dtype(), 0), weights * values}), Op::add);
         const UOp total = divisor_of(divisor.src(1), all(weights, Op::add));
@@ -111,10 +109,6 @@ class Splitting {
     }
 
   private:
-    static UOp finite(UOp x) {
-        return alu(Op::where, {alu(Op::abs, {x}) < constant(x.dtype(), HUGE_VAL), x, constant(x.dtype(), 0)});
-    }
-
     bool find_parts() {
         const UOp terms = attention_.product.src(0);
         const size_t axes = terms.shape().size();
@@ -197,7 +191,7 @@ class Splitting {
         const ReduceArg& arg = u.as<ReduceArg>();
         const UOp result = make(Op::reduce, u.dtype(), sources, ReduceArg{arg.op, {arg.axes[0] + 1}});
         // A piece may have no key that is seen.
-        return u == attention_.top && below_repeats(exponential_.src(0).src(1)) == u ? finite(result) : result;
+        return u == attention_.top && below_repeats(exponential_.src(0).src(1)) == u ? where_finite(result) : result;
     }
 
     /// The scores are nothing after the last key.

@@ -4,10 +4,10 @@
 
 namespace strata::codegen {
 
-/// How a reduction that is large and leaves few results is divided: each result's elements are `count` pieces, which
-/// the first stage reduces, of `length` elements, the last ones fewer where that does not divide them. A value is then
-/// of the shape (results, count, length), a piece's elements following one another, or, of columns, (results, length,
-/// count), so that neighbouring threads of the first stage read neighbouring elements.
+/// How a reduction that is large and leaves few results is divided. Each result's elements are `count` pieces of
+/// `length` elements, which the first stage reduces; the last piece has fewer where that does not divide them. A value
+/// is then of the shape (results, count, length), a piece's elements following one another. Of columns it is (results,
+/// length, count), so that neighbouring threads of the first stage read neighbouring elements.
 struct TwoStage {
     int64_t results = 0, elements = 0;  ///< elements of a result
     int64_t count = 0, length = 0;
@@ -25,7 +25,7 @@ struct TwoStage {
     UOp are_real() const;
     /// How many elements a piece has, of this type: a number, or one for each piece of a result.
     UOp lengths(DType type) const;
-    /// TwoStage, reduced; and what was made of them, reduced to results.
+    /// TwoStage, reduced; and their partial results, reduced to results.
     UOp reduced(UOp x, Op op) const { return reduced(x, op, inner()); }
     UOp merged(UOp x, Op op) const { return reduced(x, op, outer()); }
     /// One value for each piece repeated along it; one for each result repeated for its pieces.

@@ -107,12 +107,12 @@ void Control::leave_by(Mnemonic branch) {
 void Control::skip_loop(const Loop& loop) {
     const uint32_t depth = code_.depth();
     code_.open_block("", depth);
-    const uint32_t behind = code_.block();
+    const uint32_t end = code_.block();
     code_.go_to(*loop.skipped_from);
     code_.scalar_compare(pick(loop.counter.dwords == 1, "s_cmp_eq_u32", "s_cmp_eq_u64"), loop.steps,
                          Source::of_number(0));
-    code_.add("s_cbranch_scc1").target = behind;
-    code_.go_to(behind);
+    code_.add("s_cbranch_scc1").target = end;
+    code_.go_to(end);
     context_.regions.close();
 }
 

@@ -40,10 +40,10 @@ void add_meaning(Parameter& p, const Declared& declared, std::string_view text) 
     p.type = declared.type;
     if (p.name.empty()) p.name = declared.name;
     p.pointee = pointee_of(declared.type, text);
-    if (p.kind == Parameter::Kind::pointer) p.writable = p.writable && !declared.points_to_const, p.told = true;
+    if (p.kind == Parameter::Kind::pointer) p.writable = p.writable && !declared.points_to_const, p.is_described = true;
     if (p.kind != Parameter::Kind::opaque) return;
     if (declared.pointer && p.size == 8) {  // where the metadata tells places and sizes alone, as NVIDIA's does
-        p.kind = Parameter::Kind::pointer, p.writable = !declared.points_to_const, p.told = true;
+        p.kind = Parameter::Kind::pointer, p.writable = !declared.points_to_const, p.is_described = true;
         return;
     }
     if (auto number = number_type(declared.type, text); number && static_cast<uint32_t>(number->bytes()) == p.size) {
@@ -58,7 +58,7 @@ Parameter read(const isa::KernelArg& arg) {
     if (arg.value_kind == "global_buffer" || arg.value_kind == "dynamic_shared_pointer") {
         p.kind = Parameter::Kind::pointer;
         p.writable = !arg.is_const && arg.access != "read_only";
-        p.told = arg.is_const || !arg.access.empty();
+        p.is_described = arg.is_const || !arg.access.empty();
     } else if (arg.value_kind != "by_value") {
         p.kind = Parameter::Kind::other;
     }

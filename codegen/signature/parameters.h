@@ -8,8 +8,8 @@
 
 namespace strata::codegen {
 
-/// The explicit parameters, in order. A parameter that the metadata leaves out comes from the symbol where it is
-/// mangled, else from the declaration in the text; "" = there is no text.
+/// The explicit parameters, in order. A parameter that the metadata lacks comes from the symbol where it is mangled,
+/// else from the declaration in the text. "" = there is no text.
 std::vector<executable::Parameter> parameters_of(const isa::KernelInfo& kernel, std::string_view text);
 
 /// The prefix of the symbols that are added to a user's source.

@@ -4,8 +4,8 @@
 
 namespace strata::codegen {
 
-/// What each lane of a wave has of the matrices of an instruction: (lane, element) -> m + M * k of A, n + N * k of B,
-/// m + M * n of C and D.
+/// The elements that each lane of a wave has of an instruction's matrices. A maps (lane, element) -> m + M * k, B to n
+/// + N * k, C and D to m + M * n.
 struct MatrixLayouts {
     layout::Layout a, b, c;
 };

@@ -29,8 +29,8 @@ const Rates& rates_of(Chip chip);
 /// bandwidth.
 double memory_clocks(const Rates& rates, double wanted, double first, double of_l2);
 
-/// Clocks that a matrix instruction of a wave keeps its SIMD's matrix core busy: by the instruction table, of NVIDIA's
-/// chips by what a core multiplies in a clock.
+/// Clocks that a matrix instruction of a wave keeps its SIMD's matrix core busy, by the instruction table. For NVIDIA's
+/// chips they follow from the products of a core in a clock.
 double clocks_of(const MatrixShape& shape, const Target& target);
 
 }  // namespace strata::codegen

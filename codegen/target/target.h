@@ -65,8 +65,8 @@ struct LaneXor {
     uint16_t control;  ///< of DPP16
 };
 
-/// When a loop reads the values that it copies to local memory: as they are stored, or a step before: into registers,
-/// where a schedule says so or in any case, or by copies that go on meanwhile.
+/// When a loop reads the values that it copies to local memory. It reads them at their store, or a step before: into
+/// registers, where a schedule says so or in any case, or by asynchronous copies.
 enum class Ahead : uint8_t { scheduled, registers, copies };
 
 /// The properties of a machine. The stages of the compiler have no limits of their own: they read them here.

@@ -10,9 +10,9 @@ namespace strata::codegen {
 
 inline constexpr int kWavesOfWarpgroup = 4;
 
-/// How a tile of A or B lies in local memory where four waves multiply: rows of 128 bytes along memory, in chunks of 16
-/// bytes whose number is xored with the row's, modulo 8, so that neither reading nor writing eight of them meets in a
-/// bank. A tile that is longer along memory has one block of all rows after the other. Element (row, x), with L
+/// How a tile of A or B lies in local memory for a warpgroup: rows of 128 bytes along memory, in chunks of 16 bytes. A
+/// chunk's number is xored with the row's, modulo 8, so that neither reading nor writing eight of them meets in a bank.
+/// A tile that is longer along memory has one block of all rows after the other. Element (row, x), with L
 ///   elements of 128 bytes and T of 16, is at x / L * rows * L + row * L + (x % L / T ^ row % 8) * T + x % T
 /// Source: PTX ISA, "Asynchronous warpgroup level matrix shared memory layout": 128-byte swizzling.
 struct SwizzledTile {
@@ -23,9 +23,9 @@ struct SwizzledTile {
 inline constexpr int64_t kSwizzledRow = 128, kSwizzledChunk = 16, kSwizzledRows = 8;
 inline constexpr int64_t kSwizzledBytes = kSwizzledRow * kSwizzledRows;  ///< a tile's start is a multiple of it
 
-/// A product of four waves: a wmma whose A and B are 16 bytes of local memory from where their tiles start
-/// (MatrixShape::by_warpgroups), or whose A is what lanes hold of it, for each step as the accumulator's columns lie in
-/// lanes: a tile of no rows.
+/// A product of four waves is a wmma. Its A and B are 16 bytes of local memory from where their tiles start
+/// (MatrixShape::by_warpgroups). Or its A is in lanes, for each step as the accumulator's columns lie in lanes: a tile
+/// of no rows.
 struct WarpgroupProduct {
     int64_t steps;  ///< of the instruction's K, one after the other
     SwizzledTile a, b;

@@ -44,7 +44,7 @@ class TiledCopy {
     const lo::Tile& tiler() const { return tiler_; }
     int64_t threads() const { return tv_.mode(0).size().value(); }
 
-    /// What a thread has of a view: ((access, accesses), rest of each mode ...).
+    /// The part of a view that a thread has: ((access, accesses), rest of each mode ...).
     View partition(const View& view, const lo::Int& thread) const;
     /// A fragment of the products whose operand the copy was made for, with the modes that partition gives.
     View retile(const View& fragment) const;

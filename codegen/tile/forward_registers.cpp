@@ -14,7 +14,7 @@ namespace {
 
 bool is_of_registers(UOp access) { return memory_of(access).as<ParamArg>().space == Space::reg; }
 
-/// What an access's memory comes after.
+/// Effects after which an access's memory comes.
 std::span<const UOp> earlier(UOp access) {
     const UOp pointer = access.src(0).src(0);
     return pointer.is(Op::after) ? pointer.src().subspan(1) : std::span<const UOp>();

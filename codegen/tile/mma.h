@@ -34,17 +34,18 @@ class TiledMma {
     enum class Operand : uint8_t { a, b, c };
     /// (thread, value) -> place in the tile of m and k, n and k, or m and n.
     lo::Layout layout_tv(Operand which) const;
-    /// Of a layout whose modes 0 and 1 are those of the operand: ((lane, wave, wave), (element, rest, rest, more ...)).
+    /// Parts by threads of a layout whose modes 0 and 1 are those of the operand: ((lane, wave, wave), (element, rest,
+    /// rest, more ...)).
     lo::Layout by_threads(const lo::Layout& layout, Operand which) const;
-    /// What a thread has of a view: (element, rest of mode 0, rest of mode 1, more modes ...).
+    /// The part of a view that a thread has: (element, rest of mode 0, rest of mode 1, more modes ...).
     View partition(const View& view, Operand which, const lo::Int& thread) const;
     /// Registers for that. `stages`: as many, a mode more where there are several.
     View fragment(const View& view, Operand which, int64_t stages = 1) const;
     View fragment_like(const lo::IntTuple& shape, Operand which,
                        int64_t stages = 1) const;  ///< of a tile of that shape
 
-    /// Elements of an accumulator's fragment along one of its modes by an operation: axis 1 the columns, to (V, M, 1),
-    /// axis 0 the rows, to (V, 1, N). Lanes exchange what they have.
+    /// Reduces an accumulator's fragment along one of its modes by an operation. Axis 1 is the columns, to (V, M, 1);
+    /// axis 0 is the rows, to (V, 1, N). Lanes exchange what they have.
     View reduce(const View& fragment, Op op, int axis) const;
 
   private:

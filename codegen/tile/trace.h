@@ -34,10 +34,10 @@ class Trace {
     UOp predicate() const { return state_.predicate; }
     void barrier();
 
-    // Threads with each other (threads.cpp).
+    // Operations across threads (threads.cpp).
 
-    /// The value that the place held before an atomic operation. Nothing is done where the predicate is false, and
-    /// nothing is said of the value there. `value` may be two halves, for two neighbours.
+    /// The old value of the place, before an atomic operation. Where the predicate is false nothing is done, and the
+    /// value is undefined. `value` may be two halves, for two neighbours.
     UOp atomic(UOp memory, UOp offset, AtomicArg what, UOp value, UOp expected = {}, UOp predicate = {});
     /// Others in the scope see the accesses before this before those after it.
     void fence(MemoryScope scope);
@@ -50,8 +50,8 @@ class Trace {
     void begin_else();
     void end_if();
 
-    /// A serial loop of `size` steps, which threads outside of the branch around leave at once; `steps`: how many of
-    /// them, the same in all threads of a block.
+    /// A serial loop of `size` steps, which threads outside of the branch around leave at once. `steps` is the number
+    /// to run, the same in all threads of a block.
     UOp begin_loop(int64_t size, UOp steps = {});
     void end_loop();
     /// Threads for which the condition holds leave the innermost loop here, each by itself.

@@ -271,7 +271,7 @@ void View::store_at(const lo::Int& index, UOp value, UOp predicate) const {
     const int parts = bits_of(dtype_) / held.bits();
     if (parts == 0)
         user_error(ErrorKind::Unsupported,
-                   "a store of {} bits into memory of {}, whose elements have {}: store whole elements, or declare the "
+                   "a store of {} bits into memory of {}, whose elements have {}. Store whole elements, or declare the "
                    "memory with the narrow type and recast it for the wide one",
                    bits_of(dtype_), held.name(), held.bits());
     const UOp first = (index * lo::Int(parts)).uop();

@@ -33,7 +33,6 @@ class View {
     const lo::IntTuple& shape() const { return base().shape(); }
     lo::Int size() const { return base().size(); }
     const lo::IntTuple& offset() const { return offset_; }
-    bool is_bounded() const { return bounded_; }
 
     /// The same memory from the same element on, under another layout.
     View with_layout(AnyLayout layout) const;
@@ -74,7 +73,7 @@ class View {
 bool has_vectors(DType type);  ///< HIP has none of bool and of 8-bit floats
 std::string to_string(const View& view);
 
-/// What has an integer coordinate a mode: f of each coordinate, the first mode fastest.
+/// For shapes of an integer a mode: calls f with each coordinate, the first mode fastest.
 void for_each_coordinate(const lo::IntTuple& shape, const std::function<void(const lo::IntTuple&)>& f);
 /// The shape of what is computed of several, mode by mode: a mode of size 1 repeats. ShapeError names both.
 lo::IntTuple broadcast(const lo::IntTuple& a, const lo::IntTuple& b);

@@ -12,9 +12,9 @@ namespace strata::codegen {
 /// if any directive other than `#include <...>` could, or an option names a path.
 bool may_include_files(const HipSource& source);
 
-/// The files that a compilation depends on besides its text: a line "hash path" for each file of the user that it read,
-/// "absent path" for each that would have been read instead, "folder path" for the current folder. Empty optional: not
-/// all of it is known, so the object must not be kept.
+/// The files that a compilation depends on besides its text. A line "hash path" is for each file of the user that it
+/// read, "absent path" for each that would have been read instead. "folder path" is for the current folder. Empty
+/// optional: not all of it is known, so the object must not be kept.
 /// `dependencies`: of clang's -dependency-file; `header`: a precompiled one, which is no part of it; `args`: of cc1.
 std::optional<std::string> describe_includes(std::string_view text, std::string_view dependencies,
                                              std::string_view header, std::span<const std::string> args);

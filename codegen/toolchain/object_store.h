@@ -12,8 +12,8 @@ struct Object {
     std::string route;
 };
 
-/// The stores of objects: memory, then disk. A source that includes files of the user is kept under its key and what
-/// it depends on besides, which an entry of its own says.
+/// The stores of objects: memory, then disk. A source that includes files of the user is kept under its key and its
+/// dependencies, which an entry of its own lists.
 class ObjectStore {
   public:
     /// `key`: everything that decides the bytes but the contents of files that the source includes.

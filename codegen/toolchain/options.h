@@ -17,9 +17,9 @@ struct OptionRow {
 std::span<const OptionRow> option_rows();
 std::span<const std::string_view> llvm_options();  ///< names after -mllvm
 
-/// Which of a user's compiler options have rows in options.def. Those that have none could run code or touch files:
-/// they are refused, or with the setting unsafe_options passed on without that anything of the result is kept, as we do
-/// not know what decides it.
+/// Which of a user's compiler options have rows in options.def. Others could run code or touch files and are refused.
+/// With the setting unsafe_options they are passed on, and nothing of the result is kept, as its cache key would be
+/// incomplete.
 bool are_listed(const std::vector<std::string>& options);
 
 /// Error (Usage): the first option that is not passed on (options.def).

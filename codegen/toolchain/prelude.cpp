@@ -91,7 +91,7 @@ bool wanted(const Section& section, const Words& words) {
     return true;
 }
 
-constexpr std::string_view kBehindRuntimeHeader = R"(
+constexpr std::string_view kAfterRuntimeHeader = R"(
 #if defined(HIP_INCLUDE_HIP_HIP_RUNTIME_H) && HIP_VERSION_MAJOR < 6
 #define STRATA_COORDINATE(name, call, i) \
     static __device__ __attribute__((always_inline)) unsigned get_##name() { return call(i); } \
@@ -173,7 +173,7 @@ Prelude pick(const std::vector<Section>& sections, std::string_view source) {
 
 }  // namespace
 
-Prelude prelude_behind_runtime_header() { return {std::string(kBehindRuntimeHeader), true}; }
+Prelude prelude_after_runtime_header() { return {std::string(kAfterRuntimeHeader), true}; }
 
 Prelude prelude_for(std::string_view source) {
     static const std::string text = all_sections();

@@ -1,7 +1,7 @@
-// Names that freestanding HIP source may use without hip_runtime.h. A line "//@ words" starts a section that is given
-// to the compiler only where the source, or a later section in use, has one of the words; "&" joins conditions that
-// must all hold, ": ocml" says that the section calls the device math library. A section comes before those that need
-// it. The word make_T counts as T too.
+// Names that freestanding HIP source may use without hip_runtime.h. A line "//@ words" starts a section. The compiler
+// gets it only where the source, or a later section in use, has one of the words. "&" joins conditions that must all
+// hold; ": ocml" marks a section that calls the device math library. A section comes before those that need it. The
+// word make_T counts as T too.
 //@
 typedef signed char int8_t; typedef short int16_t; typedef int int32_t; typedef long int64_t;
 typedef unsigned char uint8_t; typedef unsigned short uint16_t; typedef unsigned int uint32_t; typedef unsigned long uint64_t;
@@ -339,8 +339,8 @@ STRATA_ATOMIC(atomicAdd, __hip_atomic_fetch_add)
 STRATA_ATOMIC(atomicMax, __hip_atomic_fetch_max)
 STRATA_ATOMIC(atomicMin, __hip_atomic_fetch_min)
 //@ strata_comes_last
-// True in the last of `blocks` blocks to ask, which then finds what threads of the others stored before asking: each
-// thread hands over what it did, one counts.
+// True in the last of `blocks` blocks to ask, which then sees the stores of the others before they asked. Each thread
+// releases its stores, one counts.
 STRATA_FN bool strata_comes_last(int* counter, int* number, bool counts, int blocks) {
     __builtin_amdgcn_fence(__ATOMIC_RELEASE, "agent");
     __syncthreads();

@@ -329,8 +329,8 @@ STRATA_FN float nan_max(float x, float y) { float z; asm("max.NaN.f32 %0, %1, %2
 STRATA_FN float nan_min(float x, float y) { float z; asm("min.NaN.f32 %0, %1, %2;" : "=f"(z) : "f"(x), "f"(y)); return z; }
 #endif
 //@ bounded
-// An index of an axis, counted from its end below 0. Any other is left in a variable that the launch looks at, as
-// core/support/wrong_index.h says, and ends the thread: a bad address would end the context.
+// An index of an axis, counted from its end below 0. Any other index is left in a variable that the launch reads, as
+// core/support/wrong_index.h says, and ends the thread. A bad address would end the context.
 extern "C" __device__ unsigned long long __strata_wrong_index;
 __device__ unsigned long long __strata_wrong_index = 0;
 template <class T> STRATA_FN T bounded(T i, T size, T axis) {
@@ -380,8 +380,8 @@ template <bool columns, int bytes, class T> STRATA_FN T strata_read_matrices(con
 // memory.
 STRATA_FN void strata_fence_of_products() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 //@ strata_tile_of_products strata_step_of_products strata_held strata_hold strata_products_begin strata_products_end strata_products_of_steps_before_end strata_stay_in_registers
-// A descriptor of PTX's (codegen/target/warpgroup_products.h), in units of 16 bytes: where it starts, how far blocks of
-// 128 bytes along memory are apart, eight rows; swizzled by 128 bytes.
+// A descriptor of PTX's (codegen/target/warpgroup_products.h), in units of 16 bytes. It has where
+// the tile starts, and how far blocks of 128 bytes along memory and eight rows are apart; swizzled by 128 bytes.
 template <bool along_k, int rows> STRATA_FN uint64_t strata_tile_of_products(const void* at) {
     const uint64_t place = (unsigned)__cvta_generic_to_shared(at) >> 4 & 0x3fff;
     return place | (uint64_t)(along_k ? 1 : rows * 8) << 16 | 64ull << 32 | 1ull << 62;

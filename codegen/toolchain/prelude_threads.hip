@@ -68,7 +68,7 @@ STRATA_FN uint64_t strata_ballot(bool p) {
 #endif
 }
 //@ strata_shuffle
-// Of the lane of that number, modulo the wave's size; narrow values as a word.
+// The value of the lane of that number, modulo the wave's size; narrow values as a word.
 template <class T> STRATA_FN T strata_shuffle(T value, int lane) {
     lane &= __builtin_amdgcn_wavefrontsize() - 1;
     if constexpr (sizeof(T) == 1) return __builtin_bit_cast(T, (uint8_t)strata_from_lane((int)__builtin_bit_cast(uint8_t, value), lane));

@@ -5,8 +5,8 @@
 
 namespace strata::layout {
 
-/// XORs bits of an index into others: `bits` of them from base + shift on into those from base on; where shift is
-/// negative, from base on into those from base - shift on.
+/// XORs bits of an index into others: `bits` of them from base + shift on into those from base on. Where shift is
+/// negative, bits from base on go into those from base - shift on.
 class Swizzle {
   public:
     Swizzle(int bits, int base, int shift);
@@ -72,7 +72,6 @@ std::string to_string(const AnyLayout& L);
 /// The inverse of to_string. LayoutError names the column of what is wrong.
 AnyLayout parse_layout(std::string_view text);
 Layout layout_of(std::string_view text);  ///< which is neither a swizzle nor composed
-IntTuple parse_tuple(std::string_view text);
 
 /// `outer` is a layout or composed; an offset of 0 fits every coordinate.
 ComposedLayout make_composed_layout(const AnyLayout& inner, const IntTuple& offset, const AnyLayout& outer);

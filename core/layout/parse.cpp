@@ -138,11 +138,4 @@ Layout layout_of(std::string_view text) {
     throw LayoutError("parse", "", {"'" + std::string(text) + "'"}, "it is no layout of a shape and strides alone");
 }
 
-IntTuple parse_tuple(std::string_view text) {
-    Parser parser(text);
-    IntTuple out = parser.tuple();
-    parser.end();
-    return out;
-}
-
 }  // namespace strata::layout

@@ -5,7 +5,7 @@
 
 namespace strata::layout {
 
-/// The right operand of divide, product or composition mode by mode: a layout for the whole, an integer n for the
+/// The right operand of divide, product or composition mode by mode. It is a layout for the whole, an integer n for the
 /// layout n:1, none for a mode that passes, or a tuple of such.
 class Tile {
   public:

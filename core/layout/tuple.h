@@ -15,7 +15,7 @@ using Path = std::vector<int>;
 inline constexpr int kMostDepth = 64;  ///< of tuples in tuples
 
 /// A tree of modes. A leaf is an integer, a basis element (an integer times the unit of one mode of a coordinate) or
-/// none, which in a coordinate keeps a mode and in a tile passes one. Shapes, strides, coordinates and tiles are such.
+/// none. None keeps a mode in a coordinate and passes one in a tile. Shapes, strides, coordinates and tiles are such.
 class IntTuple {
   public:
     enum class Kind : uint8_t { integer, basis, none, tuple };

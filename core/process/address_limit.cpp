@@ -10,7 +10,7 @@ uint64_t address_limit() {
     return getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY ? limit.rlim_cur : 0;
 }
 
-std::string told_address_limit() {
+std::string address_limit_note() {
     const uint64_t limit = address_limit();
     return limit ? fmt::format("; this process may have {} bytes of addresses (ulimit -v)", limit) : std::string();
 }

@@ -4,8 +4,9 @@
 
 namespace strata {
 
-/// Colon-separated folders beside and above the program or module that holds this code, where installs and build trees
-/// put what is found at run time: the folder itself, lib and lib/strata of it and of those above, and the system's.
+/// Colon-separated folders beside and above the program or module that holds this code. Installs and build trees put
+/// files found at run time there. They are the folder itself, lib and lib/strata of it and of those above, and the
+/// system's.
 std::string folders_beside();
 
 /// The first folder of the list with a file of that name that can be read, or empty.

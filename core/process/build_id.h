@@ -3,7 +3,7 @@
 
 namespace strata {
 
-/// The linker's name for this code: builds that differ have others. Empty where it was told to name nothing.
+/// The linker's name for this code: builds that differ have others. Empty where the linker wrote none.
 const std::string& build_id();
 
 }  // namespace strata

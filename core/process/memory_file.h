@@ -6,7 +6,7 @@ namespace strata {
 /// How the names of files begin that hold memory of an emulated device.
 inline constexpr std::string_view kDeviceMemoryFile = "strata-memory";
 
-/// A file in memory, closed with a program that this process starts; other processes of the user may open it by the
+/// A file in memory, closed with a program that this process starts. Other processes of the user may open it by the
 /// name that /proc has for its descriptor. -1: the host has none.
 int make_memory_file(std::string_view name);
 /// The size of such a file stays what it is: a process that maps it meets no missing page. False: the host refuses.

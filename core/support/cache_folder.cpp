@@ -40,9 +40,9 @@ bool is_hex(std::string_view text, size_t size) {
 
 void tell_of_unused_cache(std::string_view why) {
     static Mutex mutex;
-    static std::set<std::string, std::less<>> told;
+    static std::set<std::string, std::less<>> reported;
     std::lock_guard lock(mutex);
-    if (told.emplace(why).second)
+    if (reported.emplace(why).second)
         fmt::print(stderr,
                    "strata: the cache is not used: {}; kernels are compiled again in every process. Mend that, or set "
                    "STRATA_CACHE_DIR to a folder of your own\n",

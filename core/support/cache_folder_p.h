@@ -4,7 +4,7 @@
 namespace strata {
 
 /// The folder of all kinds of entries within a cache folder, with the marker that says that Strata made it. An Error
-/// (Device) says why it cannot be used; it is also told on stderr, once a process.
+/// (Device) says why it cannot be used; it is also printed on stderr, once a process.
 Result<Folder> open_cache(const std::string& folder);
 
 /// The folder of entries that last as long as this process.

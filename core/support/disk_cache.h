@@ -19,8 +19,8 @@ class Folder;
 /// damaged, truncated or of another key is dropped and reads as absent. Writes are atomic, so processes that fill the
 /// same entry at once both succeed. Trouble with the disk never fails a caller: the cache is then just empty.
 ///
-/// Entries are trusted because only this user can have written them: a folder that belongs to another, that others may
-/// write to or that is a link is not used at all, which one line on stderr says.
+/// Entries are trusted because only this user can have written them. A folder that is a link, belongs to another, or
+/// that others may write to is not used at all. One line on stderr says so.
 class DiskCache {
   public:
     static constexpr uint64_t default_capacity = uint64_t{2} << 30;

@@ -15,12 +15,12 @@ namespace strata {
 std::vector<std::string> names_in(int folder);
 
 /// A folder held open that belongs to this user and that nobody else may write to. Names in it are looked up in the
-/// open folder and never through links, so nothing outside it is read, written or removed, whoever renames what
+/// open folder and never through links. Nothing outside it is read, written or removed, whoever renames a folder
 /// meanwhile.
 class Folder {
   public:
     /// Makes it and the folders above it where they are missing, all 0700. An Error (Device) says why it cannot be
-    /// used: it is a link, another user's, writable by others, or below a folder in which anybody may rename it.
+    /// used. It is a link, another user's, writable by others, or below a folder in which anybody may rename it.
     static Result<Folder> open(const std::string& path);
     /// One that is there, opened by its path alone.
     static Result<Folder> existing(const std::string& path);

@@ -7,8 +7,8 @@
 
 namespace strata {
 
-// How long work is stopped from outside. Threads that work or wait call poll_interrupt() every few milliseconds; it
-// throws Interrupted when the front end wants them to stop, and what they hold is given back on the way out.
+// How long work is stopped from outside. Threads that work or wait call poll_interrupt() every few milliseconds. It
+// throws Interrupted when the front end wants them to stop, and unwinding releases what they hold.
 
 /// Not an Exception: nobody who deals with failures takes it for one.
 class Interrupted : public std::exception {
@@ -34,7 +34,7 @@ const FrontEnd* front_end();
 constexpr std::chrono::milliseconds kPollInterval{50};
 
 /// Throws Interrupted if the work of this thread is to stop. The front end is asked at most every kPollInterval, and
-/// may need its lock: who calls this holds no lock that a thread in the front end waits for, unless it is a Mutex
+/// may need its lock. A caller of this holds no lock that a thread in the front end waits for, unless it is a Mutex
 /// (mutex.h).
 void poll_interrupt();
 

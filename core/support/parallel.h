@@ -26,17 +26,18 @@ void with_stack(void (*body)(void*), void* context);
 /// Threads that run at once, of this machine or of what the process may use: one at least.
 size_t core_count();
 
-/// Calls body(i) for every i below count, on up to `threads` threads (0: one a core), the caller's among them, or as
-/// many as the system gives. Order and overlap are unspecified. Workers see the caller's settings(). An exception is
-/// rethrown when all have stopped; the caller polls for interrupts (interrupt.h) and its workers stop with it.
+/// Calls body(i) for every i below count, on up to `threads` threads (0: one a core), the caller's among them. It takes
+/// fewer where the system gives no more. Order and overlap are unspecified. Workers see the caller's settings(). An
+/// exception is rethrown when all have stopped; the caller polls for interrupts (interrupt.h) and its workers stop with
+/// it.
 template <class Body>
 void parallel_for(size_t count, Body&& body, int threads = 0) {
     detail::parallel_for(count, threads, detail::step_of<Body>(), detail::context_of(body));
 }
 
-/// As parallel_for, and the caller's thread calls use(i) in order, each as soon as body(i) and all before are done,
-/// while others go on with bodies. Bodies are started in the order of `starts`, which has each number below its size
-/// once: with the longest first no thread is left alone with it at the end.
+/// As parallel_for, and the caller's thread calls use(i) in order. Each call comes as soon as body(i) and all before
+/// are done, while others go on with bodies. Bodies are started in the order of `starts`, which has each number below
+/// its size once. With the longest first no thread is left alone with it at the end.
 template <class Body, class Use>
 void parallel_in_order(std::span<const size_t> starts, Body&& body, Use&& use) {
     detail::parallel_in_order(starts, detail::step_of<Body>(), detail::context_of(body), detail::step_of<Use>(),

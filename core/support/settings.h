@@ -38,7 +38,7 @@ const Settings& environment();  ///< what the variables said when this was first
 /// The variables' values now; environment() has read them once.
 Settings settings_of_environment();
 
-/// Sets one by name, as config does: throws a Usage Exception that names what there is, or what is accepted, and an
+/// Sets one by name, as config does. It throws a Usage Exception that lists the names, or the accepted values, and an
 /// Unsupported one for a choice that is not there yet. Bools are "0" and "1".
 void set(Settings& settings, std::string_view name, std::string_view text);
 

@@ -4,8 +4,8 @@
 
 namespace strata {
 
-/// An index that a kernel found outside of its axis. The kernel stores to an address that says which (`bounded` of
-/// codegen/toolchain/prelude.hip): 16 bits of mark, 6 of axis, 42 of index; an index beyond these is given as the
+/// An index that a kernel found outside of its axis. The kernel stores to an address that encodes it (`bounded` of
+/// codegen/toolchain/prelude.hip): 16 bits of mark, 6 of axis, 42 of index. An index beyond these is given as the
 /// largest.
 struct WrongIndex {
     static constexpr uint64_t kMark = 0xb1d0;

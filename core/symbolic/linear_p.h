@@ -6,8 +6,8 @@
 
 namespace strata {
 
-/// A fixed total order of nodes that follows what they are, not where they live: constants last, loop and thread
-/// indices by number, the rest by op, type, sources and argument. Negative, zero, positive.
+/// A fixed total order of nodes by their content, not their address. Constants come last, loop and thread indices by
+/// number, the rest by op, type, sources and argument. Negative, zero, positive.
 int compare_nodes(UOp a, UOp b);
 
 struct Term {

@@ -12,8 +12,8 @@ UOp variable(int slot, DType type);
 /// Memory of a block (local) or of a thread (reg).
 UOp placeholder(int64_t size, DType type, Space space, int slot = 0);
 /// A loop variable 0 .. size-1; ids are distinct in a kernel and give the order of nesting.
-/// Steps: how many of them a serial loop takes, the same in all threads of a block, 0 to size, 1 where that is 1;
-/// without it all.
+/// Steps: the number that a serial loop takes, the same in all threads of a block, 0 to size, 1 where that is 1.
+/// Without it the loop takes all.
 UOp range(int64_t size, int id, Axis axis, UOp steps = {});
 
 /// A place in memory; nothing is touched there where `predicate` is false.
@@ -40,11 +40,11 @@ UOp sink(UOp effect, std::string name = {});
 
 /// Threads for which the condition holds leave the loop here, each by itself; the loop goes on until none is left.
 UOp break_if(UOp condition, UOp range);
-/// What an atomic found in its place, once it did to it what its name says: a value, or the effect below it.
+/// The old value of an atomic's place, before its operation: a value, or the effect below it.
 UOp atomic(UOp place, AtomicArg what, UOp value, UOp expected = {});
-/// The effect: what was found stands for its atomic where effects are listed.
+/// The effect: the old value stands for its atomic where effects are listed.
 UOp effect_below(UOp u);
-/// Others in the scope see what came before this before they see what comes after.
+/// Others in the scope see effects before this one before they see later effects.
 UOp fence(MemoryScope scope, std::span<const UOp> earlier);
 /// All lanes of the wave have finished the effects, and read the values.
 UOp wave_barrier(std::span<const UOp> earlier);

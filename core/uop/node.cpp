@@ -145,8 +145,8 @@ Node* put_node(void* memory, const Key& key, Shape shape) {
 }
 
 Notes& notes(UOp u) {
-    UOp* const behind = const_cast<UOp*>(u.node()->sources) + u.node()->source_count;
-    return *std::launder(reinterpret_cast<Notes*>(behind));
+    UOp* const end = const_cast<UOp*>(u.node()->sources) + u.node()->source_count;
+    return *std::launder(reinterpret_cast<Notes*>(end));
 }
 
 bool same_types_rule(const OpInfo& row, DType dtype, std::span<const UOp> sources) {
@@ -271,7 +271,7 @@ GraphScope::~GraphScope() {
     sweep_on_pressure();
 }
 
-void on_free(void (*told)(UOp)) { on_free_node = told; }
+void on_free(void (*callback)(UOp)) { on_free_node = callback; }
 
 namespace {
 
@@ -320,8 +320,8 @@ size_t sweep() {
     size_t freed = 0;
     while (const Node* const of_list = listed.exchange(nullptr, std::memory_order_acquire)) {
         const Node* dead = take_dead(of_list);
-        if (auto* told = on_free_node.load())  // it may let go of Roots
-            for (const Node* n = dead; n; n = n->next_to_look_at) told(UOp(n));
+        if (auto* callback = on_free_node.load())  // it may let go of Roots
+            for (const Node* n = dead; n; n = n->next_to_look_at) callback(UOp(n));
         for (; dead; ++freed) FreeNode{}(std::exchange(dead, dead->next_to_look_at));
     }
     nodes_freed.fetch_add(freed, std::memory_order_relaxed);

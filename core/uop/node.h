@@ -68,7 +68,7 @@ class UOp {
     const Shape& shape() const { return node_->shape; }
     int64_t numel() const;
 
-    /// The same node over other sources; the same handle when nothing changed. Shape and type are computed anew.
+    /// The same node over other sources; the same handle when nothing changed. Shape and type are computed again.
     UOp with_src(std::span<const UOp> sources) const;
     bool is_const() const { return op() == Op::constant; }
     bool is_const(double value) const;  ///< a constant that equals `value`

@@ -6,8 +6,8 @@
 
 namespace strata {
 
-/// Where a node stands, or would, among the slots of open addressing: a power of two of them, each with a `node` where
-/// it is taken.
+/// Where a node stands, or would, among the slots of open addressing. There are a power of two of them, each with a
+/// `node` where it is taken.
 template <class Slot, class Taken>
 size_t place_among(const std::vector<Slot>& slots, UOp u, Taken is_taken) {
     const size_t last = slots.size() - 1;

@@ -43,8 +43,8 @@ class GraphScope {
 /// Frees the nodes no Root reaches; returns how many. Does nothing (0) inside a GraphScope of any thread. It looks at
 /// new nodes, those that lost their last Root and what is freed with them, not at others that live.
 size_t sweep();
-/// `told` runs for each node that a sweep frees, before its memory goes. One for the process.
-void on_free(void (*told)(UOp));
+/// `callback` runs for each node that a sweep frees, before its memory goes. One for the process.
+void on_free(void (*callback)(UOp));
 size_t live_nodes();
 size_t collections();  ///< how often sweep came to its end
 

@@ -10,8 +10,8 @@
 
 namespace strata {
 
-/// Distinct nodes, in the order in which they were added. Two arrays hold them, by open addressing: a set of many nodes
-/// asks for memory a few times, and lies together however scattered the heap is. Nothing is taken out but all.
+/// Distinct nodes, in the order in which they were added. Two arrays hold them, by open addressing. A set of many nodes
+/// allocates a few times, and is contiguous however scattered the heap is. Nothing is taken out but all.
 class UOpSet {
   public:
     using value_type = UOp;

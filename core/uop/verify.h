@@ -14,12 +14,12 @@ namespace strata {
 Result<void> verify_tensor(UOp root);
 /// The same of several: all their nodes.
 Result<void> verify_tensors(std::span<const UOp> nodes);
-/// One kernel over ranges (codegen/kernel/kernel.h): memory is touched through index nodes of params, effects end in
-/// the sink, every range has an id of its own and is closed by an end or by reductions, and nothing uses it outside of
-/// them.
+/// One kernel over ranges (codegen/kernel/kernel.h). Memory is accessed through index nodes of params, and effects end
+/// in the sink. Every range has an id of its own and is closed by an end or by reductions, and nothing uses it outside
+/// of them.
 Result<void> verify_kernel(UOp sink);
-/// A kernel in order of execution (codegen/linear/linear.h): sources before users, loops nest, no value leaves the loop
-/// it is computed in, no index type, reduction, or axis that is not a loop.
+/// A kernel in order of execution (codegen/linear/linear.h). Sources come before users, loops nest, and no value leaves
+/// the loop it is computed in. There is no index type, no reduction, and no axis that is not a loop.
 Result<void> verify_linear(std::span<const UOp> ops);
 
 }  // namespace strata

@@ -8,8 +8,8 @@ namespace strata {
 /// Sources before users, each node once; stops at nodes for which `stop` is true (they are listed).
 std::vector<UOp> toposort(UOp root, bool (*stop)(UOp) = nullptr);
 
-/// Makes a graph anew, bottom up: `f(u, sources)` gives what stands for `u`, whose sources became `sources` (a vector
-/// that f may change); u.with_src(sources) keeps it as it is. `order` lists sources before users, what the result is
+/// Rebuilds a graph, bottom up. `f(u, sources)` gives the replacement of `u`, whose sources became `sources` (a vector
+/// that f may change). u.with_src(sources) keeps it as it is. `order` lists sources before users, what the result is
 /// made of last. `rebuilt` says what has become of each node so far.
 template <class F>
 UOp rebuild(std::span<const UOp> order, UOpMap<UOp>& rebuilt, F f) {

@@ -1,8 +1,8 @@
 #pragma once
 #include "strata/hip/api/structs.h"
 
-/// The exports of the library; a definition that differs from its row does not compile, nor a row from the call of the
-/// table of the provider that calls such a library.
+/// The exports of the library. A definition that differs from its row does not compile. Nor does a row that differs
+/// from the call in the table of the provider that calls such a library.
 extern "C" {
 #define EXPORT(since, area, result, name, parameters) [[gnu::visibility("default")]] result name parameters;
 #include "strata/hip/api/exports.def"

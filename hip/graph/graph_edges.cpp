@@ -97,14 +97,14 @@ int hipGraphNodeGetDependentNodes(void* handle, void** nodes, size_t* count) {
 int hipGraphAddDependencies(void* graph, void* const* from, void* const* to, size_t count) {
     return entry("hipGraphAddDependencies", [&] {
         return for_pairs(
-            graph, from, to, count, [](const Node* before, const Node* behind) { return !is_edge(before, behind); },
-            [](Node* before, Node* behind) { behind->after.push_back(before); });
+            graph, from, to, count, [](const Node* before, const Node* next) { return !is_edge(before, next); },
+            [](Node* before, Node* next) { next->after.push_back(before); });
     });
 }
 int hipGraphRemoveDependencies(void* graph, void* const* from, void* const* to, size_t count) {
     return entry("hipGraphRemoveDependencies", [&] {
         return for_pairs(graph, from, to, count, is_edge,
-                         [](Node* before, Node* behind) { std::erase(behind->after, before); });
+                         [](Node* before, Node* next) { std::erase(next->after, before); });
     });
 }
 int hipGraphDestroyNode(void* handle) {

@@ -73,9 +73,8 @@ bool belongs_to_device(const void* memory) {
 bool overlaps_block(const void* memory, size_t bytes) {
     Blocks& own = blocks();
     std::lock_guard lock(own.mutex);
-    const auto behind = own.all.lower_bound(address(memory) + bytes);
-    return behind != own.all.begin() &&
-           std::prev(behind)->second.start + std::prev(behind)->second.bytes > address(memory);
+    const auto next = own.all.lower_bound(address(memory) + bytes);
+    return next != own.all.begin() && std::prev(next)->second.start + std::prev(next)->second.bytes > address(memory);
 }
 
 size_t free_bytes(int device) {
@@ -93,7 +92,7 @@ void count_used(int device, int64_t bytes) {
 
 Code check_span(const Block& block, const void* from, size_t bytes, bool writes) {
     if (block.kind == MemoryKind::mapped) return check_mapped(from, bytes, writes);
-    return bytes > block.behind(address(from)) ? hipErrorInvalidValue : hipSuccess;
+    return bytes > block.bytes_from(address(from)) ? hipErrorInvalidValue : hipSuccess;
 }
 
 std::vector<Block> blocks_of(int device) {

@@ -26,7 +26,7 @@ struct Block {
     /// The emulator knows it by its start; else it is copied as the host's.
     bool of_emulator() const { return kind < MemoryKind::registered || kind == MemoryKind::variable; }
     bool of_host() const { return kind == MemoryKind::host || kind == MemoryKind::registered; }
-    size_t behind(DevicePtr at) const { return static_cast<size_t>(start + bytes - at); }
+    size_t bytes_from(DevicePtr at) const { return static_cast<size_t>(start + bytes - at); }
 };
 
 /// Takes memory of a device.

@@ -74,7 +74,7 @@ bool is_place(int device) { return device == -1 || device_at(device); }
 /// True if bytes lie in one block that both the host and devices use.
 Code check_managed(const void* memory, size_t bytes) {
     const std::optional<Block> block = block_of(memory);
-    if (!block || bytes == 0 || bytes > block->behind(address(memory))) return hipErrorInvalidValue;
+    if (!block || bytes == 0 || bytes > block->bytes_from(address(memory))) return hipErrorInvalidValue;
     return block->kind != MemoryKind::device ? hipSuccess : hipErrorInvalidValue;  // a variable may be a managed one
 }
 

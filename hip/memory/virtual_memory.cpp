@@ -134,9 +134,9 @@ Code reserve(void** out, size_t bytes, size_t align, void* wanted, unsigned long
 
 /// True if a mapping shares an address with a range.
 bool has_mapped(VirtualMemory& own, DevicePtr low, size_t bytes) {
-    const auto behind = own.mapped.lower_bound(low + bytes);
-    if (behind == own.mapped.begin()) return false;
-    const auto last = std::prev(behind);
+    const auto next = own.mapped.lower_bound(low + bytes);
+    if (next == own.mapped.begin()) return false;
+    const auto last = std::prev(next);
     return last->first + last->second.bytes > low;
 }
 

@@ -41,7 +41,7 @@ struct Image {
         return offset < kUnknown && bytes < kUnknown && is_readable(at + offset, bytes);
     }
     /// Bytes from an offset on, `most` at most.
-    size_t behind(size_t offset, size_t most) const {
+    size_t bytes_from(size_t offset, size_t most) const {
         if (!size) return readable_bytes(at + offset, most);
         return std::min(most, *size - std::min(offset, *size));
     }
@@ -147,7 +147,7 @@ Result<isa::Bytes> of_compressed(const Image& image, std::string_view arch) {
                               version);
     }
     if (total < header) return no_image();
-    const size_t packed = image.behind(header, total - header);
+    const size_t packed = image.bytes_from(header, total - header);
     STRATA_TRY(const isa::Bytes bundle, decompress(method, image.at + header, packed, unpacked));
     if (bundle.size() < kBundle.size() || !begins_with(bundle.data(), kBundle)) return no_image();
     return of_bundle({bundle.data(), bundle.size()}, arch);

@@ -80,7 +80,7 @@ void end_record(const Event& event, uint64_t number) {
     for (uint64_t now = done; now < number && !done.compare_exchange_weak(now, number);) continue;
 }
 
-Code record_behind_held(Stream& stream, Event* event) {
+Code record_after_held(Stream& stream, Event* event) {
     const auto pending = std::make_shared<std::atomic<bool>>(false);
     uint64_t number = 0;
     {
@@ -109,7 +109,7 @@ Code record_on(void* handle, void* stream_handle) {
     if (!stream) return hipErrorContextIsDestroyed;
     if (event->device != stream->device) return hipErrorInvalidHandle;
     if (stream->records || held_back == 0) return record_event(*stream, handle);
-    return record_behind_held(*stream, static_cast<Event*>(handle));
+    return record_after_held(*stream, static_cast<Event*>(handle));
 }
 
 /// Until the work before an event is done, or hipErrorNotReady.
@@ -208,18 +208,18 @@ Code wait_for_event(Stream& stream, void* handle) {
     if (event->capture && event->capture->open) return join_capture(stream, event->capture, event->tips);
     if (stream.records) return hipErrorStreamCaptureIsolation;
     const bool pending = is_pending(*event);
-    const auto go_behind = [handle, at = event->at, pending](Stream& own) {
+    const auto wait_for_it = [handle, at = event->at, pending](Stream& own) {
         const std::optional<Event> done = pending ? copy_of(handle) : std::nullopt;
         if (const std::optional<Time> time = done ? done->at : at) wait_until(own, *time);
         return hipSuccess;
     };
-    if (!pending) return in_order(stream, go_behind);
+    if (!pending) return in_order(stream, wait_for_it);
     Awaited awaited{[own = *event] { return !is_pending(own); }};
     if (event->shared) {
         awaited.memory = event->shared->event;
         awaited.text = [] { return std::string("until an event of another process is done"); };
     }
-    hold(stream, std::move(awaited), go_behind);
+    hold(stream, std::move(awaited), wait_for_it);
     return hipSuccess;
 }
 

@@ -24,7 +24,7 @@ Code perform(Stream& stream, const HostParameters& what);
 Code perform(Stream& stream, const EventParameters& what);
 Code perform(Stream& stream, const Child& what);
 
-/// The work of a node, as a program may ask for it and change it: a value of a type T with a perform(Stream&, const
+/// The work of a node, as a program may query and change it. It is a value of a type T with a perform(Stream&, const
 /// T&), or nothing.
 class Details {
   public:

@@ -190,13 +190,13 @@ Code wait_until_ready(const Ready& ready, bool of_others) {
     using namespace std::chrono_literals;
     constexpr auto kFirst = 20us, kLongest = 1000us;
     constexpr std::chrono::microseconds kDoubt = 20ms,
-                                        kTold = 10s;  // how long a wait lasts before it is reported
+                                        kReportAfter = 10s;  // how long a wait lasts before it is reported
     Waiting& w = waiting();
     Lock lock(w.mutex);
     const auto begin = std::chrono::steady_clock::now();
     auto ask = begin + kDoubt;
     auto pause = std::chrono::microseconds(kFirst);
-    bool told = false;
+    bool reported = false;
     w.hosts.push_back({&ready, of_others});
     for (go_on(w, lock); !ready(); go_on(w, lock)) {
         const auto now = std::chrono::steady_clock::now();
@@ -213,9 +213,9 @@ Code wait_until_ready(const Ready& ready, bool of_others) {
             }
             ask = now + kDoubt;
         }
-        if (!told && now - begin > kTold) {
+        if (!reported && now - begin > kReportAfter) {
             fmt::print(stderr, "strata: the host has waited for 10 s: {}\n", what_is_awaited(w));
-            told = true;
+            reported = true;
         }
         lock.unlock();
         std::this_thread::sleep_for(pause);

@@ -3,8 +3,8 @@
 
 #include "strata/hip/stream/stream.h"
 
-/// Streams that wait for what is not there yet. Calls on them, and on streams that they hold up, are kept and done in
-/// their order as soon as they can be, by whichever thread calls the library next.
+/// Streams that wait for what is not there yet. Calls on them, and on streams that they block, are kept and done in
+/// their order as soon as possible. The thread that calls the library next does them.
 namespace strata::hip::library {
 
 /// True if it is there. It is asked while the streams are locked: it calls nothing of this header.

@@ -49,7 +49,8 @@ Code read_as(const ElementFormat& format, unsigned count, const TextureDescripti
 
 bool is_texture_memory(const void* memory, size_t bytes) {
     const std::optional<Block> block = memory ? block_of(memory) : std::nullopt;
-    return block && address(memory) % kTextureAlignment == 0 && bytes != 0 && bytes <= block->behind(address(memory));
+    return block && address(memory) % kTextureAlignment == 0 && bytes != 0 &&
+           bytes <= block->bytes_from(address(memory));
 }
 
 Sampling sampling_of(const TextureDescription& s) {

@@ -78,10 +78,10 @@ Code bind(TextureReference& reference, const ResourceDescription& resource) {
 /// Textures begin at multiples of kTextureAlignment; `offset` gets the rest. Error: hipErrorInvalidValue where it is
 /// null.
 Code align(void*& memory, size_t* offset) {
-    const size_t behind = address(memory) % kTextureAlignment;
-    if (behind && !offset) return hipErrorInvalidValue;
-    if (offset) *offset = behind;
-    memory = static_cast<char*>(memory) - behind;
+    const size_t offset_of_memory = address(memory) % kTextureAlignment;
+    if (offset_of_memory && !offset) return hipErrorInvalidValue;
+    if (offset) *offset = offset_of_memory;
+    memory = static_cast<char*>(memory) - offset_of_memory;
     return hipSuccess;
 }
 
@@ -92,7 +92,7 @@ Code bind_line(TextureReference& reference, void* memory, const ChannelFormat& c
     resource.kind = kOfLine;
     // hipBindTexture without a size means all there is.
     resource.linear = {memory, channels,
-                       block ? std::min(bytes + (offset ? *offset : 0), block->behind(address(memory))) : bytes};
+                       block ? std::min(bytes + (offset ? *offset : 0), block->bytes_from(address(memory))) : bytes};
     return bind(reference, resource);
 }
 Code bind_rows(TextureReference& reference, void* memory, const ChannelFormat& channels, const ArrayDescriptor& size,

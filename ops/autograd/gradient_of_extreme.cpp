@@ -1,6 +1,6 @@
 // Gradients of extremes go to the elements that equal them. Elements that are computed again may be rounded in another
-// way than those that the extreme was taken of, so that none of them equals it: a sum of products has one rounding or
-// two by what its kernel stores. Such elements are stored here, and their extreme is taken again.
+// way than those of the extreme, so that none equals it. A sum of products has one rounding or two by what its kernel
+// stores. Such elements are stored here, and their extreme is taken again.
 #include <utility>
 
 #include "strata/core/uop/uop_set.h"

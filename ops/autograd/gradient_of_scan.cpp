@@ -53,7 +53,7 @@ std::vector<Tensor> made_again(const Tensor& arrived, const Tensor& g, const Ten
 Tensor to_running_product(const Tensor& g, const Tensor& x, int axis) {
     Tensor zero = eq(x, 0), others = where(zero, 1, x);
     Tensor zeros = zero.cast(dtypes::int32).cumsum(axis), changes = g * others.cumprod(axis);
-    const auto arrives = [&](int behind) { return backward_sum(where(eq(zeros, behind), changes, 0), axis); };
+    const auto arrives = [&](int number) { return backward_sum(where(eq(zeros, number), changes, 0), axis); };
     Tensor value = where(zero, where(eq(zeros, 1), arrives(1), 0), arrives(0) / others);
     return with_backward(value, "running factors", {g, x}, [=, a = held(g), b = held(x)](const Tensor& arrived) {
         return made_again(arrived, a, b, [=](const Tensor& of, const Tensor& at) {

@@ -57,7 +57,7 @@ Tensor folded(const Tensor& g, const Shape& sizes, const Shape& stride, const Sh
         t = shifted(t, first + i, first + axes + i, sizes[i], stride[i], dilation[i]);
         windows.push_back(static_cast<int>(first + axes + i));
     }
-    const Shape window = behind(g.shape(), first + axes);
+    const Shape window = trailing(g.shape(), first + axes);
     return with_backward(t.sum(windows).cast(g.dtype()), "folded", {g}, [=](const Tensor& seed) {
         return std::vector{under_windows(seed, window, stride, dilation)};
     });
@@ -117,7 +117,7 @@ Tensor under_windows(const Tensor& x, const Shape& window, const Shape& stride, 
     Tensor value = viewed(x, window, stride, dilation);
     if (x.is_complex() || value.numel() == 0) return value;
     return with_backward(value, "windows", {x},
-                         [=, sizes = behind(x.shape(), x.shape().size() - window.size())](const Tensor& g) {
+                         [=, sizes = trailing(x.shape(), x.shape().size() - window.size())](const Tensor& g) {
                              return std::vector{folded(g, sizes, stride, dilation)};
                          });
 }
@@ -126,7 +126,7 @@ Tensor convolved(const Tensor& x, const Tensor& weight, const Steps& steps) {
     Tensor value = convolution(x, weight, steps);
     if (x.is_complex() || weight.is_complex()) return value;
     return with_backward(value, "convolved", {x, weight}, [=, a = held(x), b = held(weight)](const Tensor& g) {
-        return std::vector{spread_back(g, b, steps, behind(a.shape(), 2)), correlated(a, g, steps)};
+        return std::vector{spread_back(g, b, steps, trailing(a.shape(), 2)), correlated(a, g, steps)};
     });
 }
 
@@ -162,7 +162,7 @@ Tensor spread_back(const Tensor& places, const Tensor& weight, const Steps& step
 
 Tensor correlated(const Tensor& x, const Tensor& places, const Steps& steps) {
     const int64_t n = x.shape()[0], groups = steps.groups, in = x.shape()[1] / groups, out = places.shape()[1] / groups;
-    const int64_t spots = product(behind(places.shape(), 2)), inner = in * product(steps.window);
+    const int64_t spots = product(trailing(places.shape(), 2)), inner = in * product(steps.window);
     // (groups, out, n * places) x (groups, n * places, terms)
     const Tensor right = under_places(x, steps).transpose(0, 1).reshape({groups, n * spots, inner});
     const Tensor left = places.reshape({n, groups, out, spots}).permute({1, 2, 0, 3}).reshape({groups, out, n * spots});
@@ -172,7 +172,7 @@ Tensor correlated(const Tensor& x, const Tensor& places, const Steps& steps) {
                              : sums.reshape(joined({groups * out, in}, steps.window));
     if (x.is_complex() || places.is_complex()) return value;
     return with_backward(value, "correlated", {x, places}, [=, a = held(x), b = held(places)](const Tensor& g) {
-        return std::vector{spread_back(b, g, steps, behind(a.shape(), 2)), convolved(a, g, steps)};
+        return std::vector{spread_back(b, g, steps, trailing(a.shape(), 2)), convolved(a, g, steps)};
     });
 }
 

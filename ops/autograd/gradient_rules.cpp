@@ -80,9 +80,9 @@ bool is_same(const GradientRule& a, const GradientRule& b) {
 
 Tensor with_rule(const Tensor& value, GradientRule rule) {
     if (!value.dtype().is_float()) return value;
-    static const bool told = (runtime::on_forget([](UOp node) { rules().forget(node); }),
-                              runtime::on_collected([] { return rules().let_go(); }), true);
-    STRATA_CHECK(told, "rules do not hear of nodes");
+    static const bool registered = (runtime::on_forget([](UOp node) { rules().forget(node); }),
+                                    runtime::on_collected([] { return rules().let_go(); }), true);
+    STRATA_CHECK(registered, "rules do not see freed nodes");
     GraphScope scope;
     rule.device = value.placement();
     const bool alone = value.value().is(Op::pick);  // a node that no other value has

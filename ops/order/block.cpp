@@ -72,7 +72,7 @@ UOp take(Block& block, const Items& items, int64_t size, UOp rounds, const TwoSt
     const UOp exists = fours < block.threads ? block.thread < fours : UOp();
     Words none;
     for (UOp array : items.arrays) none.push_back(constant_int(array.dtype(), 0));
-    const Items here = items.behind({round});
+    const Items here = items.after({round});
     Four four(steps, here, cast(round * block.threads + block.thread, dtypes::int32), exists, none);
     return uop::barrier(uop::end(four.stored(), {round}));
 }
@@ -81,7 +81,7 @@ UOp take(Block& block, const Items& items, int64_t size, UOp rounds, const TwoSt
 UOp descend(Block& block, const Items& items, int64_t size, UOp rounds, UOp top, int64_t most, UOp count) {
     const UOp step = block.loop(most, count);
     const UOp high = top - number(1) - cast(step, dtypes::int32) * number(2);
-    return uop::end(take(block, items.behind({step}), size, rounds, {high, high - number(1), false}), {step});
+    return uop::end(take(block, items.after({step}), size, rounds, {high, high - number(1), false}), {step});
 }
 
 }  // namespace
@@ -114,7 +114,7 @@ UOp Items::put(UOp place, const Words& words, UOp predicate) const {
     return uop::group(stores);
 }
 
-Items Items::behind(std::initializer_list<UOp> earlier) const {
+Items Items::after(std::initializer_list<UOp> earlier) const {
     Items out;
     for (UOp array : arrays) out.arrays.push_back(uop::after(array, earlier));
     return out;
@@ -149,9 +149,9 @@ UOp order_runs(Block& block, const Items& items, const Network& network) {
     // An odd number of steps is left for what goes two by two where the level has an even number of them.
     const UOp odd = alu(Op::bit_and, {bit, number(1)}), two = alu(Op::cmpne, {odd, number(0)});
     const UOp next = alu(Op::where, {bit < number(1), number(1), bit - number(1)});
-    const Items here = items.behind({level});
+    const Items here = items.after({level});
     const UOp met = take(block, here, network.size, network.rounds, {bit, next, true, two});
-    const UOp down = descend(block, here.behind({met}), network.size, network.rounds, bit - odd,
+    const UOp down = descend(block, here.after({met}), network.size, network.rounds, bit - odd,
                              std::max<int64_t>(2, levels / 2), level / 2);
     return uop::end(down, {level});
 }
@@ -160,7 +160,7 @@ UOp merge_bitonic(Block& block, const Items& items, int64_t size) {
     const int levels = log2_of(size), odd = levels % 2;
     const TwoSteps first{number(levels - 1), number(levels - 2), false, odd ? constant_int(dtypes::boolean, 0) : UOp()};
     const UOp met = take(block, items, size, {}, first);
-    return descend(block, items.behind({met}), size, {}, number(levels - 2 + odd), (levels - 2 + odd) / 2, {});
+    return descend(block, items.after({met}), size, {}, number(levels - 2 + odd), (levels - 2 + odd) / 2, {});
 }
 
 }  // namespace strata::ops

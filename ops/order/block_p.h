@@ -22,7 +22,7 @@ struct Items {
 
     Words at(UOp place, UOp predicate = {}, const Words& otherwise = {}) const;
     UOp put(UOp place, const Words& words, UOp predicate = {}) const;
-    Items behind(std::initializer_list<UOp> earlier) const;
+    Items after(std::initializer_list<UOp> earlier) const;
 };
 
 /// Builds one kernel of blocks of threads along one dimension. Loops nest in the order in which they are made.

@@ -92,8 +92,8 @@ std::vector<Tensor> merged_pairs(const ItemRows& rows, int64_t run, int64_t size
     const UOp at = filling * block.threads + block.thread;
     const UOp from_a = part.a + begin + at, from_b = part.b + (part.at - begin) + (index_const(size - 1) - at);
     const UOp from = part.row + alu(Op::where, {at < end - begin, from_a, from_b});
-    items = items.behind({uop::barrier(uop::end(items.put(at, source.at(from, {}, {})), {filling}))});
-    items = items.behind({merge_bitonic(block, items, size)});
+    items = items.after({uop::barrier(uop::end(items.put(at, source.at(from, {}, {})), {filling}))});
+    items = items.after({merge_bitonic(block, items, size)});
 
     const UOp storing = block.loop(size / block.threads);
     const UOp rank = storing * block.threads + block.thread, wanted = first + rank < k;

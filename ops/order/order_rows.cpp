@@ -55,8 +55,8 @@ std::vector<Tensor> sorted_runs(const ItemRows& rows, const RunShape& shape, DTy
     const UOp column = (run_number % shape.per_row) * shape.run + at % shape.run;
     const UOp exists = uop::both(row < shape.rows, column < shape.n);
     const Words words = source.at(row * shape.n + column, column, exists);
-    items = items.behind({uop::barrier(uop::end(items.put(at, words), {filling}))});
-    items = items.behind({order_runs(block, items, {size, shape.run})});
+    items = items.after({uop::barrier(uop::end(items.put(at, words), {filling}))});
+    items = items.after({order_runs(block, items, {size, shape.run})});
 
     const UOp storing = block.loop(size / block.threads);
     const UOp from = place(storing), number = run_of(from), rank = from % shape.run;

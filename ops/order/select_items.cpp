@@ -44,7 +44,7 @@ class Selection {
         const UOp kept = keep(step, ready);
         const UOp done = uop::end(order_if_full(step, kept), {step});
         const UOp mine = block_.thread;
-        const UOp stored = result_.put(block_.block * k_ + mine, queue_.behind({done}).at(mine), mine < k_);
+        const UOp stored = result_.put(block_.block * k_ + mine, queue_.after({done}).at(mine), mine < k_);
         return block_.sink(stored, "select_items");
     }
     std::vector<DType> results() const { return result_.types(); }
@@ -67,16 +67,16 @@ class Selection {
         const Items best = block_.registers(packing_.words());
         const UOp start = best.put(zero, packing_.last());
         const UOp step = block_.loop(steps_);
-        const Items here = best.behind({start, step});
+        const Items here = best.after({start, step});
         Words least = here.at(zero);
         for (const Words& item : load(step)) least = either_of(before(item, least), item, least);
-        return best.behind({uop::end(here.put(zero, least), {step})}).at(zero);
+        return best.after({uop::end(here.put(zero, least), {step})}).at(zero);
     }
 
     /// The bound is the k-th of the best.
     UOp bounded(const Words& best) {
-        const Items items = queue_.behind({uop::barrier(queue_.put(place(0), best))});
-        return set_bound(items.behind({order_runs(block_, items, {block_.threads, block_.threads})}), bound_);
+        const Items items = queue_.after({uop::barrier(queue_.put(place(0), best))});
+        return set_bound(items.after({order_runs(block_, items, {block_.threads, block_.threads})}), bound_);
     }
 
     /// All threads have read it.
@@ -87,7 +87,7 @@ class Selection {
     /// Queues without items but for the first `kept`, one a thread, which lie in order.
     UOp clear(UOp earlier, std::optional<int64_t> kept) {
         std::vector<UOp> stores;
-        const Items queue = queue_.behind({earlier});
+        const Items queue = queue_.after({earlier});
         for (int64_t i = 0; i < kQueue; ++i) {
             const UOp empty = i == 0 && kept ? alu(Op::logical_not, {block_.thread < *kept}) : UOp();
             stores.push_back(queue.put(place(i), packing_.last(), empty));
@@ -102,8 +102,8 @@ class Selection {
 
     UOp keep(UOp step, UOp ready) {
         const UOp counter = uop::at(uop::after(count_, {ready, step}), index_const(0));
-        const Items queue = queue_.behind({ready, step});
-        const Words bound = bound_.behind({ready, step}).at(index_const(0));
+        const Items queue = queue_.after({ready, step});
+        const Words bound = bound_.after({ready, step}).at(index_const(0));
         std::vector<UOp> effects;
         UOp count = uop::load(counter);
         for (const Words& item : load(step)) {
@@ -127,10 +127,10 @@ class Selection {
         const UOp last = alu(Op::cmpeq, {step, index_const(steps_ - 1)});
         const UOp full = block_.loop(2, cast(alu(Op::bit_or, {no_room, last}), dtypes::index));
         const UOp rounds = cast(no_room, dtypes::index) + 1;
-        const Items items = queue_.behind({kept, full});
+        const Items items = queue_.after({kept, full});
         const int64_t size = kQueue * block_.threads, least = std::countr_zero(static_cast<uint64_t>(size / 2));
         const UOp ordered = order_runs(block_, items, {size, size, rounds + (least - 1), rounds});
-        const UOp bounded = set_bound(items.behind({ordered}), bound_.behind({kept, full}));
+        const UOp bounded = set_bound(items.after({ordered}), bound_.after({kept, full}));
         return uop::end(clear(bounded, k_), {full});
     }
 

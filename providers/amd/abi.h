@@ -7,7 +7,7 @@
 
 #include "strata/core/support/error.h"
 
-/// Facts of the headers of AMD's HIP runtime: the provider that calls the library and the library of hip/ share them,
+/// Facts of the headers of AMD's HIP runtime. The provider that calls the library and the library of hip/ share them,
 /// and nothing of ROCm is needed to build either.
 namespace strata::providers::abi {
 

@@ -391,8 +391,8 @@ Result<void> graph_add_kernel(GraphHandle* graph, FunctionHandle* function, std:
     Extra extra(arguments);
     const abi::KernelNode kernel{block, extra.words, of(function).function, grid, nullptr, dynamic_lds};
     void* node = nullptr;
-    void* const* behind = own.nodes.empty() ? nullptr : &own.nodes.back();
-    STRATA_TRY_VOID(here(here.hip.hipGraphAddKernelNode(&node, own.graph, behind, behind ? 1 : 0, &kernel),
+    void* const* latest = own.nodes.empty() ? nullptr : &own.nodes.back();
+    STRATA_TRY_VOID(here(here.hip.hipGraphAddKernelNode(&node, own.graph, latest, latest ? 1 : 0, &kernel),
                          "hipGraphAddKernelNode"));
     own.nodes.push_back(node);
     own.kernels.push_back(kernel);

@@ -21,8 +21,8 @@ struct AmdLibrary {
     Result<std::string> version() const;  ///< "HIP 6.3.42131"
 };
 
-/// Where it is looked for, in this order: by the newest soname first, as the dynamic linker finds files
-/// (LD_LIBRARY_PATH included), then in $ROCM_PATH/lib, then in /opt/rocm/lib.
+/// Where it is looked for: by the newest soname first, as the dynamic linker finds files (LD_LIBRARY_PATH included).
+/// Then in $ROCM_PATH/lib, then in /opt/rocm/lib.
 std::vector<std::string> amd_library_files();
 
 /// Opens the first that is there; one that the process has already goes before all others. Error: Device, with all that

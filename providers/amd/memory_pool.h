@@ -20,10 +20,10 @@ struct MemoryDriver {
     std::function<Info()> info;
 };
 
-/// The memory of a device, of which freed blocks are kept for the next request of their size: drivers take tens to
+/// The memory of a device, of which freed blocks are kept for the next request of their size. Drivers take tens to
 /// hundreds of microseconds for an allocation. A block is handed out again while kernels that were launched before may
-/// still use it, so that what uses memory is to be in the order of one stream, or of the default one that waits for
-/// all. Thread-safe.
+/// still use it. Uses of memory must therefore be in the order of one stream, or of the default one that waits for all.
+/// Thread-safe.
 class MemoryPool {
   public:
     MemoryPool(std::string device, MemoryDriver driver) : device_(std::move(device)), driver_(std::move(driver)) {}

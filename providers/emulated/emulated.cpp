@@ -237,7 +237,7 @@ Result<void> module_launch_kernel(FunctionHandle* function, std::array<uint32_t,
     config.sampled = settings().emu_sampled;
     config.sparse = request.sparse;
     config.warm = request.warm;
-    config.last_behind = request.last_behind;
+    config.last_waits = request.last_waits;
     config.read_only = request.read_only;
     config.written = request.written;
     config.in_place = request.in_place;

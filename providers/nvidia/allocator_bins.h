@@ -8,7 +8,7 @@
 
 namespace strata::providers {
 
-/// Small blocks of a driver's memory that were freed, for the next requests of their size: a kernel between the
+/// Small blocks of a driver's memory that were freed, for the next requests of their size. A kernel between the
 /// driver's allocation and free of its memory takes 7 us more (H100, CUDA 13.0). Large ones stay the driver's, so that
 /// other libraries of the process get them. As a driver's pool on the default stream, blocks are handed out again in
 /// the order of that stream. Thread-safe.

@@ -321,8 +321,8 @@ Result<void> graph_add_kernel(GraphHandle* handle, FunctionHandle* function, std
     Extra extra(arguments);
     const cuda::KernelNode kernel{of(function)->function, grid, block, dynamic_lds, nullptr, extra.words};
     void* node = nullptr;
-    void* const* behind = graph.nodes.empty() ? nullptr : &graph.nodes.back();
-    CUDA_CALL(at, cuGraphAddKernelNode_v2, &node, graph.graph, behind, behind ? 1 : 0, &kernel);
+    void* const* latest = graph.nodes.empty() ? nullptr : &graph.nodes.back();
+    CUDA_CALL(at, cuGraphAddKernelNode_v2, &node, graph.graph, latest, latest ? 1 : 0, &kernel);
     graph.nodes.push_back(node);
     graph.kernels.push_back(kernel);
     if (of(function)->module->wrong_index) graph.checked.push_back(of(function));

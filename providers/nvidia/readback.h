@@ -7,9 +7,8 @@
 
 namespace strata::providers {
 
-/// How what is small comes to the host: a kernel writes it to a page of the host's and a number after it, for which
-/// the host looks. The driver's own copy is a copy engine's work, which starts later after a kernel and is reported
-/// later.
+/// How small values come to the host. A kernel writes them to a page of the host's and a number after them, which the
+/// host polls. The driver's own copy is a copy engine's work, which starts later after a kernel and is reported later.
 struct Readback {
     Mutex mutex;             ///< who finds it taken has the driver copy
     void* page = nullptr;    ///< of the host, known to the device by the same address

@@ -122,8 +122,8 @@ class jit(_strata._Calls):
     is planned once. The list belongs to the signature of the calls: shapes, types, devices and settings, and plain
     values among the arguments. Whatever the function can reach by name belongs to it too: variables, modules that it
     imports, code and members of functions and classes, and attributes. So do containers and their order, and the bytes
-    of small arrays in them (64 KiB). Where some of it is another, the function is traced anew, so each size of a tensor
-    has a list of its own. Three things go on as without jit. They are tensors that the body assigns to or leaves
+    of small arrays in them (64 KiB). Where some of it is another, the function is traced again, so each size of a
+    tensor has a list of its own. Three things go on as without jit. They are tensors that the body assigns to or leaves
     gradients in, tensors that it puts in place of others, and random numbers. The function may be a module, a
     functools.partial or another object that is called. Arguments and results are tensors, plain values, and lists,
     tuples and dicts of them. Modules and other objects may be arguments too, and objects that were there before the

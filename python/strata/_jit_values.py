@@ -1,4 +1,4 @@
-"""Arguments and results of captured functions: the containers that they are made of, and how a result is made anew."""
+"""Arguments and results of captured functions: the containers that they are made of, and the rebuilding of a result."""
 
 import collections
 

@@ -55,10 +55,10 @@ std::vector<Fusion> ways_to_fuse(const GraphRequest& request) {
 
 }  // namespace
 
-Fusion searched_fusion(const GraphRequest& request, const std::string& structure) {
+Fusion searched_fusion(const GraphRequest& request, const std::string& signature) {
     const bool searches = settings().beam && usual_fusion() == Fusion::cost;
     if (!searches || !DiskCache::of_settings().enabled()) return usual_fusion();
-    const SearchKey key = search_key(request.device, structure);
+    const SearchKey key = search_key(request.device, signature);
     if (const auto record = find_record(key); record && record->beam >= settings().beam)
         return codegen::parse_fusion(record->schedule).value_or(Fusion::cost);
     if (!request.is_tuned) return Fusion::cost;

@@ -28,7 +28,7 @@ std::vector<uint64_t> slots_of(std::span<const UOp> buffers, std::span<const exe
 GraphLoader::GraphLoader(const GraphRequest& request) : request_(request) {
     options_.any_sizes = any_sizes();
     options_.verify = settings().verify;
-    options_.inputs = request_.structure.buffers;
+    options_.inputs = request_.signature.buffers;
     options_.donated = request_.donated;
     options_.numbers = request_.numbers;
     options_.user_kernels = &request_.calls;

@@ -22,10 +22,10 @@ struct GraphRequest {
     std::span<const UOp> roots;
     Device& device;
     const Calls& calls;
-    const codegen::Signature& structure;
+    const codegen::Signature& signature;
     const UOpMap<UOp>& known;           ///< views of what is in memory, and of numbers that are parameters
-    std::span<const uint64_t> numbers;  ///< of the structure
-    std::vector<bool> donated = {};     ///< of the buffers of the structure, as GraphOptions has it
+    std::span<const uint64_t> numbers;  ///< of the signature
+    std::vector<bool> donated = {};     ///< of the buffers of the signature, as GraphOptions has it
     bool is_tuned = false;              ///< in a tuning session: what earlier searches left is searched to its end
 };
 

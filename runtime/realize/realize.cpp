@@ -47,7 +47,7 @@ Device& device_of(std::span<const UOp> roots, Device* fallback) {
     return fallback ? *fallback : device();
 }
 
-/// Everything but the structure that decides how it is computed. `session`: the tuning session's number, or 0.
+/// Everything but the signature that decides how it is computed. `session`: the tuning session's number, or 0.
 std::string settings_key(const Device& device, uint64_t session) {
     const Settings& s = settings();
     std::string key;
@@ -66,7 +66,7 @@ std::string settings_key(const Device& device, uint64_t session) {
     return key + "\n";
 }
 
-/// Graphs on one device, and what is known of their structure.
+/// Graphs on one device, and what is known of their signature.
 class Realization {
   public:
     /// `donation`: null: results take no memory of inputs.
@@ -75,25 +75,25 @@ class Realization {
           device_(device),
           computing_(computing),
           donation_(donation),
-          structure_(codegen::signature_of(roots_, [&](UOp u) {
+          signature_(codegen::signature_of(roots_, [&](UOp u) {
               UOp view = in_memory(u, device_);
               if (view) known_.emplace(u, view);
               return view;
           })) {}
 
     /// Users' kernels that are to run.
-    std::span<const UOp> calls() const { return structure_.calls; }
+    std::span<const UOp> calls() const { return signature_.calls; }
 
     std::vector<Root> run() {
-        calls_.emplace(device_, structure_.calls, roots_, known_);
-        structure_.form += calls_->form();
-        for (UOp number : structure_.numbers) numbers_.push_back(codegen::parameter_bits(number));
-        if (settings().beam) graph_ = content_hash("graph\n" + structure_.form);
-        LaunchPlan::Run with{.inputs = structure_.buffers, .numbers = numbers_, .calls = calls_->planned()};
-        for (UOp input : structure_.buffers) with.memory.push_back(find_buffer(input));
+        calls_.emplace(device_, signature_.calls, roots_, known_);
+        signature_.form += calls_->form();
+        for (UOp number : signature_.numbers) numbers_.push_back(codegen::parameter_bits(number));
+        if (settings().beam) graph_ = content_hash("graph\n" + signature_.form);
+        LaunchPlan::Run with{.inputs = signature_.buffers, .numbers = numbers_, .calls = calls_->planned()};
+        for (UOp input : signature_.buffers) with.memory.push_back(find_buffer(input));
         if (donation_) find_donated(with);
-        structure_.form.insert(0, settings_key(device_, session_));
-        LaunchPlans::Known known = context().plans.find(structure_.form, numbers_);
+        signature_.form.insert(0, settings_key(device_, session_));
+        LaunchPlans::Known known = context().plans.find(signature_.form, numbers_);
         std::optional<LaunchPlan::Loaded> programs;
         if (known.plan) programs = known.plan->programs(device_);
         if (!programs) known.plan = find_on_disk(known.parameters, programs.emplace());
@@ -106,26 +106,26 @@ class Realization {
   private:
     using Plan = std::shared_ptr<const LaunchPlan>;
     bool is_tuned() const { return session_ != 0; }
-    /// Inputs whose memory results may take, for the structure. Who records launches has the memory from then on.
+    /// Inputs whose memory results may take, for the signature. Who records launches has the memory from then on.
     void find_donated(LaunchPlan::Run& with) {
         if (!calls().empty() || Recorder::active()) return;
         const std::function<bool(UOp)> is_known = [&](UOp u) { return known_.contains(u); };
         donated_ = runtime::find_donated({roots_, with.inputs, with.memory, *donation_, is_known}, computing_);
         if (donated_.empty()) return;
         with.keep = donation_->keep;
-        for (const bool is_donated : donated_) structure_.form.insert(0, is_donated ? "1" : "0");
-        structure_.form.insert(0, "donated ");
+        for (const bool is_donated : donated_) signature_.form.insert(0, is_donated ? "1" : "0");
+        signature_.form.insert(0, "donated ");
     }
 
     static constexpr size_t kOnDisk = 4;  ///< steps: of fewer the objects of kernels are found as fast
 
-    /// For what the structure was made of, and no more: other threads go on.
+    /// For what the signature was made of, and no more: other threads go on.
     GraphRequest request(const std::vector<bool>& changing) {
         for (size_t i = 0; i < changing.size(); ++i)
             if (changing[i])
-                known_.emplace(structure_.numbers[i],
-                               codegen::number_tensor(static_cast<int>(i), structure_.numbers[i].dtype()));
-        return {roots_, device_, *calls_, structure_, known_, numbers_, donated_, is_tuned()};
+                known_.emplace(signature_.numbers[i],
+                               codegen::number_tensor(static_cast<int>(i), signature_.numbers[i].dtype()));
+        return {roots_, device_, *calls_, signature_, known_, numbers_, donated_, is_tuned()};
     }
 
     Plan make_plan(const std::vector<bool>& changing, LaunchPlan::Loaded& programs) {
@@ -137,10 +137,10 @@ class Realization {
 
     Plan keep(const codegen::CompiledGraph& graph, const std::vector<bool>& changing,
               const LaunchPlan::Loaded& programs) {
-        STRATA_CHECK(graph.executable.inputs == structure_.buffers.size(),
-                     "a graph reads memory outside its structure");
+        STRATA_CHECK(graph.executable.inputs == signature_.buffers.size(),
+                     "a graph reads memory outside its signature");
         const Plan plan = std::make_shared<LaunchPlan>(graph, programs);
-        context().plans.add(structure_.form, numbers_, changing, plan, false);
+        context().plans.add(signature_.form, numbers_, changing, plan, false);
         if (plan->steps() >= kOnDisk && !build_id().empty() && !is_tuned())
             DiskCache::of_settings().put(CacheKind::plans, disk_key(changing), plan->to_bytes(programs));
         return plan;
@@ -151,9 +151,9 @@ class Realization {
         if (!disk.enabled() || build_id().empty() || is_text_wanted() || is_tuned()) return nullptr;
         const auto bytes = disk.get(CacheKind::plans, disk_key(changing));
         if (!bytes) return nullptr;
-        const LaunchPlan::Extent extent{structure_.buffers.size(), numbers_.size(), calls_->sources()};
+        const LaunchPlan::Extent extent{signature_.buffers.size(), numbers_.size(), calls_->sources()};
         const Plan plan = LaunchPlan::of_bytes(*bytes, device_, extent, programs);
-        if (plan) context().plans.add(structure_.form, numbers_, changing, plan, true);
+        if (plan) context().plans.add(signature_.form, numbers_, changing, plan, true);
         return plan;
     }
 
@@ -161,7 +161,7 @@ class Realization {
     std::string disk_key(const std::vector<bool>& changing) const {
         std::string key = fmt::format("{} {} {}\n{}\n{}\n", content_hash(build_id()), model_of(device_),
                                       codegen::compiler_identity(target_of(device_)),
-                                      settings().beam ? records_state() : "", structure_.form);
+                                      settings().beam ? records_state() : "", signature_.form);
         for (size_t i = 0; i < numbers_.size(); ++i)
             key += changing[i] ? std::string("any ") : fmt::format("{:x} ", numbers_[i]);
         return key;
@@ -184,14 +184,14 @@ class Realization {
     Device& device_;
     Computing& computing_;
     const Donation* donation_;
-    std::vector<bool> donated_;  ///< of the buffers of the structure, or empty
+    std::vector<bool> donated_;  ///< of the buffers of the signature, or empty
     std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
     UOpMap<UOp> known_;  ///< views of what is in memory already
-    codegen::Signature structure_;
+    codegen::Signature signature_;
     std::optional<Calls> calls_;
-    std::string graph_;                                                       ///< hash of the structure, for searches
+    std::string graph_;                                                       ///< hash of the signature, for searches
     const uint64_t session_ = settings().beam ? TuningSession::number() : 0;  ///< of tuning; 0: none
-    std::vector<uint64_t> numbers_;                                           ///< of the structure
+    std::vector<uint64_t> numbers_;                                           ///< of the signature
 };
 
 /// Notes where the values of graphs are.

@@ -38,7 +38,7 @@ void CandidateCompiler::compile_all(std::span<const Scheduled> candidates) {
         {
             std::lock_guard lock(mutex_);
             if (ended_ || ahead_[i].state != State::waits) return;
-            ahead_[i].state = State::under_way;
+            ahead_[i].state = State::in_flight;
         }
         compile(ahead_[i]);
     };
@@ -49,14 +49,14 @@ void CandidateCompiler::each(std::span<const Scheduled> candidates,
                              const std::function<void(size_t, Result<executable::Code>, size_t)>& use) {
     ended_ = true;
     std::vector<Result<executable::Code>> compiled(candidates.size(), executable::Code{});
-    std::atomic<size_t> under_way = candidates.size();
+    std::atomic<size_t> in_flight = candidates.size();
     parallel_in_order(
         longest_first(candidates),
         [&](size_t i) {
             compiled[i] = take(candidates[i]);
-            --under_way;
+            --in_flight;
         },
-        [&](size_t i) { use(i, std::move(compiled[i]), under_way); });
+        [&](size_t i) { use(i, std::move(compiled[i]), in_flight); });
 }
 
 CandidateCompiler::Candidate* CandidateCompiler::known(UOp sink) {
@@ -107,10 +107,10 @@ Result<executable::Code> CandidateCompiler::take(const Scheduled& scheduled) {
         lock.unlock();
         return codegen::compile_kernel(scheduled, target_);
     }
-    const auto interruption = wait_polling(changed_, lock, [&] { return found->state != State::under_way; }, [] {});
+    const auto interruption = wait_polling(changed_, lock, [&] { return found->state != State::in_flight; }, [] {});
     if (interruption) std::rethrow_exception(interruption);
     if (found->state == State::waits) {
-        found->state = State::under_way;
+        found->state = State::in_flight;
         lock.unlock();
         compile(*found);
         lock.lock();

@@ -23,16 +23,16 @@ class CandidateCompiler {
     /// mine is done.
     void ahead(const std::function<void()>& mine, const std::function<std::vector<codegen::Scheduled>()>& find);
 
-    /// All of them on all cores, each used by the caller's thread in order while others are compiled: `under_way` are
+    /// All of them on all cores, each used by the caller's thread in order while others are compiled: `in_flight` are
     /// not done yet.
     void each(std::span<const codegen::Scheduled> candidates,
-              const std::function<void(size_t i, Result<executable::Code> compiled, size_t under_way)>& use);
+              const std::function<void(size_t i, Result<executable::Code> compiled, size_t in_flight)>& use);
 
   private:
     /// One that is compiled ahead.
     struct Candidate {
         codegen::Scheduled scheduled;
-        enum class State : uint8_t { waits, under_way, done } state = State::waits;
+        enum class State : uint8_t { waits, in_flight, done } state = State::waits;
         std::optional<Result<executable::Code>> compiled = {};
     };
     using State = Candidate::State;

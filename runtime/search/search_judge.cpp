@@ -114,12 +114,12 @@ std::vector<codegen::Trial> DeviceJudge::judge(std::span<const codegen::Schedule
             try_at(i, [&] { return once(found->second->code, [&] { return found->second; }); });
         else
             missing.push_back(candidates[i]), places.push_back(i);
-    compile(missing, [&](size_t i, Result<executable::Code> compiled, size_t under_way) {
+    compile(missing, [&](size_t i, Result<executable::Code> compiled, size_t in_flight) {
         Settings how = settings();
         // Where all other cores compile for as long as this runs, who runs workgroups beside waits for one, and this
         // thread for him.
         const size_t others = core_count() - 1;
-        if (under_way >= 2 * others) how.emu_threads = 1;
+        if (in_flight >= 2 * others) how.emu_threads = 1;
         const ScopedSettings scope(std::move(how));
         try_at(places[i], [&] { return try_one(candidates[places[i]].kernel.sink, std::move(compiled)); });
     });
@@ -151,7 +151,7 @@ std::string DeviceJudge::objection(const codegen::Scheduled& best) {
 /// The heuristic's schedule computes fast what the unoptimised kernel confirms at a spread of places; where it does
 /// not, the unoptimised kernel computes all. Of an emulated device a part is computed until more is needed. Few
 /// workgroups of the unoptimised kernel run, some of which are much work. Its time is theirs unless it is near the
-/// heuristic's; then it is timed anew.
+/// heuristic's; then it is timed again.
 void DeviceJudge::find_expected(const codegen::Kernel& plain, const codegen::Scheduled& start) {
     constexpr double kClearlySlower = 1.5;
     const std::array both{codegen::Scheduled{plain, {}}, start};

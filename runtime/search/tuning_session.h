@@ -13,8 +13,8 @@ struct Searched {
     bool known = false;  ///< from an earlier search
 };
 
-/// Notes which kernels are searched while it lives, those of known records too: graphs are computed as if no launch
-/// plan of before were known, and what an earlier search left is searched to its end.
+/// Notes which kernels are searched while it lives, those of known records too. Graphs are computed as if no earlier
+/// launch plan were known, and an unfinished search is finished.
 class TuningSession {
   public:
     enum class Of : uint8_t { this_thread, all_threads };

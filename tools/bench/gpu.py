@@ -161,7 +161,7 @@ def cases(strata, torch):
 
 
 def ours_ms(strata, make, repeat):
-    """Device times of calls that compute anew."""
+    """Device times of calls that compute again."""
     times = []
     for _ in range(repeat):
         strata.reset_stats()

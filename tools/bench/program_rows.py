@@ -13,9 +13,9 @@ BF16, F16, F32 = "bfloat16", "float16", "float32"
 @dataclasses.dataclass(frozen=True)
 class Program:
     """operations, kept and unread are formulas of the sizes. kept counts elements of the row's type that must be alive
-    beside operands and results. unread counts those of operands that need not be read. small: sizes for values; at:
-    (type, sizes) of each row; large: those for cards alone, too long for the emulator; whole: kernels compute indices,
-    so that all workgroups run."""
+    beside operands and results. unread counts those of operands that need not be read. small: sizes for values.
+    at: (type, sizes) of each row. large: those for cards alone, too long for the emulator. whole: kernels compute
+    indices, so that all workgroups run."""
 
     name: str
     operands: str | Callable[..., str]

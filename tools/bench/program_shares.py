@@ -3,7 +3,7 @@
     python -P -m strata_tools.bench.program_shares --write    rewrites the table with what the programs reach now
 
 A line is: arch, share, name of a row of `strata bench programs`. To pin another row, add its line with any share, then
-write the table anew. Of rows with a tanh the time depends on values, which sampled launches
+rewrite the table. Of rows with a tanh the time depends on values, which sampled launches
 leave unwritten: pin others."""
 
 import sys

@@ -203,7 +203,7 @@ def of_arch(strata, arch, chosen, show):
 
 
 def synchronized_ms(strata, make, repeat):
-    """Device times of calls that compute anew."""
+    """Device times of calls that compute again."""
     times = []
     for _ in range(repeat + 2):
         strata.reset_stats()

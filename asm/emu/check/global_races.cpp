@@ -60,8 +60,8 @@ void GlobalRaces::hand_over(uint32_t number, HandOver what) {
 bool GlobalRaces::is_ordered(const Touch& other, uint32_t number) const {
     const uint32_t acquired = groups_[number].acquired;
     const std::vector<uint32_t>& releases = groups_[other.group].releases;
-    const auto behind = std::ranges::upper_bound(releases, acquired);
-    return behind != releases.begin() && *std::prev(behind) > other.when;
+    const auto later = std::ranges::upper_bound(releases, acquired);
+    return later != releases.begin() && *std::prev(later) > other.when;
 }
 
 bool GlobalRaces::races(const Touch& other, const Now& now) const {

@@ -14,9 +14,9 @@ class DeviceMemory;
 
 /// Which workgroups of a launch touched a byte of global memory, and whether an order between them is asked for.
 ///
-/// An access of one workgroup comes before one of another if the first released after it, and the other acquired after
-/// an atomic that came later: so the two may have spoken. Whether they did, of that very memory, is not followed. One
-/// thread runs all workgroups.
+/// An access of one workgroup comes before one of another if two things hold. The first workgroup released after its
+/// access, and the other acquired after an atomic that came later: so the two may have spoken. Whether they did, of
+/// that very memory, is not followed. One thread runs all workgroups.
 class GlobalRaces {
   public:
     explicit GlobalRaces(const DeviceMemory& memory) : memory_(memory) {}

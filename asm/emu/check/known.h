@@ -64,7 +64,7 @@ constexpr Known field_signed(Known a, Known offset, Known width) {
     return {extend(bits.value), extend(bits.bits)};
 }
 constexpr Known signed_24(Known a) { return field_signed(a, known(0), known(24)); }
-/// v_perm_b32: bytes of b (0 to 3) and of a (4 to 7) by the bytes of the selector; 8 to 11 are signs, 12 is 0, more are
+/// v_perm_b32: bytes of b (0 to 3) and of a (4 to 7) by the bytes of the selector. 8 to 11 are signs, 12 is 0, more are
 /// 0xff.
 constexpr Known permute(Known a, Known b, Known selector) {
     if (!selector.whole()) return {0, 0};

@@ -91,9 +91,9 @@ void LocalMemory::report(const Moment& moment, uint32_t offset, const Cell& cell
     });
 }
 
-/// True if it races; `told`: something of the same access has been said to.
+/// True if it races; `reported`: something of the same access has been said to.
 bool LocalMemory::touch(const Moment& moment, uint32_t offset, uint32_t bytes, Cell& cell, const Part& part,
-                        bool told) {
+                        bool reported) {
     const bool writes = part.way != Way::load;
     const bool with_write = races(cell.write, moment, part.way);
     const bool with_read = part.way == Way::store && races(cell.read, moment, part.way);
@@ -104,7 +104,7 @@ bool LocalMemory::touch(const Moment& moment, uint32_t offset, uint32_t bytes, C
         cell.write = std::max(cell.write, at.now) | kSeveral;
         return false;
     }
-    if (!told && (with_write || with_read)) report(moment, offset, cell, part, with_write && !equal);
+    if (!reported && (with_write || with_read)) report(moment, offset, cell, part, with_write && !equal);
     if (writes) {
         cell.write = at.now | (part.way == Way::atomic ? kAtomic : 0);
     } else {
@@ -140,12 +140,12 @@ void LocalMemory::touch(const Moment& moment, uint32_t offset, uint32_t bytes, c
         return;
     }
     Cells& cells = split(dword);
-    bool told = false;
+    bool reported = false;
     for (uint32_t i = 0; i < bytes; ++i) {
         const uint32_t at = offset % 4 + i;
         Cell byte{cells.write[at], cells.read[at]};
-        told |=
-            touch(moment, offset + i, 1, byte, {part.way, part.lane, part.stored ? part.stored + i : nullptr}, told);
+        reported |= touch(moment, offset + i, 1, byte, {part.way, part.lane, part.stored ? part.stored + i : nullptr},
+                          reported);
         cells.write[at] = byte.write;
         cells.read[at] = byte.read;
     }

@@ -30,7 +30,7 @@ class LocalMemory {
     const Progress& progress_of(size_t wave) const { return progress_[wave]; }
     /// A memory instruction about to run.
     void step(const Moment& moment, Registers& registers);
-    /// The same of an instruction of local memory whose data is known: false if it must be looked at lane by lane, and
+    /// The same for an instruction of local memory whose data is known. False if it must be checked lane by lane; then
     /// nothing was noted.
     bool pass(Wave& wave, const Op& op);
     /// A wave signals its next barrier: the number of that one.
@@ -84,7 +84,7 @@ class LocalMemory {
     bool races(Touch touch, const Moment& moment, Way way) const;
     static bool stores_what_is_there(const Wave& wave, uint32_t offset, uint32_t bytes, const Part& part);
     void report(const Moment& moment, uint32_t offset, const Cell& cell, Part part, bool with_write) const;
-    bool touch(const Moment& moment, uint32_t offset, uint32_t bytes, Cell& cell, const Part& part, bool told);
+    bool touch(const Moment& moment, uint32_t offset, uint32_t bytes, Cell& cell, const Part& part, bool reported);
     void touch(const Moment& moment, uint32_t offset, uint32_t bytes, const Part& part);
     void forget(int64_t old);
     bool all_known(uint32_t first, uint32_t bytes) const;

@@ -9,8 +9,8 @@
 namespace strata::emu {
 
 /// State of the distance rules (operations in flight and traces of past instructions) on all paths of a thread's waves.
-/// Waves come to a straight run in the same few states again and again: each is kept once, and a run that was met in a
-/// state before leads on by a look-up.
+/// Waves come to a straight run in the same few states again and again. Each state is kept once, and a run that was met
+/// in a state before leads on by a look-up.
 class Paths {
   public:
     struct State {

@@ -20,7 +20,7 @@ template <int Lanes>
     uint32_t differ = 0, apart = 0, low_bits = 0;
     for (int half = 0; half < Lanes; half += 32) {
         const auto active = static_cast<uint32_t>(exec >> half);
-        const uint32_t behind = first + static_cast<uint32_t>(half - start) * step;
+        const uint32_t second = first + static_cast<uint32_t>(half - start) * step;
         for (int i = 0; i < 32; ++i) {
             const uint32_t mask = 0u - (active >> i & 1);
             const uint32_t at = ((row[half + i] + offset) & mask) | (first & ~mask);
@@ -28,7 +28,7 @@ template <int Lanes>
             lowest = std::min(lowest, static_cast<int32_t>(at));
             highest = std::max(highest, static_cast<int32_t>(at));
             differ |= at ^ first;
-            apart |= (at ^ (behind + static_cast<uint32_t>(i) * step)) & mask;
+            apart |= (at ^ (second + static_cast<uint32_t>(i) * step)) & mask;
             low_bits |= at;
         }
     }

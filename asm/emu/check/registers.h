@@ -12,8 +12,8 @@
 namespace strata::emu {
 
 /// Which bits of a wave's registers come from what was written, and not from what happened to be there. Instructions
-/// pass on what they know (transfers.def); that an unknown bit forms an address, decides where the wave goes on or is
-/// stored in memory that others read is a finding, after which it counts as known.
+/// pass on which bits are known (transfers.def). An unknown bit is a finding if it forms an address, decides a branch
+/// or is stored in memory that others read. It counts as known after that.
 class Registers {
   public:
     void start(const Wave& wave, const ScalarSet& given);
@@ -122,8 +122,8 @@ class Registers {
     std::vector<uint64_t> low_;
     std::vector<uint64_t> partly_;   ///< lanes of which partial_ tells more, if they are not known whole
     std::vector<uint32_t> partial_;  ///< known bits, by row and lane
-    /// Origin of an unknown value: pc + 1 of the load that read it, with flags for a read past the end of its memory
-    /// (kBeyond) and of bytes that another pointer has written (kStale). 0: no load.
+    /// Origin of an unknown value: pc + 1 of the load that read it. Flags mark a read past the end of its memory
+    /// (kBeyond) and bytes that another pointer has written (kStale). 0: no load.
     using Origin = uint64_t;
     static constexpr Origin kBeyond = 1ull << 63, kStale = 1ull << 62;
     Origin origin(uint16_t reg) const;

@@ -47,9 +47,9 @@ struct RunRegisters {
     bool written_in_part = false;  ///< lanes or halves of rows
 };
 
-/// A straight run of instructions that strict mode may pass as one: whenever the first one runs all do, EXEC stays as
-/// it is (after the first one) while there are lanes to it, and only the first op may have to be looked at for the
-/// memory or the barrier that it comes to; those that access local memory are asked about one by one.
+/// A straight run of instructions that strict mode may pass as one: whenever the first one runs all do. EXEC stays as
+/// it is after the first one, while there are lanes to it. Only the first op may need a check of its memory or barrier;
+/// ops that access local memory are checked one by one.
 struct Run {
     static constexpr uint16_t kNoScalar = 0xffff;
     uint32_t id = 0;            ///< among those of the program

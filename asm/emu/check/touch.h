@@ -51,7 +51,7 @@ class Stretches {
         count_ = kept;
     }
     void clear() { count_ = unlisted_ = newest_ = 0; }
-    /// Touches are about to be counted anew: anything may be near until later ones.
+    /// Touches are about to be recounted: anything may be near until later ones.
     void lose(Touch latest) { count_ = 0, unlisted_ = newest_ = latest; }
 
   private:

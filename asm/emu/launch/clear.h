@@ -12,8 +12,9 @@ struct Rows {
     bool operator==(const Rows&) const = default;
 };
 
-/// The vector registers of a wave that must be cleared when it starts. Those are not that straight code from the entry
-/// on writes in full, with all lanes on, before anything reads them: of unrolled code, nearly all.
+/// The vector registers of a wave that must be cleared when it starts. Registers that straight code from the entry on
+/// writes in full, with all lanes on, before anything reads them need no clearing. In unrolled code those are nearly
+/// all.
 class RowsToClear {
   public:
     RowsToClear(const Program& program, const Op* entry) : program_(program), entry_(entry) {}

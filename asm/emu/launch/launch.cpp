@@ -34,7 +34,7 @@ std::vector<uint64_t> representatives(uint64_t groups, bool sparse = false) {
 
 /// One thread alone gives workgroups an order that the seed fixes.
 int thread_count(const LaunchConfig& config, Order order) {
-    if ((order == Order::decides && !config.last_behind) || (order == Order::decides_floats && settings().emu_ordered))
+    if ((order == Order::decides && !config.last_waits) || (order == Order::decides_floats && settings().emu_ordered))
         return 1;
     const int threads = config.threads ? config.threads : settings().emu_threads;
     return threads > 0 ? threads : static_cast<int>(core_count());
@@ -99,8 +99,8 @@ void order_groups(Plan& plan, const LaunchConfig& config) {
 
 Occupancy shape_of(const Plan& plan, const LoadedKernel& kernel) {
     const isa::KernelDescriptor& descriptor = kernel.info->descriptor;
-    return {plan.groups(), plan.waves,      plan.lds, plan.vgprs, descriptor.sgprs(isa::info(kernel.program->arch())),
-            plan.lanes,    plan.last_behind};
+    return {plan.groups(), plan.waves,     plan.lds, plan.vgprs, descriptor.sgprs(isa::info(kernel.program->arch())),
+            plan.lanes,    plan.last_waits};
 }
 
 /// The timing model's view of a launch: some workgroups are measured, and what they cost is scaled to the grid.
@@ -315,7 +315,7 @@ Result<LaunchStats> Gpu::launch(const Module& module, std::string_view kernel_na
     plan.launch.strict = settings().emu_check || config.check != Check::off;
     set_resources(plan, kernel, config, arch);
     order_groups(plan, config);
-    plan.last_behind = config.last_behind;
+    plan.last_waits = config.last_waits;
     if (config.sampled) plan.sample = representatives(plan.groups(), config.sparse);
     clear_registers(plan, kernel);
     plan.launch.groups = plan.groups();

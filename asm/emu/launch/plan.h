@@ -47,7 +47,7 @@ struct Plan {
 
     uint64_t first_group = 0, group_step = 1;  ///< the order in which workgroups start
     std::vector<uint64_t> sample;              ///< the only ones that run; empty: all do
-    bool last_behind = false;                  ///< the one that starts last waits for all others
+    bool last_waits = false;                   ///< the one that starts last waits for all others
     uint64_t end = 0;                          ///< workgroups to start, in order
     bool over_budget = false;                  ///< a wave ran as many instructions as it may
 

@@ -81,7 +81,7 @@ Pool::State& Pool::of_this_process() {
 Result<Outcome> Pool::run(Plan& plan, int threads) {
     const uint64_t all = plan.groups_to_run();
     plan.end = all;
-    if (!plan.last_behind || all < 2) return run_from(plan, 0, threads);
+    if (!plan.last_waits || all < 2) return run_from(plan, 0, threads);
     plan.end = all - 1;
     STRATA_TRY(Outcome total, run_from(plan, 0, threads));
     plan.end = all;

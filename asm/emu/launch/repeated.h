@@ -6,8 +6,8 @@
 
 namespace strata::emu {
 
-/// Blocks of device memory whose pages are of files: of a pattern over and over, in a single copy until something is
-/// written there, or of what other processes see.
+/// Blocks of device memory whose pages are of files. A block of a repeated pattern is a single copy until something is
+/// written there; others are memory shared with other processes.
 class RepeatedPages {
   public:
     RepeatedPages() = default;

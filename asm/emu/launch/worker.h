@@ -12,7 +12,7 @@ namespace strata::emu {
 /// One thread's share of a launch: a few resident workgroups whose waves take turns.
 class Worker {
   public:
-    /// `share`: of the workgroups, what there is for each of the workers.
+    /// `share`: of the workgroups, those left for each of the workers.
     Worker(Plan& plan, std::atomic<uint64_t>& next, uint64_t share, bool polls);
     ~Worker();
     /// Runs workgroups until none is left, one faults, or another worker stops the launch. One of them, on the

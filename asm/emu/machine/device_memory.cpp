@@ -39,7 +39,7 @@ uint64_t largest_range() {
 Error out_of_addresses(uint64_t wanted, uint64_t range) {
     return make_error(ErrorKind::Device,
                       "out of address space for the emulated GPU's memory: {} bytes wanted, it has {} in all{}", wanted,
-                      range, told_address_limit());
+                      range, address_limit_note());
 }
 
 }  // namespace

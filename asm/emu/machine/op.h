@@ -10,8 +10,9 @@ struct Wave;
 struct Op;
 struct MatrixPlan;
 
-/// A handler executes one decoded instruction and returns the next one, or nullptr to leave the wave (its end, a wait,
-/// a barrier, a fault: Wave::stop tells). Where the compiler guarantees tail calls a handler calls the next one itself.
+/// A handler executes one decoded instruction and returns the next one. It returns nullptr to leave the wave (its end,
+/// a wait, a barrier, a fault: Wave::stop says which). Where the compiler guarantees tail calls a handler calls the
+/// next one itself.
 using Handler = const Op* (*)(Wave*, const Op*);
 
 #if defined(__clang__)

@@ -5,7 +5,7 @@
 #include "strata/asm/emu/machine/wave.h"
 
 // Vectors of the handlers: one half of a wave64, or a whole wave32, is 32 lanes of a dword. The same source is compiled
-// once for each host instruction set; STRATA_EMU_VARIANT names the namespace, so that no code built for a wide host is
+// once for each host instruction set. STRATA_EMU_VARIANT names the namespace, so that no code built for a wide host is
 // shared with a narrow one. Everything here is therefore force-inlined or lives in that namespace.
 #ifndef STRATA_EMU_VARIANT
 #define STRATA_EMU_VARIANT portable

@@ -32,8 +32,8 @@ struct alignas(64) Wave {
     const Op* run_start = nullptr;  ///< first op of the current straight run; leave() and jump() count it
     uint64_t executed = 0, budget = 0;
     uint64_t turn_start = 0;  ///< `executed` when its turn on the host's thread began
-    // Global memory: allocations hit last, half-open. A memory Op keeps to one slot: vector loads to those before
-    // kScalarHits, scalar loads to those after them; from kStoreHits on they hold writable allocations only.
+    // Global memory: allocations hit last, half-open. A memory Op keeps to one slot. Vector loads take those before
+    // kScalarHits, scalar loads those after them; from kStoreHits on they hold writable allocations only.
     struct Hit {
         uint64_t low = ~0ull, high = ~0ull;  ///< test: address < low || address > high - bytes; none passes at first
         uint64_t bias = 0;                   ///< host address - device address

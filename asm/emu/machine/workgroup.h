@@ -64,7 +64,7 @@ struct Workgroup {
     uint32_t signals = 0, completed = 0;         ///< of the split barrier: of this round; rounds done
     Code* code = nullptr;                        ///< that its waves run
     std::span<Observer* const> observers =
-        {};                 ///< told of every instruction; if there are any, the code is instrumented
+        {};                 ///< they see every instruction; if there are any, the code is instrumented
     bool in_turns = false;  ///< waves change at every wait, as in hardware
 };
 

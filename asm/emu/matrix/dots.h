@@ -2,17 +2,17 @@
 #include "strata/asm/emu/matrix/tiles.h"
 #include "strata/asm/emu/vector/dot.h"
 
-// RDNA's products of halves and brain floats, as the units of vector/dot.h add them: onto C two products at a time in
-// ascending order (gfx1100), or four, the elements 4 to 7 and 8 to 11 changing places in wave32 (gfx1201); what is
-// narrower than a single is narrowed each time. Source: ROCm/rocm-systems, emulation/rocjitsu, mma_exec.h (MIT).
+// RDNA's products of halves and brain floats, as the units of vector/dot.h add them onto C. gfx1100 adds two products
+// at a time in ascending order. gfx1201 adds four; in wave32 the elements 4 to 7 and 8 to 11 change places. Results
+// narrower than a single are narrowed each time. Source: ROCm/rocm-systems, emulation/rocjitsu, mma_exec.h (MIT).
 namespace strata::emu::STRATA_EMU_VARIANT {
 namespace matrix_ops {
 
 using dots::Sum;
 using dots::Words;
 
-/// Elements of A and B as in Tiles, in the shapes that the steps want. Places are the upper 16 bits of dots.h's: of A a
-/// word an element, so that a dword has two rows of them; of B each one twice.
+/// Elements of A and B as in Tiles, in the shapes that the steps want. Places are the upper 16 bits of dots.h's. A has
+/// a word an element, so that a dword has two rows of them; B has each one twice.
 struct DotTiles {
     const float *a, *b;
     alignas(64) uint16_t a_place[256];

@@ -3,7 +3,7 @@
 
 // CDNA3's sums of products (MMA-Sim, arXiv 2511.10909, held to a MI300X): eight at a time (four of xf32, 16 of bytes).
 // Products are cut off 24 places below the largest one's exponent, which is the sum of its factors'; their sum is
-// rounded down 31 places, the addend 24 places below the larger of that exponent and the addend's own; the two are
+// rounded down 31 places. The addend is cut off 24 places below the larger of that exponent and its own. The two are
 // added and rounded once, to nearest. Products of bytes are added in two halves, the even and the odd ones, first.
 namespace strata::emu::STRATA_EMU_VARIANT {
 namespace matrix_ops {

@@ -72,8 +72,8 @@ struct MatrixPlan {
     /// Widened inputs lie element by element, input_lanes each: A[i][slot] of block b is at a_at[slot] + m * b + i,
     /// B[k][j] at b_at[k] + n * b + j.
     uint16_t a_at[kMaxK] = {}, b_at[kMaxK] = {};
-    /// C[i][j] of block b: dword c_at[i] + c_block * b + j of the register rows (a 16-bit packed one: its half is i %
-    /// 2; a double: its low dword, the high one is a row later).
+    /// C[i][j] of block b is dword c_at[i] + c_block * b + j of the register rows. The half of a 16-bit packed one is i
+    /// % 2. A double has its low dword there, the high one a row later.
     uint16_t c_at[kMaxRows] = {};
     int c_block = 0;
 

@@ -53,7 +53,7 @@ struct FlushedBrain {
         return (Floats)(((x & 0x7f80) == 0 ? x & 0x8000 : x) << 16);
     }
 };
-/// 8-bit floats. FNUZ has one NaN in the place of -0 and no infinity; OCP's 5-bit exponent is IEEE, its 4-bit one has
+/// 8-bit floats. FNUZ has one NaN in the place of -0 and no infinity. OCP's 5-bit exponent is IEEE; its 4-bit one has
 /// no infinity and one NaN a sign.
 template <int mantissa, int bias, bool fnuz>
 struct ByteFloat {

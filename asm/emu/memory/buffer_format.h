@@ -18,8 +18,8 @@ struct BufferFormat {
     bool operator==(const BufferFormat&) const = default;
 };
 
-/// By GFX11's unified number, and by GFX9's data format (low 4 bits) and number format (3 bits above), where floats of
-/// 2 or 8 bits are no format.
+/// By GFX11's unified number, and by GFX9's data format (low 4 bits) and number format (3 bits above). In GFX9 floats
+/// of 2 or 8 bits are no format.
 BufferFormat unified_format(uint32_t number);
 /// The same for images, which have formats of sRGB besides: components but W are as IEC 61966-2-1 encodes them.
 BufferFormat image_format(uint32_t number);

@@ -55,10 +55,9 @@ uint64_t BufferView::lanes(uint32_t bytes, uint64_t* addresses) const {
     uint64_t in_range = 0;
     const BufferResource& r = resource_;
     if (offset_rows_ && !index_rows_ && r.bound && r.element == 0 && !r.add_tid && r.raw(false)) {  // the common case
-        const uint64_t start = r.base + soffset_ + imm_, behind = uint64_t{r.checked(soffset_)} + imm_ + bytes;
+        const uint64_t start = r.base + soffset_ + imm_, end = uint64_t{r.checked(soffset_)} + imm_ + bytes;
         for (int lane = 0; lane < lanes_; ++lane) addresses[lane] = start + offset_rows_[lane];
-        for (int lane = 0; lane < lanes_; ++lane)
-            in_range |= uint64_t{offset_rows_[lane] + behind <= r.records} << lane;
+        for (int lane = 0; lane < lanes_; ++lane) in_range |= uint64_t{offset_rows_[lane] + end <= r.records} << lane;
         return in_range;
     }
     for (int lane = 0; lane < lanes_; ++lane) {

@@ -21,7 +21,7 @@ struct BufferResource {
     uint16_t select;  ///< four times three bits of dst_sel
 
     /// The part of the scalar offset that counts in the range. GFX9 compares the instruction's and the lane's offset
-    /// alone (CDNA3 ISA 9.1.5.1, "Raw Buffer"), as LLVM's intrinsics say too; RDNA takes it off the number of records.
+    /// alone (CDNA3 ISA 9.1.5.1, "Raw Buffer"), as LLVM's intrinsics say too. RDNA takes it off the number of records.
     [[gnu::always_inline]] uint32_t checked(uint32_t soffset) const { return gfx9 ? 0 : soffset; }
     /// True if num_records counts bytes.
     [[gnu::always_inline]] bool raw(bool indexed) const {

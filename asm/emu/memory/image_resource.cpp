@@ -22,8 +22,8 @@ ImageResource::ImageResource(const uint32_t* w, bool rdna4)
     const uint64_t row = uint64_t{size[0]} * format.bytes();
     pitch = up(row, rdna4 ? kImagePitch12 : kImagePitch);
     const bool flat = type == k1d || type == k2d;
-    const uint32_t told = bits(w[4], 0, rdna4 ? 16 : 14);
-    if (flat && told) pitch = uint64_t{told + 1} * format.bytes();
+    const uint32_t field = bits(w[4], 0, rdna4 ? 16 : 14);
+    if (flat && field) pitch = uint64_t{field + 1} * format.bytes();
     if (flat) size[2] = 1;
     if (type == k1d || type == k1dArray) size[1] = 1;
     slice = up(row, kImagePitch) * size[1];

@@ -15,8 +15,9 @@ struct Use {
     bool written = false;
 };
 
-/// The memory that earlier launches left in L2 and in the last-level cache. Of an allocation all is there while the
-/// caches hold as much as launches used from its last use on, and nothing beyond twice as much.
+/// The memory that earlier launches left in L2 and in the last-level cache. An allocation is there in full while
+/// launches used no more bytes than the caches hold since its last use. Nothing of it is there beyond twice that many
+/// bytes.
 class Caches {
   public:
     /// Shares of memory that are there, `llc` in either cache.

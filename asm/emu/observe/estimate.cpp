@@ -189,9 +189,9 @@ Residency residency(const Model& model, const isa::ArchInfo& arch, const Occupan
 
 Estimate estimate(const Model& model, const isa::ArchInfo& arch, const Occupancy& shape,
                   const std::vector<GroupTiming>& groups, double of_group) {
-    const bool last_behind = shape.last_behind && groups.size() > 1;
-    const std::span<const GroupTiming> alike(groups.begin(), groups.size() - (last_behind ? 1 : 0));
-    const Demand mean = average(alike, last_behind ? of_others(shape, groups.back(), of_group) : of_group);
+    const bool last_waits = shape.last_waits && groups.size() > 1;
+    const std::span<const GroupTiming> alike(groups.begin(), groups.size() - (last_waits ? 1 : 0));
+    const Demand mean = average(alike, last_waits ? of_others(shape, groups.back(), of_group) : of_group);
     const double count = static_cast<double>(shape.groups), units = model.units();
     const double share = std::ceil(count / units);  // workgroups of the busiest WGP or CU
     const double resident = std::min(room_on_unit(model, arch, shape).groups, share);
@@ -213,7 +213,7 @@ Estimate estimate(const Model& model, const isa::ArchInfo& arch, const Occupancy
                           out.of(Bound::lines), out.of(Bound::latency), memory, out.of(Bound::atomics),
                           out.of(Bound::dispatch)}) +
                  out.of(Bound::launch);
-    if (last_behind) out.of(Bound::finish) = longer_by(alike, groups.back());
+    if (last_waits) out.of(Bound::finish) = longer_by(alike, groups.back());
     out.cycles += out.of(Bound::finish);
     return out;
 }

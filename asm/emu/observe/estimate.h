@@ -13,7 +13,7 @@ struct Occupancy {
     uint64_t groups = 1;
     uint32_t waves = 1, lds = 0;
     int vgprs = 0, sgprs = 0, wave_size = 32;  ///< sgprs: allocated, 0 where no wave takes them from another
-    bool last_behind = false;  ///< the last workgroup that was measured goes on when all others are done
+    bool last_waits = false;  ///< the last workgroup that was measured goes on when all others are done
 };
 /// Workgroups that a compute unit holds at once: at least one.
 int groups_on_unit(const Model& model, const isa::ArchInfo& arch, const Occupancy& shape);
@@ -23,8 +23,7 @@ std::vector<Use> uses(const Model& model, std::span<const GroupTiming> groups, u
 /// The factor from the sum over measured workgroups to one workgroup of `of_group` instructions.
 double share_of(std::span<const GroupTiming> groups, double of_group);
 /// Cycles of the whole launch, from the demands of its measured workgroups. of_group: instructions of a workgroup, on
-/// average of all that ran; what those that were measured did more or less is taken for what they demanded more or
-/// less.
+/// average of all that ran. Demands of the measured workgroups are scaled by that average over their own instructions.
 Estimate estimate(const Model& model, const isa::ArchInfo& arch, const Occupancy& shape,
                   const std::vector<GroupTiming>& groups, double of_group);
 /// The same with all that the workgroups, which gathered it, know beside.

@@ -26,8 +26,8 @@ const Op* observed(Wave* wave, const Op* op) {
 template <class Left>
 bool runs_as_one(const Op& op, size_t at, Left left) {
     if (op.layout != Layout::memory || !op.memory().is(kGrouped)) return true;
-    for (size_t behind = at + 1; behind < at + op.memory().group().loads; ++behind)
-        if (!left(behind)) return false;
+    for (size_t follower = at + 1; follower < at + op.memory().group().loads; ++follower)
+        if (!left(follower)) return false;
     return true;
 }
 
@@ -51,7 +51,7 @@ void InstrumentedCode::copy_watched(Copy& made) const {
         Op& op = made.light[at];
         if (watched[at])
             op.run = observed;
-        else if (!runs_as_one(op, at, [&](size_t behind) { return !watched[behind]; }))
+        else if (!runs_as_one(op, at, [&](size_t follower) { return !watched[follower]; }))
             op.run = made.handlers[at];
     }
 }

@@ -70,7 +70,7 @@ class Observer {
 };
 
 /// The instrumented copy of a program: chunks are copied when a wave comes to them. With `runs` each chunk is copied
-/// twice: in one copy all ops are observed, in the other one those inside of straight runs are as in the program. With
+/// twice. In one copy all ops are observed; in the other the ops inside of straight runs are as in the program. With
 /// `watch` there is a copy too in which only watched ops are observed.
 class InstrumentedCode final : public Code {
   public:
@@ -85,9 +85,8 @@ class InstrumentedCode final : public Code {
         Handler run = nullptr;
         const Op* op = nullptr;
     };
-    /// Tells the observers of the wave's workgroup, in their order; what to go on with, or nothing if all of them have
-    /// seen
-    /// enough: the wave goes on in the program itself.
+    /// Calls the observers of the wave's workgroup, in their order. Gives the next op, or nothing if all of them have
+    /// seen enough: the wave goes on in the program itself.
     Next observe(Wave& wave, const Op* op) const;
 
   private:

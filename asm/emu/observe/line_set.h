@@ -6,8 +6,7 @@
 namespace strata::emu {
 
 /// Lines of memory, by number: open addressing in one array, sixty-four that lie side by side in a slot. A slot keeps
-/// when those that came in this round were used, and when those of the round before: a line that comes again begins a
-/// round.
+/// when the lines of this round were used, and when those of the round before. A line that comes again begins a round.
 class LineSet {
   public:
     /// When about the line was used last, or a negative number: it was not there. It is used now.

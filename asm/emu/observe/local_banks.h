@@ -5,7 +5,7 @@
 
 namespace strata::emu {
 
-/// Bank conflicts of local memory: 32 banks serve a dword a clock each, so that an access takes as many cycles as the
+/// Bank conflicts of local memory. 32 banks serve a dword a clock each, so that an access takes as many cycles as the
 /// busiest bank has different dwords.
 class LocalBanks {
   public:

@@ -61,8 +61,8 @@ class Program final : public Code {
     int accum_offset() const { return accum_offset_; }
     /// True if MODE may tell vector instructions to add to register numbers, or to do nothing (gfx9).
     bool indexes_registers() const { return indexed_; }
-    /// True if results may depend on the order of the workgroups. Code that jumps to what is not decoded yet may come
-    /// to any instruction of the text: all of it is looked at once, when this is first asked.
+    /// True if results may depend on the order of the workgroups. Code that jumps to a place not decoded yet may come
+    /// to any instruction of the text. All of the text is checked once, when this is first called.
     Order order();
     isa::Arch arch() const { return arch_; }
 

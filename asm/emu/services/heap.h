@@ -7,9 +7,8 @@
 namespace strata::emu {
 
 /// The memory that malloc() in kernels gives out: blocks of one range. The device library takes slabs of 2 MiB, which
-/// it divides into small blocks, and whole pages for large ones; what it notes about its slabs lives here too, from
-/// launch to launch. Code without that library (codegen/toolchain/clang/device_libs_overrides.c) asks for small blocks
-/// too.
+/// it divides into small blocks, and whole pages for large ones. Its notes about the slabs live here too, from launch
+/// to launch. Code without that library (codegen/toolchain/clang/device_libs_overrides.c) asks for small blocks too.
 class DeviceHeap {
   public:
     DeviceHeap(DeviceMemory& memory, uint64_t bytes) : memory_(memory), bytes_(bytes) {}

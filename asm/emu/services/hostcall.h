@@ -8,9 +8,9 @@
 
 namespace strata::emu {
 
-/// The buffer through which waves call their host (device libraries, ockl/hostcall): two stacks of packets, one of free
-/// ones and one of those that wait for the host. A wave takes a packet, fills a slot a lane, hands it in and sleeps
-/// until its flag is cleared.
+/// The buffer through which waves call their host (device libraries, ockl/hostcall). It has two stacks of packets, one
+/// of free ones and one of those that wait for the host. A wave takes a packet, fills a slot a lane, hands it in and
+/// sleeps until its flag is cleared.
 class HostcallBuffer {
   public:
     using Slot = std::array<uint64_t, 8>;

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <utility>
 
-// A kernel's format never reaches the host's printf. Conversions are taken apart, and each is written anew for its one
+// A kernel's format never reaches the host's printf. Conversions are taken apart, and each is rewritten for its one
 // argument, whose type is the conversion's.
 namespace strata::emu {
 

@@ -1,14 +1,14 @@
 #pragma once
 #include "strata/asm/emu/vector/half.h"
 
-// Sums of products as gfx1100 and gfx1201 form them: the products are exact, are cut off on a grid that hangs on their
-// factors' exponents and the addend's, and the sum is rounded once, to nearest, whatever MODE says. From captures of a
-// Radeon Pro W7900 and a Radeon AI Pro R9700: ROCm/rocm-systems issue 12056 and emulation/rocjitsu/lib/rocjitsu/src/
+// Sums of products as gfx1100 and gfx1201 form them. The products are exact and are cut off on a grid that depends on
+// their factors' exponents and the addend's. The sum is rounded once, to nearest, whatever MODE says. From captures of
+// a Radeon Pro W7900 and a Radeon AI Pro R9700: ROCm/rocm-systems issue 12056 and emulation/rocjitsu/lib/rocjitsu/src/
 // rocjitsu/isa/arch/amdgpu/shared/gfx11_dot2.h, gfx12_dot.h and dot_packed16.h (MIT). Lane by lane, without branches,
 // so that loops around these functions vectorise.
 namespace strata::emu::STRATA_EMU_VARIANT {
 
-/// RDNA3 adds two products to C at once, in a frame in which C is positive and what has the other sign is the ones'
+/// RDNA3 adds two products to C at once, in a frame in which C is positive. A term of the other sign is the ones'
 /// complement of its size. RDNA4 first adds pairs of products, and cuts off downwards.
 enum class DotUnit { rdna3, rdna4 };
 

@@ -5,8 +5,8 @@
 
 #include "strata/asm/emu/vector/dot.h"
 
-// The sums of dot.h for 16 lanes at a time, where no term is special and none near the ends of a single's range: then
-// units of the grid are integers of 30 bits, and every step in single precision is exact but for the cuts.
+// The sums of dot.h for 16 lanes at a time, where no term is special and none near the ends of a single's range. Units
+// of the grid are then integers of 30 bits, and every step in single precision is exact but for the cuts.
 namespace strata::emu::STRATA_EMU_VARIANT {
 namespace dots {
 
@@ -115,9 +115,9 @@ STRATA_EMU_INLINE Signed down(const Floats& x) {
 /// The precision of a sum between the steps; as a value always a single's bits.
 enum class Sum { single, brain, half };
 
-// Places are 2 to the exponent of the encoding, as the bits of singles: of factors 2^62 (kLeft) and 2^63 (kRight) times
-// as large with the bias taken off, so that their sum is that of the product times four, beside which the addend's
-// exponent stands on the same grid. A zero's is below all.
+// Places are 2 to the exponent of the encoding, as the bits of singles. Those of factors are 2^62 (kLeft) and 2^63
+// (kRight) times as large with the bias taken off. Their sum is therefore that of the product times four, and the
+// addend's exponent stands on the same grid. A zero's is below all.
 constexpr int32_t kLeft = 63 << 23, kRight = 62 << 23, kZeroPlace = -(1 << 30), kPlaceBits = -(1 << 23);
 /// `least` is the exponent of the encoding's denormals.
 template <int least>
@@ -126,8 +126,8 @@ STRATA_EMU_INLINE Signed factor_place(const Floats& x, int32_t bias) {
     const Signed place = larger_of((Signed)((Bits)x & 0x7f800000), Signed{} + kDenormal);
     return x == 0 ? Signed{} + kZeroPlace : place - bias;
 }
-/// Factors that steps take are zeros, or of at least 2^kLeast and below 2^kMost: halves that are finite, or smaller
-/// ones where the sum is a half too; brain floats from 2^-36 to 2^36.
+/// Factors that steps take are zeros, or of at least 2^kLeast and below 2^kMost. They are halves that are finite, or
+/// smaller ones where the sum is a half too; brain floats are from 2^-36 to 2^36.
 template <bool brain, Sum kind>
 struct Plain {
     static constexpr int kLeast = brain ? -36 : -24, kMost = brain ? 36 : kind == Sum::half ? 5 : 128;

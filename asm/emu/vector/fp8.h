@@ -1,10 +1,10 @@
 #pragma once
 #include "strata/asm/emu/vector/half.h"
 
-// Floats of one byte. FNUZ formats (CDNA3 ISA 7.2) have one zero, one NaN (0x80) and no infinity; OCP formats (RDNA4)
-// have both zeros, several NaN, of which gfx1201 gives the negative one only (ROCm/rocm-systems, emulation/rocjitsu),
-// and an infinity in bf8 only. Lane by lane, without branches, so that loops around these
-// functions vectorise; nothing here depends on the host's rounding or denormal mode.
+// Floats of one byte. FNUZ formats (CDNA3 ISA 7.2) have one zero, one NaN (0x80) and no infinity. OCP formats (RDNA4)
+// have both zeros, and an infinity in bf8 only. Of their several NaN gfx1201 gives the negative one only
+// (ROCm/rocm-systems, emulation/rocjitsu). Lane by lane, without branches, so that loops around these functions
+// vectorise; nothing here depends on the host's rounding or denormal mode.
 namespace strata::emu::STRATA_EMU_VARIANT {
 
 struct Fp8Fnuz {
@@ -67,8 +67,8 @@ STRATA_EMU_INLINE uint32_t float_to_byte(float x, bool saturate) {
     return finish_byte<F>(x, rounded, saturate);
 }
 
-/// Stochastic: as many of the upper bits of `random` as a normal number loses are added to what is lost, carries and
-/// all, and the sum is cut off. A denormal is first cut to that many lost bits.
+/// Stochastic: as many of the upper bits of `random` as a normal number loses are added to the lost bits, carries and
+/// all. The sum is cut off. A denormal is first cut to that many lost bits.
 template <class F>
 STRATA_EMU_INLINE uint32_t float_to_byte_stochastic(float x, uint32_t random, bool saturate) {
     constexpr uint32_t kDrop = 23 - F::mantissa_bits;

@@ -4,8 +4,8 @@
 #include "strata/asm/emu/machine/simd.h"
 
 // Half and brain floats on the host, lane by lane, written so that the loops around them vectorise. All operations on
-// halves go through float (exact for + - * and, with 24 >= 2 * 11 + 2 bits, correctly rounded after the second
-// rounding) or, for fused ones, through double.
+// halves go through float, or, for fused ones, through double. Float is exact for + - * and, with 24 >= 2 * 11 + 2
+// bits, correctly rounded after the second rounding.
 namespace strata::emu::STRATA_EMU_VARIANT {
 
 STRATA_EMU_INLINE float float_of(uint32_t x) { return __builtin_bit_cast(float, x); }
@@ -63,8 +63,8 @@ STRATA_EMU_INLINE float double_to_float_odd(double x) {
 }
 STRATA_EMU_INLINE uint16_t double_to_half(double x) { return float_to_half(double_to_float_odd(x)); }
 
-/// a * b + c, rounded once. The product is exact in a double, and the sum's error (of Knuth's two-sum, which wants the
-/// nearest) decides its last bit; directed roundings may go by way of a single.
+/// a * b + c, rounded once. The product is exact in a double, and the sum's error decides its last bit. The error is
+/// that of Knuth's two-sum, which needs rounding to nearest; directed roundings may go by way of a single.
 STRATA_EMU_INLINE uint16_t fused_to_half(float a, float b, float c, bool nearest) {
     if (!nearest) return float_to_half(__builtin_fmaf(a, b, c));
     const double product = static_cast<double>(a) * b, addend = c, sum = product + addend, other = sum - product;
@@ -77,12 +77,5 @@ STRATA_EMU_INLINE uint16_t fused_to_half(float a, float b, float c, bool nearest
 
 /// Denormal halves become zeros of their sign.
 STRATA_EMU_INLINE uint32_t flush_half(uint32_t half) { return (half & 0x7c00) == 0 ? half & 0xffff8000u : half; }
-
-STRATA_EMU_INLINE float bf16_to_float(uint32_t x) { return float_of(x << 16); }
-STRATA_EMU_INLINE uint16_t float_to_bf16(float x) {
-    const uint32_t b = bits_of(x);
-    const uint32_t rounded = (b + 0x7fff + (b >> 16 & 1)) >> 16;
-    return static_cast<uint16_t>(x != x ? (b >> 16 | 0x40) : rounded);
-}
 
 }  // namespace strata::emu::STRATA_EMU_VARIANT

@@ -44,7 +44,6 @@ STRATA_EMU_INLINE F32 widened(const U32& x) {
     return as_float(sign | (magnitude >= 0x7c00 ? special : finite));
 #endif
 }
-STRATA_EMU_INLINE F32 widened_high(const U32& x) { return widened(x >> 16); }
 
 /// To nearest even; the upper halves are zero.
 STRATA_EMU_INLINE U32 narrowed(const F32& x) {
@@ -83,7 +82,7 @@ STRATA_EMU_INLINE U32 narrowed(const F32& x) {
 #endif
 }
 
-/// a * b + c of halves, to be rounded to a half: the product is exact in single precision, and the sum's inexactness is
+/// a * b + c of halves, to be rounded to a half. The product is exact in single precision. The sum's inexactness is
 /// kept in its lowest bit ("round to odd"), 13 places below the half's.
 STRATA_EMU_INLINE F32 fused_odd(const F32& a, const F32& b, const F32& c) {
     const F32 product = a * b, sum = product + c;

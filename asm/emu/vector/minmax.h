@@ -2,11 +2,11 @@
 #include "strata/asm/emu/vector/half.h"
 #include "strata/asm/emu/vector/lanes.h"
 
-// Minimum, maximum and median by the rules of RDNA3 ISA (V_MIN_F32 and on): -0 < +0; one NaN gives the other operand;
-// with MODE.IEEE a signalling NaN gives that NaN made quiet. RDNA4 ISA has two other sets: the "num" operations, in
-// which a single NaN of either kind gives the other operand and two give the first made quiet (IEEE 754-2019
-// minimumNumber), and "minimum" and "maximum", in which the first NaN wins. The document has a signalling NaN win
-// before, and the median of (-0, +0, -0) be +0; this is what gfx1201 does (ROCm/rocm-systems, rocjitsu/.../minmax.h).
+// Minimum, maximum and median by the rules of RDNA3 ISA (V_MIN_F32 and on): -0 < +0, and one NaN gives the other
+// operand. With MODE.IEEE a signalling NaN gives that NaN made quiet. RDNA4 ISA has two other sets. In the "num"
+// operations a single NaN of either kind gives the other operand, and two give the first made quiet (IEEE 754-2019
+// minimumNumber). In "minimum" and "maximum" the first NaN wins. The document has a signalling NaN win before, and the
+// median of (-0, +0, -0) be +0; this is what gfx1201 does (ROCm/rocm-systems, rocjitsu/.../minmax.h).
 namespace strata::emu::STRATA_EMU_VARIANT {
 
 STRATA_EMU_INLINE float number(float x) { return x; }

@@ -5,8 +5,8 @@
 
 #include "strata/asm/emu/machine/wave.h"
 
-// Parts that the vector-ALU handlers of all host variants share: how an instruction's operands are read (Signature),
-// its table entry, and the part of the work that needs no vectors.
+// Parts that the vector-ALU handlers of all host variants share. They are the reading of an instruction's operands
+// (Signature), its table entry, and the part of the work that needs no vectors.
 namespace strata::emu {
 
 /// How the bits of one operand are read. Packed kinds are two 16-bit values in a dword.

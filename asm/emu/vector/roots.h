@@ -80,7 +80,7 @@ constexpr RootShape kSqrtShape{kSqrt, 32, true, 4, 1, 2, 2, 8, 11, 12, true, 0},
     kRsqShape{kRsq, 64, false, 6, 7, 6, 3, 9, 11, 12, true, 62u << 23};
 
 #if defined(__AVX512F__)
-// Each rounding of the unit is one of a product or a sum of singles, in a direction of its own: singles hold all
+// Each rounding of the unit is one of a product or a sum of singles, in a direction of its own. Singles hold all
 // factors, and cut off where the unit does.
 constexpr int kCut = _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC, kUp = _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC,
               kDown = _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC;
@@ -141,8 +141,8 @@ STRATA_EMU_INLINE __m512 single_of_bits(__m512i x, uint32_t mask, int unit) {
     return (__m512)_mm512_ternarylogic_epi32(x, _mm512_set1_epi32(static_cast<int>(mask)), zero, kAndOr) - (__m512)zero;
 }
 
-/// slope * t in units of 2^-5 (the root: 2^-3) of the last place: where singles have the unit's 24 bits, that is the
-/// nearest one, and where they have more, what is rounded by a quarter (an eighth) is beyond it.
+/// slope * t in units of 2^-5 (the root: 2^-3) of the last place. Where singles have the unit's 24 bits, it is the
+/// nearest one. Where they have more, the part rounded by a quarter (an eighth) is beyond it.
 template <const RootShape& shape>
 STRATA_EMU_INLINE BothBits root_line(const BothFloats& slope, const BothFloats& t) {
     constexpr float kQuarter = 1.0f / (1 << shape.dropped);

@@ -135,11 +135,6 @@ struct IgnoresMode {
     }
     static constexpr Signature signature = make();
 };
-template <auto fn>
-constexpr ValuEntry own_mode_entry(std::string_view mnemonic) {
-    return {mnemonic, &general<IgnoresMode<fn>::signature>, &IgnoresMode<fn>::signature,
-            direct_handler<IgnoresMode<fn>::signature>()};
-}
 
 /// For results that the rounding mode does not touch.
 template <auto fn>

@@ -215,7 +215,7 @@ def facts_of(target, row, known):
 
 
 def files(family):
-    """The table with its facts anew."""
+    """The table with its facts rewritten."""
     target, table = tables.target_of(family), tables.read_table(family)
     for row, known in zip(table, ask(target, table)):
         row.facts = facts_of(target, row, known)

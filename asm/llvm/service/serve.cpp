@@ -59,9 +59,9 @@ void serve(int socket, std::string_view folders) {
     end_with_parent(socket);
     Message request;
     auto after = [](std::chrono::seconds time) { return std::chrono::steady_clock::now() + time; };
-    while (receive_message(socket, request, after(kIdleSeconds)) == Told::all) {
+    while (receive_message(socket, request, after(kIdleSeconds)) == Transfer::all) {
         const Message reply = answer(request, folders);
-        if (send_message(socket, reply, after(kMostSeconds)) != Told::all) return;
+        if (send_message(socket, reply, after(kMostSeconds)) != Transfer::all) return;
     }
 }
 

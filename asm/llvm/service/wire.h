@@ -25,11 +25,11 @@ constexpr std::chrono::seconds kIdleSeconds{60};      ///< after which the servi
 constexpr uint64_t kMostMemory = uint64_t{1} << 30;   ///< of the service's address space
 constexpr uint64_t kMostBytes = uint64_t{256} << 20;  ///< of a message
 
-enum class Told { all, late, closed };
+enum class Transfer { all, late, closed };
 
 // Both throw Interrupted: then the two no longer agree where a message begins.
-Told send_message(int socket, const Message& message, Deadline deadline);
+Transfer send_message(int socket, const Message& message, Deadline deadline);
 /// `message` is whole only where the answer is `all`. A message of more than kMostBytes counts as closed.
-Told receive_message(int socket, Message& message, Deadline deadline);
+Transfer receive_message(int socket, Message& message, Deadline deadline);
 
 }  // namespace strata::isa

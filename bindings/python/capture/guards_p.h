@@ -17,8 +17,8 @@ class Guards {
     size_t tensors() const { return places_.size(); }
 
     static constexpr int64_t kMet = -2, kOthersAreOne = -1;
-    /// Makes of the tensors of a call all, each once; kMet, or the number of the first row that does not hold,
-    /// kOthersAreOne where other tensors are one.
+    /// Collects the tensors of a call in `tensors`, each once. Returns kMet, the number of the first row that does not
+    /// hold, or kOthersAreOne where other tensors are one.
     int64_t met(std::vector<py::object>& tensors) const;
 
     int traverse(visitproc visit, void* arg) const { return traverse_all(rows_, visit, arg); }
@@ -29,12 +29,11 @@ class Guards {
 
   private:
     class Content;
-    /// same: holder[key] is the value, or an equal plain one; content: the bytes of the value too; tensor: some tensor
-    /// is there; length: of the holder; keys: of the holder, in their order; absent: the holder has no such key;
-    /// object: the holder is of type `key`, and its __dict__ is the value (None: it has none); function: the holder
-    /// runs the code `key`, with (__defaults__, __kwdefaults__) as value; bases: of a class with `key` members, its
-    /// __mro__ is the value;
-    /// attribute: that of the holder, itself.
+    /// same: holder[key] is the value, or an equal plain one. content: the bytes of the value too. tensor: some tensor
+    /// is there. length: of the holder. keys: of the holder, in their order. absent: the holder has no such key.
+    /// object: the holder is of type `key`, and its __dict__ is the value (None: it has none). function: the holder
+    /// runs the code `key`, with (__defaults__, __kwdefaults__) as value. bases: of a class with `key` members, its
+    /// __mro__ is the value. attribute: that of the holder, itself.
     enum class Kind : uint8_t { same, content, tensor, length, keys, absent, object, function, bases, attribute };
     static Kind kind_of(const std::string& name);
     struct Row {

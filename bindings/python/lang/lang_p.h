@@ -8,8 +8,8 @@
 
 namespace strata::python {
 
-/// A value of a kernel in Python, with Python's arithmetic. Rooted, since Python may keep it for any time. What was a
-/// Python number before the kernel changed it is weak: as such numbers do, it takes the type of the value that it
+/// A value of a kernel in Python, with Python's arithmetic. Rooted, since Python may keep it for any time. A value that
+/// was a Python number before the kernel changed it is weak. As such numbers do, it takes the type of the value that it
 /// meets.
 struct LangValue {
     Root root;

@@ -128,9 +128,8 @@ void bind_thread(py::module_& m) {
             return t.mma.reduce(fragment, parse_reduction(op), axis);
         },
         "fragment"_a, "op"_a, "axis"_a,
-        "A fragment of C by 'add', 'mul', 'max' or 'min' over its columns (axis 1) to (V, M, 1), or its rows (axis 0) "
-        "to (V, 1, "
-        "N).");
+        "A fragment of C reduced by 'add', 'mul', 'max' or 'min'. Axis 1 is its columns, to (V, M, 1); axis 0 its "
+        "rows, to (V, 1, N).");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What threads of a kernel do with each other: atomics, fences, values and votes of other lanes.
+// Operations across the threads of a kernel: atomics, fences, values and votes of other lanes.
 #include "strata/codegen/tile/threads.h"
 
 #include "kernels/uop_p.h"

@@ -43,7 +43,8 @@ const lang::View* as_view(py::handle value);
 inline bool has_layout(py::handle value) { return as_layout(value) || as_composed(value) || as_view(value); }
 const lo::Layout& to_layout(py::handle value);  ///< of a view its own; LayoutError names what it is instead
 
-/// f of a layout, of the one at the end of a composed layout, the stages as they are, or of a view's, as a view.
+/// f of a layout. For a composed one it is f of the layout at its end, with the stages as they are. For a view it is f
+/// of its layout, as a view.
 template <class F>
 py::object of_layout(py::handle value, F f) {
     if (const lang::View* view = as_view(value))

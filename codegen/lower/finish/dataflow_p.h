@@ -25,8 +25,8 @@ inline void insert(MachineFunction& function, const Insertions& added) {
     for (size_t i = 0; i < added.size(); ++i) insert(function.blocks[i], added[i]);
 }
 
-/// walk(block, state, added) goes through a block from what is known at its start and returns what is known at its end,
-/// which join() takes along to the blocks after it until none learns anything new. Then its insertions are made.
+/// walk(block, state, added) goes through a block from the state at its start and returns the state at its end. join()
+/// merges that into the blocks after it until none changes. Then its insertions are made.
 template <class State, class Walk>
 void insert_by_flow(MachineFunction& function, const State& fresh, Walk walk) {
     const size_t blocks = function.blocks.size();

@@ -6,13 +6,13 @@
 // The results that are not there yet, as insert_delays knows them.
 namespace strata::codegen {
 
-/// The kinds that s_delay_alu tells apart: results of vector and transcendental instructions by how many of the kind
-/// came since, those of scalar ones by clocks.
+/// The kinds that s_delay_alu distinguishes. Results of vector and transcendental instructions are counted by
+/// instructions of the kind since, those of scalar ones by clocks.
 enum class DelayKind : uint8_t { vector, transcendental, scalar, other };
 
 /// How far a result is. Of several paths the worst of each kind.
 struct Delay {
-    static constexpr uint8_t kVectors = 5, kTranscendentals = 4, kScalarClocks = 4;  ///< one more than can be told
+    static constexpr uint8_t kVectors = 5, kTranscendentals = 4, kScalarClocks = 4;  ///< one more than the maximum
     uint8_t vector_clocks = 0, vectors = kVectors;                                   ///< until it is there; from it on
     uint8_t trans_clocks = 0, trans = kTranscendentals, vectors_since_trans = kVectors;
     uint8_t scalar_clocks = 0;

@@ -1,5 +1,5 @@
-// form_clauses: s_clause in front of memory instructions of one kind that stand together, so that RDNA issues them
-// without those of other waves between them (RDNA3 ISA 5.3).
+// form_clauses: s_clause in front of memory instructions of one kind that stand together. RDNA issues them without
+// instructions of other waves between them (RDNA3 ISA 5.3).
 // Before:  global_load_b32 v1, ...; global_load_b32 v2, ...
 // After:   s_clause 0x1; global_load_b32 v1, ...; global_load_b32 v2, ...
 #include "strata/codegen/machine/passes.h"

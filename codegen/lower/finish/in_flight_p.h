@@ -30,8 +30,8 @@ struct Begun {
 
 /// Operations that may be under way: of one path, or with join() of any.
 ///
-/// An ordered queue has at most n operations in flight if a counter is at most n, whatever else it counts: so an
-/// operation has ended once a wait lets through no more than began after it in its queue.
+/// An ordered queue has at most n operations in flight if a counter is at most n, whatever else it counts. An operation
+/// has therefore ended once a wait lets through no more than began after it in its queue.
 class InFlight {
   public:
     explicit InFlight(isa::Arch arch) : arch_(arch) {}

@@ -9,8 +9,8 @@
 namespace strata::codegen {
 namespace {
 
-/// Instructions are as far apart as if each had this size: a way is known by the places that it comes from, and what is
-/// inserted moves none.
+/// Instructions are as far apart as if each had this size. A path is identified by its places, and inserted
+/// instructions move none.
 constexpr uint8_t kSize = 64;
 
 class HazardInserter {

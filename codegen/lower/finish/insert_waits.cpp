@@ -1,6 +1,6 @@
-// insert_waits: in front of each instruction the waits that its registers need, by data flow over the blocks; each
-// counter is let go down no further than it must. Barriers wait for what other waves of the workgroup may read after
-// them, and RDNA drops its caches there.
+// insert_waits: the waits that an instruction's registers need stand in front of it, by data flow over the blocks. Each
+// counter goes down no further than it must. Barriers wait for what other waves of the workgroup may read after them,
+// and RDNA drops its caches there.
 // Before:  global_load_b32 v1, ...; global_load_b32 v2, ...; v_add_f32 v1, v1, v1
 // After:   global_load_b32 v1, ...; global_load_b32 v2, ...; s_waitcnt vmcnt(1); v_add_f32 v1, v1, v1
 #include <algorithm>
@@ -57,7 +57,7 @@ class WaitInserter {
 
   private:
     /// Until no block leaves anything new. A wait that one round adds may make another one needless, so each round
-    /// begins anew; should that find no end, states only grow from some round on.
+    /// starts over. Should that not converge, states only grow from some round on.
     Insertions flow() {
         constexpr int kRounds = 8;
         std::vector<std::vector<uint32_t>> before(entered_.size());

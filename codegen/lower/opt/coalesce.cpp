@@ -1,7 +1,7 @@
 // coalesce: coalescing of copies. Registers that copies join become one, and the result of a matrix product lies where
 // its accumulator was.
 // Before and after: instructions over virtual registers. Two registers can be one, or one a part of the other, where
-// neither is live when the other is written, but by a copy between them (Chaitin): copies in loops come first.
+// neither is live when the other is written. Copies between them do not count (Chaitin). Copies in loops come first.
 #include <algorithm>
 #include <deque>
 

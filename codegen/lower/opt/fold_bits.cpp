@@ -2,8 +2,8 @@
 // right.
 // Before:  v_bfe_u32 %v2, %v1, 0, 16; v_and_b32 %v3, 0xffff, %v2; v_lshlrev_b32 %v4, 16, %v3
 // After:   v_lshlrev_b32 %v4, 16, %v1
-// The pass knows which bit of another register each bit of such a value is; where one instruction gives the bits that
-// are read from that register, it does.
+// The pass knows which bit of another register each bit of such a value is. Where one instruction gives the bits read
+// from that register, it replaces the chain.
 #include <algorithm>
 #include <array>
 #include <bit>

@@ -1,5 +1,5 @@
 // merge_lds: load and store merging. Two accesses of local memory by one address are one instruction, where two offsets
-// of 8 bits reach both, from the address itself or from one with what all of them have in common added.
+// of 8 bits reach both. The offsets are from the address itself, or from one with the common part of all added.
 // Before:  ds_load_b32 %v3, %v1 offset:528        After:  ds_load_2addr_b32 %v9[0:1], %v1 offset0:132 offset1:198
 //          ds_load_b32 %v4, %v1 offset:792
 // Loads move up to the first of two, stores down to the second; none passes what may be of the same bytes.

@@ -1,5 +1,5 @@
-// packed_phis: two halves that a loop takes apart at its end and joins again at its start stay in one register, which
-// is taken apart after the loop.
+// packed_phis: two halves that a loop takes apart at its end and joins again at its start stay in one register. The
+// register is taken apart after the loop.
 // Before:      ...                                    After:      v_perm_b32 %v9, %v2, %v1, 0x5040100
 //          r0: v_perm_b32 %v3, %v2, %v1, 0x5040100            r0: copy %v3, %v9
 //              v_wmma_f16 %v4, ..., %v3                           v_wmma_f16 %v4, ..., %v3

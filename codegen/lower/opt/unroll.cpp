@@ -3,8 +3,8 @@
 // After   r0: ...; s_add_u32 s4, s4, 1; ...; s_add_u32 s4, s4, 1; s_cmp_lg_u32 s4, 16; s_cbranch_scc1 r0
 //         or no loop at all, but one block with what stood around it, where all rounds are short enough.
 // A value that lives in one round has a register of its own in each.
-// Memory instructions whose address moves by the same in each round have it as an offset from that of the first, or,
-// where that is out of reach, a base that is moved from round to round.
+// Memory instructions whose address moves by the same amount in each round have it as an offset from that of the first.
+// Where that is out of reach, they have a base that is moved from round to round.
 #include <map>
 #include <optional>
 #include <set>
@@ -237,7 +237,7 @@ class Unroller {
         return {0, one.inst.row->flags & (isa::kStore | isa::kAtomic) ? 2u : 1u};
     }
 
-    /// Memory instructions whose address is an offset from that of an earlier round, and those of them in front of
+    /// Memory instructions whose address is an offset from that of an earlier round. Also those of them in front of
     /// which their base may be moved.
     void find_followers(const std::vector<Instruction>& round, uint32_t b) {
         followers_.assign(round.size(), false);

@@ -81,8 +81,8 @@ class Assigner {
         return of_bank[static_cast<size_t>(bank(reg))];
     }
 
-    /// Rows of a shared file that accumulation registers leave to vectors: as many as these want at most, and a few as
-    /// tuples may not lie side by side, but not more than half.
+    /// Rows of a shared file that accumulation registers leave to vectors. They are as many as vectors want at most,
+    /// and a few more for tuples that do not lie side by side. They are at most half.
     int rows_for_vectors() const {
         if (!isa::is_cdna(function_.family)) return 0;
         const int most = PressureMap(function_, live_).most({0, 2 * live_.instructions()})[1];
@@ -275,7 +275,7 @@ class Assigner {
         settle(reg, best);
     }
 
-    /// Once something has to give way: vectors that are made anew need no scratch.
+    /// Once something has to give way: rematerialised vectors need no scratch.
     void weigh_remakes() {
         if (std::exchange(remakes_known_, true)) return;
         const std::vector<const Instruction*> remakes = rematerialisations(function_, live_);

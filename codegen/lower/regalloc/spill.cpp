@@ -93,7 +93,7 @@ Place Spiller::lanes_register(uint32_t lane) {
     return lanes_[number];
 }
 
-/// CDNA2 leaves it to the kernel to set FLAT_SCRATCH: the base comes after the argument pointer, the wave's offset
+/// CDNA2 leaves it to the kernel to set FLAT_SCRATCH. The base comes after the argument pointer, the wave's offset
 /// after the workgroup ids, all of which move up (KernelSpec::scratch).
 void Spiller::begin_scratch() {
     if (function_.family != isa::Family::cdna2) return;
@@ -230,7 +230,7 @@ void Spiller::save(Place from, Place to) {
     const Slot slot = *slot_of(to);
     if (slot.kind == Kind::accumulation) return add_copy(slot.place.part(to.first, to.dwords), from);
     if (slot.kind == Kind::scratch) return access_scratch(true, from, slot.offset + 4u * to.first);
-    STRATA_CHECK(slot.kind == Kind::lanes, "what is made anew is written");
+    STRATA_CHECK(slot.kind == Kind::lanes, "a rematerialised value is written");
     for (int i = 0; i < to.dwords; ++i) {
         const uint32_t lane = slot.offset + static_cast<uint32_t>(to.first + i);
         Instruction write = function_.make("v_writelane_b32", origin_);

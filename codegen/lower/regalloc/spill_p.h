@@ -11,8 +11,8 @@ std::vector<const Instruction*> constants_of(const MachineFunction& function);
 
 /// Takes registers out of the way: each instruction that uses one gets a short-lived register of its own, filled before
 /// it and saved after it. Values go to lanes of a vector register (scalars), to accumulation registers (vectors, where
-/// these are free), to scratch; constants and rematerialisable values (remat_p.h) are
-/// computed again. Inserted code writes neither VCC nor EXEC, and no SCC that is live.
+/// these are free), or to scratch. Constants and rematerialisable values (remat_p.h) are computed again. Inserted code
+/// writes neither VCC nor EXEC, and no SCC that is live.
 class Spiller {
   public:
     Spiller(MachineFunction& function, const RegisterLimits& limits) : function_(function), limits_(limits) {}

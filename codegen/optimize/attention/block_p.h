@@ -73,7 +73,7 @@ class AttentionBlock : public AttentionLoop {
     Copies copies_of_rows(UOp source, UOp range);
     /// The value made of products by a matrix of rows, 16 keys and an element; `beyond`: its value after the last key.
     UOp made_of(const UOpMap<UOp>& products, int64_t m, int64_t n, int64_t e, double beyond) const;
-    /// Loads of float32, in what is made of products, that keys alone decide.
+    /// Loads of float32, in values computed from products, that keys alone decide.
     static Values loads_of_keys(const AttentionParts& p, UOp made);
     /// Brings these to registers. Returns that effect, or `before` where there is nothing.
     UOp hold_loads_of_keys(UOp before);

@@ -7,6 +7,7 @@
 #include "strata/codegen/optimize/attention_p.h"
 #include "strata/codegen/optimize/cost.h"
 #include "strata/codegen/optimize/schedule_builder_p.h"
+#include "strata/codegen/schedule/attention.h"
 #include "strata/codegen/target/rates.h"
 #include "strata/core/symbolic/symbolic.h"
 #include "strata/core/uop/uop.h"
@@ -15,13 +16,9 @@
 namespace strata::codegen {
 namespace {
 
-constexpr int64_t kBlock = 128;        // threads, where a row needs no more
-constexpr int64_t kMostOfARow = 256;   // threads
-constexpr int64_t kColumns = 16;       // of a thread, so that what it does once a key is worth it
-constexpr int64_t kMostLanes = 32;     // that share products
-constexpr int64_t kSteps = 4;          // keys of one step
-constexpr int64_t kFewestKeys = 8;     // of a thread
-constexpr int64_t kThreads = 1 << 15;  // that fill the machine
+using Threads = AttentionThreads;
+constexpr int64_t kMostLanes = 32;  // that share products
+constexpr int64_t kFewestKeys = 8;  // of a thread
 
 bool has_exponential(UOp product) {
     return std::ranges::any_of(toposort(product, [](UOp u) { return !u.is(Op::mul); }),
@@ -81,9 +78,10 @@ int64_t largest_power(int64_t n, int64_t most) {
 /// The threads of a row beside each other, each with neighbouring columns. Returns their number.
 int64_t share_columns(ScheduleBuilder& plan, int row) {
     if (const int64_t size = plan.size_of(row); size % 4 != 0)
-        plan.add_to(ActionKind::pad, row, size > 4 * kMostLanes ? kMostLanes : size > kColumns ? 8 : 4);
+        plan.add_to(ActionKind::pad, row, size > 4 * kMostLanes ? kMostLanes : size > Threads::kColumns ? 8 : 4);
     const int64_t columns = plan.size_of(row);
-    const int64_t lanes = largest_power(columns, std::min((columns + kColumns - 1) / kColumns, kMostLanes));
+    const int64_t lanes =
+        largest_power(columns, std::min((columns + Threads::kColumns - 1) / Threads::kColumns, kMostLanes));
     if (columns % (lanes * 4) == 0) plan.add_to(ActionKind::unroll, row, 4);
     if (lanes > 1) plan.add_to(ActionKind::group, row, lanes);
     if (plan.size_of(row) > 1) plan.add_to(ActionKind::unroll, row, plan.size_of(row));
@@ -94,13 +92,14 @@ int64_t share_columns(ScheduleBuilder& plan, int row) {
 int64_t share_keys(ScheduleBuilder& plan, int keys, int64_t lanes, int64_t rows) {
     const int64_t count = plan.size_of(keys);
     int64_t threads = 1;
-    while (2 * threads * lanes <= kMostOfARow && count >= 2 * threads * kFewestKeys &&
-           (threads < 4 || rows * lanes * threads < kThreads))
+    while (2 * threads * lanes <= Threads::kMostOfARow && count >= 2 * threads * kFewestKeys &&
+           (threads < 4 || rows * lanes * threads < Threads::kOfCard))
         threads *= 2;
-    const int64_t whole = threads * kSteps;
-    if (count % whole != 0 && !(count > whole && plan.add_to(ActionKind::pad, keys, whole)) && count % kSteps != 0)
-        plan.add_to(ActionKind::pad, keys, kSteps);
-    if (plan.size_of(keys) > kSteps) plan.add_to(ActionKind::unroll, keys, kSteps);
+    const int64_t whole = threads * Threads::kSteps;
+    if (count % whole != 0 && !(count > whole && plan.add_to(ActionKind::pad, keys, whole)) &&
+        count % Threads::kSteps != 0)
+        plan.add_to(ActionKind::pad, keys, Threads::kSteps);
+    if (plan.size_of(keys) > Threads::kSteps) plan.add_to(ActionKind::unroll, keys, Threads::kSteps);
     return threads > 1 && plan.add_to(ActionKind::group, keys, threads) ? threads : 1;
 }
 
@@ -153,7 +152,7 @@ std::optional<Scheduled> attention_schedule(const Kernel& kernel, const Target& 
     int64_t threads = share_columns(plan, is.row);
     threads *= share_keys(plan, is.keys, threads, rows);
     if (const int beside = rows_range(kernel); beside >= 0)
-        if (const int64_t amount = largest_power(plan.size_of(beside), kBlock / threads); amount > 1)
+        if (const int64_t amount = largest_power(plan.size_of(beside), Threads::kBlock / threads); amount > 1)
             plan.add_to(ActionKind::local, beside, amount);
     return plan.take();
 }

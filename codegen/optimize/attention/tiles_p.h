@@ -90,9 +90,9 @@ class AttentionLoop {
 /// Op::max_number: a NaN makes its weight NaN, and by that the total.
 UOp combined(Op op, std::vector<UOp> values);
 
-// NVIDIA's instructions: the lanes of a wave, a value over the four lanes that share a row of results, where eight
-// elements of a row are in a tile of `rows` rows as warpgroups read it (SwizzledTile), and the warpgroup product of
-// `columns` columns, or nothing.
+// NVIDIA's instructions: the lanes of a wave, and a value over the four lanes that share a row of results. Also the
+// place of eight elements of a row in a tile of `rows` rows as warpgroups read it (SwizzledTile). Last the warpgroup
+// product of `columns` columns, or nothing.
 inline constexpr LaneGrid kLanes{8, 4};
 inline constexpr int64_t kElementsOfLine = kSwizzledRow / kSwizzledChunk * kTogether;
 UOp over_lanes_of_row(Op op, UOp value);
@@ -106,14 +106,14 @@ class AttentionTiles : public AttentionLoop {
         : AttentionLoop(sink, parts, tile, kLanes, before) {}
 
   protected:
-    /// Softmax weights of one key tile in operand order, 16 keys each; the factor that rescales the running sums; and
-    /// the state of the rows after the tile.
+    /// Softmax weights of one key tile in operand order, 16 keys each. Also the factor that rescales the running sums,
+    /// and the state of the rows after the tile.
     struct Weights {
         std::vector<UOp> wide;
         std::array<UOp, 2> rescale, tops, totals;
     };
-    /// Where an element of 16 x 16 results is: the upper or lower half of the lane's rows, and a column from the lane's
-    /// first on.
+    /// The place of an element of 16 x 16 results. It is in the upper or lower half of the lane's rows, and in a column
+    /// from the lane's first on.
     struct Place {
         size_t half;
         int64_t column;

@@ -63,48 +63,48 @@ class ByWarpgroups : public AttentionTiles {
     }
 
     /// Scores of a tile, in registers after it.
-    Register multiply(UOp keys, std::span<const UOp> behind) {
+    Register multiply(UOp keys, std::span<const UOp> earlier) {
         constexpr int64_t kRowsOfGroup = kWavesOfWarpgroup * kSide;
         const UOp group = wave_ / kWavesOfWarpgroup * (kRowsOfGroup * kElementsOfLine);
         const UOp product =
             uop::wmma(name_of(of_scores_.mnemonic, {columns_ / kSide, {true, t_.rows()}, {true, t_.keys}}),
-                      tile_at(uop::after(queries_, behind), group), tile_at(uop::after(keys, behind), index_const(0)),
+                      tile_at(uop::after(queries_, earlier), group), tile_at(uop::after(keys, earlier), index_const(0)),
                       uop::vec(std::vector<UOp>(static_cast<size_t>(t_.keys / 2), number(0))));
         Register held{memory(t_.keys / 2, dtypes::float32, Space::reg), {}};
-        const UOp to = uop::after(held.memory, behind);
+        const UOp to = uop::after(held.memory, earlier);
         std::vector<UOp> parts;
         for (int i = 0; i < product.dtype().lanes; ++i)
             parts.push_back(uop::store(uop::at(to, i), uop::lane(product, i)));
         held.started = uop::group(parts);
         return held;
     }
-    static auto reader(const Register& scores, UOp behind) {
+    static auto reader(const Register& scores, UOp earlier) {
         return [=](int64_t n, size_t e) {
-            return uop::load(uop::at(uop::after(scores.memory, {behind}),
+            return uop::load(uop::at(uop::after(scores.memory, {earlier}),
                                      n * static_cast<int64_t>(kHeld) + static_cast<int64_t>(e)));
         };
     }
 
     /// Weights as an operand, in a register after it.
-    Register hold_weights(std::span<const UOp> behind) {
-        const UOp from = uop::after(weights_.memory, behind);
+    Register hold_weights(std::span<const UOp> earlier) {
+        const UOp from = uop::after(weights_.memory, earlier);
         std::vector<UOp> narrow;
         for (int64_t i = 0; i < t_.keys / 2; ++i) narrow.push_back(cast(uop::load(uop::at(from, i)), p_.value.dtype()));
         const UOp all = uop::vec(narrow), held = memory(1, all.dtype(), Space::reg);
-        return {held, uop::store(uop::at(tile_ ? uop::after(held, behind) : held, 0), all)};
+        return {held, uop::store(uop::at(tile_ ? uop::after(held, earlier) : held, 0), all)};
     }
 
     /// The sums, rescaled, with the weights' part of such values, in registers after it.
-    UOp add_values(UOp values, const Register& weights, std::span<const UOp> behind) {
-        const UOp held = uop::after(sums_[0].memory, behind);
+    UOp add_values(UOp values, const Register& weights, std::span<const UOp> earlier) {
+        const UOp held = uop::after(sums_[0].memory, earlier);
         std::vector<UOp> before, parts;
         for (int64_t i = 0; i < columns_ / 2; ++i)
             before.push_back(
                 uop::load(uop::at(held, i)) *
-                uop::load(uop::at(uop::after(rescales_[place_of(static_cast<size_t>(i)).half].memory, behind), 0)));
+                uop::load(uop::at(uop::after(rescales_[place_of(static_cast<size_t>(i)).half].memory, earlier), 0)));
         const UOp sum = uop::wmma(name_of(of_sums_.mnemonic, {t_.keys / kSide, kHeldByLanes, {false, t_.keys}}),
                                   uop::load(uop::at(uop::after(weights.memory, {weights.started}), 0)),
-                                  tile_at(uop::after(values, behind), index_const(0)), uop::vec(before));
+                                  tile_at(uop::after(values, earlier), index_const(0)), uop::vec(before));
         for (int i = 0; i < sum.dtype().lanes; ++i) parts.push_back(uop::store(uop::at(held, i), uop::lane(sum, i)));
         return uop::group(parts);
     }

@@ -6,7 +6,7 @@
 #include "strata/core/uop/uop.h"
 
 // Selection: one operation of a linear program after the other becomes instructions. A value that is the same for all
-// lanes stays in scalar registers as long as scalar units can compute it: an operation is scalar where all of its
+// lanes stays in scalar registers as long as scalar units can compute it. An operation is scalar where all of its
 // sources are.
 namespace strata::codegen {
 

@@ -22,7 +22,7 @@ std::string failure_of(const ProcessOutput& run) {
     const bool no_memory =
         run.err.find("out of memory") != run.err.npos || run.err.find("Cannot allocate memory") != run.err.npos;
     if (!run.ok() && no_memory && (run.signal || address_limit()))
-        return "clang ran out of memory" + told_address_limit();
+        return "clang ran out of memory" + address_limit_note();
     if (run.signal) return fmt::format("clang crashed ({})", strsignal(run.signal));
     return {};
 }
@@ -34,7 +34,7 @@ Result<ProcessOutput> run_clang_program(const Toolchain& tools, const std::vecto
     STRATA_TRY(ProcessOutput run, run_process(command, input, kTimeLimitSeconds));
     if (run.exit_code == kLoaderFailed && run.out.empty() && run.err.find("shared librar") != run.err.npos)
         return make_error(ErrorKind::Device, "{} does not start: {}\n{}", tools.clang, first_line(run.err),
-                          address_limit() ? "Its libraries need addresses" + told_address_limit()
+                          address_limit() ? "Its libraries need addresses" + address_limit_note()
                                           : "Its packages are not whole; on Debian: apt install --reinstall clang-19 "
                                             "libclang-cpp19 libllvm19");
     if (!run.ok() && run.err.find("unable to make temporary file") != run.err.npos) {

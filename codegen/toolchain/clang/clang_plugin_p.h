@@ -15,8 +15,8 @@ typedef int (*StrataClangWantsStop)(void* context);
 
 /// `const int strata_clang_compile(...)`: compiles HIP text with the arguments of `clang -cc1`, less input and output,
 /// to a relocatable object. Safe to call from many threads at once. `unusable`: the compiler failed in a way that says
-/// nothing about the source; try another route. `stopped`: wants_stop said so. LLVM cannot be halted: it compiles on,
-/// on a thread of its own, for nobody; `void strata_clang_finish()` waits for that, and the end of the process does.
+/// nothing about the source; try another route. `stopped`: wants_stop said so. LLVM cannot be halted. It compiles on,
+/// on a thread of its own, for nobody. `void strata_clang_finish()` waits for that, and so does the end of the process.
 typedef int (*StrataClangCompile)(const char* const* args, size_t arg_count, const char* source, size_t source_size,
                                   StrataClangAppend append, void* object, void* log, StrataClangWantsStop wants_stop,
                                   void* context);

@@ -15,9 +15,9 @@ extern const char* const device_libs_overrides_text;
 extern const char* const device_libs_fallbacks_text;
 
 /// Appends the device libraries to the compiler's arguments. The libraries read their constants (isa version, wave
-/// size, float mode) from one small module that is made here from the arguments, for any arch: Debian's set stops at
-/// gfx1036. Functions of device_libs_overrides.c are linked before the libraries where they are older than ROCm 5.7,
-/// and those of device_libs_fallbacks.c after them where the kernel may call all libraries.
+/// size, float mode) from one small module. It is made here from the arguments, for any arch: Debian's set stops at
+/// gfx1036. Functions of device_libs_overrides.c are linked before libraries older than ROCm 5.7. Those of
+/// device_libs_fallbacks.c are linked after the libraries where the kernel may call all of them.
 Result<void> add_device_libs(const Toolchain& tools, isa::Arch arch, DeviceLibs libs, const DiskCache& disk,
                              std::vector<std::string>& args);
 

@@ -157,7 +157,7 @@ def _of_annotated_number(dtype):
 
 
 def _of_any(name, value):
-    """Of an argument whose parameter has no annotation."""
+    """The kind of an argument whose parameter has no annotation."""
     kind = type(value)
     of = _BY_TYPE.get(kind)
     if of is not None:

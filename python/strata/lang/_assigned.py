@@ -1,4 +1,4 @@
-"""What statements assign, and which jumps leave them."""
+"""Names that statements assign, and jumps that leave them."""
 
 import ast
 

@@ -42,8 +42,8 @@ def atomic_add_pair(place, first, second, *, scope="device"):
 
 
 def fence(scope="device"):
-    """Other threads see what this one stored before the fence before they see what it stores after it, and what it
-    loads after the fence is as new. scope: 'workgroup', 'device' or 'system'."""
+    """Other threads see stores of this thread before the fence earlier than its stores after it. Loads after the
+    fence are as new. scope: 'workgroup', 'device' or 'system'."""
     _lang.fence(scope)
 
 

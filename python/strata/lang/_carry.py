@@ -1,4 +1,4 @@
-"""What a branch or a loop carries: numbers, fragments, and tuples, lists and dicts of them."""
+"""Values that a branch or a loop carries: numbers, fragments, and tuples, lists and dicts of them."""
 
 import collections
 
@@ -17,7 +17,7 @@ class Unbound:
 
 
 class Nothing:
-    """What a function gives before its return."""
+    """The value of a function before its return."""
 
 
 UNBOUND, NOTHING = Unbound(), Nothing()
@@ -34,7 +34,7 @@ def is_fragment(value):
 
 
 def kind_of(value):
-    """What a message calls a value."""
+    """The name of a value in a message."""
     if type(value) is Value:
         return f"{value.dtype.name}"
     if isinstance(value, (tuple, list, dict)):

@@ -1,4 +1,4 @@
-"""What the threads of a wave or a block compute together."""
+"""Operations that the threads of a wave or a block compute together."""
 
 import functools
 

@@ -1,4 +1,4 @@
-"""What rewritten code calls (`_rewrite`), by these names."""
+"""Functions that rewritten code calls (`_rewrite`), by these names."""
 
 import builtins
 

@@ -1,5 +1,5 @@
-"""Functions that a kernel calls: those of the user's are rewritten, once for each code object; built-in ones that would
-ask a value of the kernel for what it does not know have a form of their own."""
+"""Functions that a kernel calls. Those of the user's are rewritten, once for each code object. Built-in ones have a
+form of their own where they would ask a value of the kernel for something unknown."""
 
 import __future__
 
@@ -247,7 +247,7 @@ _FRESH = (list, dict, set, sorted)
 
 
 def function(f):
-    """What a kernel calls where it says f."""
+    """The function that a kernel calls where its text has f."""
     kind = type(f)
     if kind is types.FunctionType:
         return rewritten(f)

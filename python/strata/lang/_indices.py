@@ -39,7 +39,7 @@ class Machine:
 
 
 class Launch:
-    """What a kernel that is traced knows of its launch."""
+    """The launch, as far as a kernel knows it while it is traced."""
 
     def __init__(self, most_blocks, block, parameters):
         self.most_blocks, self.block, self.parameters = most_blocks, block, parameters

@@ -146,7 +146,7 @@ class Kernel:
             return self._specialise(given, grid, block)[0]
 
     def interpret(self, *given, grid=None, block=None, trace=None, arch="", **named):
-        """What a call gives, as new tensors, by the reference of graphs: no code is made, no device runs it.
+        """The results of a call, as new tensors, by the reference of graphs: no code is made, no device runs it.
 
         A race, a read of memory that nothing wrote and an access outside of a tensor are errors that name thread and
         block. trace=(block, thread), each a number or three: a list of (node, values) of what that thread computes, in
@@ -196,8 +196,8 @@ def kernel(function=None, *, grid=None, block=None):
     """A kernel from a Python function: @strata.kernel(grid=..., block=...).
 
     grid: blocks, block: threads of a block, each a number, up to three, or a function of the arguments; a call may give
-    others. The function runs once for each kind of arguments, on values of the kernel; `if`, `while`, `for` over range
-    and what else decides by such a value becomes control flow of the kernel. docs/language.md
+    others. The function runs once for each kind of arguments, on values of the kernel. `if`, `while`, `for` over range
+    and other decisions by such a value become control flow of the kernel. docs/language.md
     """
     if function is None:
         return lambda f: Kernel(f, grid, block)

@@ -1,5 +1,5 @@
-"""Philox4x32 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011) and what is made of it: in a
-kernel on its values, on Python integers for the host."""
+"""Philox4x32 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011) and distributions
+made of it. They run in a kernel on its values, and on Python integers for the host."""
 
 import math
 

@@ -1,5 +1,5 @@
-"""Rewrites the syntax tree of a kernel's function so that its control flow decides by what it meets: a Python value
-while the kernel is traced, a value of the kernel in the kernel.
+"""Rewrites the syntax tree of a kernel's function so that its control flow decides by the values that it
+meets. A Python value decides while the kernel is traced, a value of the kernel in the kernel.
 
 Nothing is moved into functions of its own: names stay names of the function, lines stay lines, and a traceback shows
 the user's file. `_control` has what the rewritten code calls, under the name RUNTIME. An if becomes
@@ -52,7 +52,7 @@ class _Loop:
 
 
 class Rewriter(ast.NodeTransformer):
-    """Of one function; functions inside of it have their own."""
+    """Rewrites one function; functions inside of it have their own."""
 
     def __init__(self):
         self.numbers = itertools.count()
@@ -238,7 +238,7 @@ class Rewriter(ast.NodeTransformer):
         return ast.copy_location(ast.If(test, statements, []), at)
 
     def _described(self, names, at, *suites):
-        """Of a region its names, those of them that are global, its line, and where each suite assigns each name."""
+        """A region: its names, those of them that are global, its line, and where each suite assigns each name."""
         lines = [assigned(suite) for suite in suites]
         return [
             _constant(tuple(names), at),

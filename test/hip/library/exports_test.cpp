@@ -60,8 +60,8 @@ class Procedures : public Exports {
         out.code = call(name.c_str(), &out.function, version, flags, &out.status);
         return out;
     }
-    /// Every name of the tables; what is of 6.0's structures means them from that version on, by whichever number it is
-    /// told.
+    /// Every name of the tables. Names of 6.0's structures mean them from that version on, whichever number is asked
+    /// for.
     void expect(const std::string& name, std::string version, bool is_there) const {
         const size_t line = version.find('_');
         const int since = std::stoi(version.substr(0, line)) * 100 + std::stoi(version.substr(line + 1));

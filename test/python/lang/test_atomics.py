@@ -20,7 +20,7 @@ def machine(request):
 
 
 def folded(operation, first, places, values):
-    """What a place holds once all values reached it, of operations whose order does not matter."""
+    """The value of a place once all values reached it, of operations whose order does not matter."""
     out = first.copy()
     of = {
         "add": np.add, "max": np.maximum, "min": np.minimum,

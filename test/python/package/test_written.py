@@ -72,8 +72,8 @@ def test_what_fails_leaves_nothing_and_modes_stay(tmp_path):
 
 
 def test_every_writer_goes_through_it():
-    """A call that opens a file by name to write to it stands in _written.py alone; benchmarks write where they are
-    told.
+    """A call that opens a file by name to write to it stands in _written.py alone; benchmarks write to paths that they
+    get.
     """
     import re
     from pathlib import Path

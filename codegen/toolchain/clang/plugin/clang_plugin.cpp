@@ -272,8 +272,8 @@ extern "C" {
     static std::once_flag started;
     std::call_once(started, start_llvm);
     const auto tell_crash = [&] {
-        const std::string told = std::string("clang crashed (") + strsignal(Crashes::signal()) + ")";
-        append(log, told.data(), told.size());
+        const std::string message = std::string("clang crashed (") + strsignal(Crashes::signal()) + ")";
+        append(log, message.data(), message.size());
     };
     if (Crashes::signal()) return tell_crash(), strata_clang_unusable;
     set_options({args, arg_count});

@@ -76,7 +76,7 @@ class _Windows:
             raise UsageError(f"[{name}] padding {padding} is not between 0 and half of kernel_size {window}")
         if min(*self.stride, *self.window, *self.dilation) < 1:
             raise UsageError(f"[{name}] kernel_size {window}, stride {stride}, dilation {dilation}: at least 1")
-        self.places, self.behind = [], []  # after: elements that are read beyond the axis
+        self.places, self.trailing = [], []  # after: elements that are read beyond the axis
         for n, k, s, p, d in zip(sizes, self.window, self.stride, self.padding, self.dilation):
             left = n + 2 * p - d * (k - 1) - 1
             places = (-(-left // s) if ceil_mode else left // s) + 1
@@ -87,16 +87,16 @@ class _Windows:
                     f"{padding}"
                 )
             self.places.append(places)
-            self.behind.append(max((places - 1) * s + d * (k - 1) + 1 - n - p, p))
+            self.trailing.append(max((places - 1) * s + d * (k - 1) + 1 - n - p, p))
 
     @property
     def even(self):
         """Whether as much is read after each axis as before it."""
-        return self.behind == [*self.padding]
+        return self.trailing == [*self.padding]
 
     def of(self, x, fill):
         """(..., places, window), with `fill` around x."""
-        pairs = [(0, 0)] * (x.ndim - len(self.sizes)) + [*zip(self.padding, self.behind)]
+        pairs = [(0, 0)] * (x.ndim - len(self.sizes)) + [*zip(self.padding, self.trailing)]
         return _own.windows(x.pad(pairs, fill) if any(map(any, pairs)) else x, self.window, self.stride, self.dilation)
 
 

@@ -51,7 +51,7 @@ TEST_F(Timing, WhatTheLastWorkgroupDoesWhenAllOthersAreDoneAddsToTheirTime) {
     const auto last = [&](int n, int threads) {
         Buffer<uint32_t> counter(gpu, 1);
         LaunchConfig shape = config({kGroups, 1, 1}, {128, 1, 1});
-        shape.last_behind = true;
+        shape.last_waits = true;
         shape.threads = threads;
         const Arguments arguments = Arguments() << out << counter << kGroups << n;
         const LaunchStats stats = gpu.launch(*module, "finish", shape, arguments.bytes()).value();
