@@ -9,6 +9,7 @@
 
 #include "strata/codegen/interpret/atomics_p.h"
 #include "strata/codegen/interpret/memory_p.h"
+#include "strata/codegen/interpret/product_p.h"
 #include "strata/core/uop/reference.h"
 #include "strata/core/uop/uop_map.h"
 #include "strata/core/uop/walk.h"
@@ -83,6 +84,7 @@ class Run {
             case Op::shuffle_xor:
             case Op::shuffle: exchange(at); break;
             case Op::ballot: vote(at); break;
+            case Op::wmma: multiply(at); break;
             default: for_each_thread([&](size_t t) { compute(at, t); });
         }
         if (launch_.observe) observe(at);
@@ -183,7 +185,7 @@ class Run {
         }
     }
     void trap(UOp u, size_t t) {
-        if (value(u.src(0), t)[0].i) check(u, t, "comes to a trap");
+        if (value(u.src(0), t)[0].i) check(u, t, Fault{ErrorKind::Check, "comes to a trap"});
     }
 
     // Operations of all threads of a block or wave together.
@@ -192,7 +194,7 @@ class Run {
         const auto missing = std::ranges::find(active_, false);
         if (missing == active_.end()) return;
         check(u, static_cast<size_t>(missing - active_.begin()),
-              "does not reach a barrier at which other threads of its block wait");
+              Fault{ErrorKind::Check, "does not reach a barrier at which other threads of its block wait"});
     }
     void exchange(size_t at) {
         const UOp u = ops_[at];
@@ -202,7 +204,8 @@ class Run {
                                     ? t / wave * wave + static_cast<size_t>(value(u.src(1), t)[0].i) % wave
                                     : t ^ static_cast<size_t>(u.as<IndexArg>().index);
             if (from >= threads_ || !active_[from])
-                return check(u, t, fmt::format("reads lane {} of its wave, which does not run", from));
+                return check(
+                    u, t, Fault{ErrorKind::Check, fmt::format("reads lane {} of its wave, which does not run", from)});
             std::ranges::copy(value(u.src(0), from), value_at(at, t).begin());
         });
     }
@@ -214,6 +217,31 @@ class Run {
             votes[t / wave] |= static_cast<int64_t>(static_cast<uint64_t>(holds) << t % wave);
         });
         for_each_thread([&](size_t t) { value_at(at, t)[0] = {votes[t / wave], 0}; });
+    }
+
+    /// Sums are rounded once, to the accumulator's type.
+    void multiply(size_t at) {
+        const UOp u = ops_[at];
+        const auto wave = static_cast<size_t>(launch_.wave_size);
+        const std::optional<InterpretedProduct> product = product_of(u, launch_.wave_size);
+        if (!product)
+            return check(u, 0, Fault{ErrorKind::Unsupported, "is a product that waves of this size do not compute"});
+        for (size_t first = 0; first < threads_ && !finding_; first += wave) {
+            const auto missing =
+                std::find(active_.begin() + static_cast<ptrdiff_t>(first),
+                          active_.begin() + static_cast<ptrdiff_t>(std::min(first + wave, threads_)), false);
+            const auto idle = static_cast<size_t>(missing - active_.begin());
+            const auto runs =
+                std::find(active_.begin() + static_cast<ptrdiff_t>(first),
+                          active_.begin() + static_cast<ptrdiff_t>(std::min(first + wave, threads_)), true);
+            if (static_cast<size_t>(runs - active_.begin()) == std::min(first + wave, threads_)) continue;
+            if (idle < first + wave)
+                return check(u, std::min(idle, threads_ - 1),
+                             Fault{ErrorKind::Check, "is not in a product that its wave computes"});
+            product->run(
+                [&](int source, size_t lane) { return value(u.src(static_cast<size_t>(source)), first + lane); },
+                [&](size_t lane) { return value_at(at, first + lane); });
+        }
     }
 
     // Values.
@@ -233,7 +261,8 @@ class Run {
         }
     }
     void compute_elements(UOp u, size_t t, std::span<ConstArg> out) {
-        if (!info(u.op()).elementwise()) return check(u, t, "is an operation that the interpreter does not know");
+        if (!info(u.op()).elementwise())
+            return check(u, t, Fault{ErrorKind::Unsupported, "is an operation that the interpreter does not know"});
         sources_.resize(u.src().size());
         for (size_t i = 0; i < out.size(); ++i) {
             for (size_t s = 0; s < sources_.size(); ++s) {
@@ -252,15 +281,13 @@ class Run {
         return (arg.thread ? thread(t) : block_)[static_cast<size_t>(arg.dim)];
     }
 
-    void check(UOp u, size_t t, const std::optional<std::string>& wrong) {
+    void check(UOp u, size_t t, const std::optional<Fault>& wrong) {
         if (!wrong || finding_) return;
         const auto [x, y, z] = thread(t);
-        finding_ =
-            Finding{wrong->starts_with("reads element") || wrong->starts_with("writes element") ? ErrorKind::MemoryFault
-                                                                                                : ErrorKind::Check,
-                    fmt::format("thread ({}, {}, {}) of block ({}, {}, {}) {}", x, y, z, block_[0], block_[1],
-                                block_[2], *wrong),
-                    u, block_, thread(t)};
+        finding_ = Finding{wrong->kind,
+                           fmt::format("thread ({}, {}, {}) of block ({}, {}, {}) {}", x, y, z, block_[0], block_[1],
+                                       block_[2], wrong->what),
+                           u, block_, thread(t)};
     }
     void observe(size_t at) {
         if (block_ != launch_.observed_block || ops_[at].dtype().scalar == Scalar::none) return;

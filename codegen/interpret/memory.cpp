@@ -50,12 +50,13 @@ InterpretedMemory::Area& InterpretedMemory::area(const Run& run) {
     return kept;
 }
 
-std::optional<std::string> InterpretedMemory::out_of_bounds(const Run& run, const Area& area) const {
+std::optional<Fault> InterpretedMemory::out_of_bounds(const char* does, const Run& run, const Area& area) const {
     const auto size =
         static_cast<int64_t>(is_register(run.memory) ? area.shadow.size() / threads_ : area.shadow.size());
     if (run.first >= 0 && run.first + run.lanes <= size) return {};
-    return fmt::format("element {} of {}, which has {}", run.first < 0 ? run.first : run.first + run.lanes - 1,
-                       name_of(run.memory.as<ParamArg>().space), size);
+    return Fault{ErrorKind::MemoryFault, fmt::format("{} element {} of {}, which has {}", does,
+                                                     run.first < 0 ? run.first : run.first + run.lanes - 1,
+                                                     name_of(run.memory.as<ParamArg>().space), size)};
 }
 
 namespace {
@@ -66,9 +67,9 @@ size_t place(const InterpretedMemory::Run& run, size_t size, size_t threads) {
 
 }  // namespace
 
-std::optional<std::string> InterpretedMemory::load(const Run& run, const Accessor& by, std::span<ConstArg> values) {
+std::optional<Fault> InterpretedMemory::load(const Run& run, const Accessor& by, std::span<ConstArg> values) {
     Area& from = area(run);
-    if (auto wrong = out_of_bounds(run, from)) return "reads " + *wrong;
+    if (auto wrong = out_of_bounds("reads", run, from)) return wrong;
     const DType type = run.memory.dtype().element();
     const size_t at = place(run, from.shadow.size(), threads_);
     for (size_t i = 0; i < values.size(); ++i) {
@@ -78,10 +79,9 @@ std::optional<std::string> InterpretedMemory::load(const Run& run, const Accesso
     return {};
 }
 
-std::optional<std::string> InterpretedMemory::store(const Run& run, const Accessor& by,
-                                                    std::span<const ConstArg> values) {
+std::optional<Fault> InterpretedMemory::store(const Run& run, const Accessor& by, std::span<const ConstArg> values) {
     Area& to = area(run);
-    if (auto wrong = out_of_bounds(run, to)) return "writes " + *wrong;
+    if (auto wrong = out_of_bounds("writes", run, to)) return wrong;
     const DType type = run.memory.dtype().element();
     const auto bytes = static_cast<size_t>(type.bytes());
     const size_t at = place(run, to.shadow.size(), threads_);
@@ -95,10 +95,10 @@ std::optional<std::string> InterpretedMemory::store(const Run& run, const Access
     return {};
 }
 
-std::optional<std::string> InterpretedMemory::update(const Run& run, const Accessor& by, ConstArg& old,
-                                                     const std::function<ConstArg(const ConstArg&)>& change) {
+std::optional<Fault> InterpretedMemory::update(const Run& run, const Accessor& by, ConstArg& old,
+                                               const std::function<ConstArg(const ConstArg&)>& change) {
     Area& to = area(run);
-    if (auto wrong = out_of_bounds(run, to)) return "updates " + *wrong;
+    if (auto wrong = out_of_bounds("updates", run, to)) return wrong;
     const DType type = run.memory.dtype().element();
     const size_t at = place(run, to.shadow.size(), threads_);
     if (auto wrong = to.shadow.update(at, by)) return wrong;

@@ -21,11 +21,11 @@ class InterpretedMemory {
         int lanes;
     };
     /// Each gives what is wrong, if anything.
-    std::optional<std::string> load(const Run& run, const Accessor& by, std::span<ConstArg> values);
-    std::optional<std::string> store(const Run& run, const Accessor& by, std::span<const ConstArg> values);
+    std::optional<Fault> load(const Run& run, const Accessor& by, std::span<ConstArg> values);
+    std::optional<Fault> store(const Run& run, const Accessor& by, std::span<const ConstArg> values);
     /// The old value; `change` gives the new one.
-    std::optional<std::string> update(const Run& run, const Accessor& by, ConstArg& old,
-                                      const std::function<ConstArg(const ConstArg&)>& change);
+    std::optional<Fault> update(const Run& run, const Accessor& by, ConstArg& old,
+                                const std::function<ConstArg(const ConstArg&)>& change);
     ConstArg number(int slot) const { return arguments_[static_cast<size_t>(slot)].number; }
 
   private:
@@ -35,7 +35,8 @@ class InterpretedMemory {
         Shadow shadow;
     };
     Area& area(const Run& run);
-    std::optional<std::string> out_of_bounds(const Run& run, const Area& area) const;
+    /// `does`: reads, writes or updates.
+    std::optional<Fault> out_of_bounds(const char* does, const Run& run, const Area& area) const;
 
     std::span<const InterpretedArgument> arguments_;
     size_t threads_;

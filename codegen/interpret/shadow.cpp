@@ -6,11 +6,12 @@
 namespace strata::codegen {
 namespace {
 
-std::string race(const char* now, const char* earlier, const Accessor& by, const Accessor& other) {
+Fault race(const char* now, const char* earlier, const Accessor& by, const Accessor& other) {
     if (by.block != other.block)
-        return fmt::format("{} what block {} {}: blocks run in any order", now, other.block, earlier);
-    return fmt::format("{} what wave {} {} since the last barrier: put a barrier between them", now, other.wave,
-                       earlier);
+        return {ErrorKind::Check,
+                fmt::format("{} what block {} {}: blocks run in any order", now, other.block, earlier)};
+    return {ErrorKind::Check, fmt::format("{} what wave {} {} since the last barrier: put a barrier between them", now,
+                                          other.wave, earlier)};
 }
 
 }  // namespace
@@ -22,9 +23,9 @@ bool Shadow::meets(const Access& earlier, const Accessor& now, Kind kind) {
     return earlier.by.wave != now.wave && earlier.by.epoch == now.epoch;
 }
 
-std::optional<std::string> Shadow::read(size_t at, const Accessor& by) {
+std::optional<Fault> Shadow::read(size_t at, const Accessor& by) {
     Element& e = elements_[at];
-    if (!e.is_filled) return "reads an element that nothing has written";
+    if (!e.is_filled) return Fault{ErrorKind::Check, "reads an element that nothing has written"};
     if (meets(e.write, by, Kind::plain)) return race("reads", "wrote", by, e.write.by);
     const bool other = e.read.kind != Kind::none && (e.read.by.block != by.block || e.read.by.wave != by.wave);
     e.many_read = other && e.read.by.block == by.block && e.read.by.epoch == by.epoch ? true : e.many_read && other;
@@ -32,7 +33,7 @@ std::optional<std::string> Shadow::read(size_t at, const Accessor& by) {
     return {};
 }
 
-std::optional<std::string> Shadow::write(size_t at, const Accessor& by, bool same_value) {
+std::optional<Fault> Shadow::write(size_t at, const Accessor& by, bool same_value) {
     Element& e = elements_[at];
     const bool repeats = same_value && e.is_filled;
     if (!repeats && meets(e.write, by, Kind::plain)) return race("writes", "wrote", by, e.write.by);
@@ -43,9 +44,9 @@ std::optional<std::string> Shadow::write(size_t at, const Accessor& by, bool sam
     return {};
 }
 
-std::optional<std::string> Shadow::update(size_t at, const Accessor& by) {
+std::optional<Fault> Shadow::update(size_t at, const Accessor& by) {
     Element& e = elements_[at];
-    if (!e.is_filled) return "updates an element that nothing has written";
+    if (!e.is_filled) return Fault{ErrorKind::Check, "updates an element that nothing has written"};
     if (meets(e.write, by, Kind::atomic)) return race("updates", "wrote", by, e.write.by);
     if (meets(e.read, by, Kind::atomic)) return race("updates", "reads", by, e.read.by);
     e.write = {by, Kind::atomic};

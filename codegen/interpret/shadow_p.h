@@ -3,9 +3,16 @@
 #include <string>
 #include <vector>
 
+#include "strata/core/support/error.h"
 #include "strata/core/uop/args.h"
 
 namespace strata::codegen {
+
+/// Fault of an access.
+struct Fault {
+    ErrorKind kind;
+    std::string what;
+};
 
 /// Who accesses an element: a wave of a block between two barriers.
 struct Accessor {
@@ -21,11 +28,11 @@ class Shadow {
     size_t size() const { return elements_.size(); }
 
     /// The fault of a read, if there is one.
-    std::optional<std::string> read(size_t at, const Accessor& by);
+    std::optional<Fault> read(size_t at, const Accessor& by);
     /// The fault of a write; one of the value that is there already races with no other write.
-    std::optional<std::string> write(size_t at, const Accessor& by, bool same_value);
+    std::optional<Fault> write(size_t at, const Accessor& by, bool same_value);
     /// Atomic accesses race with plain ones alone.
-    std::optional<std::string> update(size_t at, const Accessor& by);
+    std::optional<Fault> update(size_t at, const Accessor& by);
 
   private:
     enum class Kind : uint8_t { none, plain, atomic };

@@ -169,6 +169,29 @@ TEST(Interpret, GivesWhatAtomicsFindAndWhatLanesHave) {
     EXPECT_NE(finding->what.find("comes to a trap"), std::string::npos) << finding->what;
 }
 
+TEST(Interpret, AnUpdateOutOfBoundsIsAFaultOfMemory) {
+    GraphScope scope;
+    const UOp counter = param(0, 4, dtypes::int32), t = thread(8), one = constant_int(dtypes::int32, 1);
+    const AtomicArg add{AtomicOp::add, MemoryScope::device};
+    const auto finding = finding_of(uop::effect_below(uop::atomic(at(counter, t), add, one)), {8, 1, 1});
+    ASSERT_TRUE(finding);
+    EXPECT_EQ(finding->kind, ErrorKind::MemoryFault);
+    EXPECT_EQ(finding->what, "thread (4, 0, 0) of block (0, 0, 0) updates element 4 of the tensor, which has 4");
+}
+
+TEST(Interpret, AProductIsOfWholeWaves) {
+    GraphScope scope;
+    const UOp out = param(0, 8 * 48), t = thread(48);
+    const std::vector<UOp> ones(16, constant(dtypes::float16, 1)), zeros(8, number(0));
+    const UOp sums = uop::wmma("v_wmma_f32_16x16x16_f16", uop::vec(ones), uop::vec(ones), uop::vec(zeros));
+    const UOp stored = store(at(out, t * 8), uop::lane(sums, 0));
+    const auto finding = finding_of(stored, {48, 1, 1});
+    ASSERT_TRUE(finding);
+    EXPECT_NE(finding->what.find("is not in a product that its wave computes"), std::string::npos) << finding->what;
+    EXPECT_EQ(finding->kind, ErrorKind::Check);
+    EXPECT_FALSE(finding_of(store(at(param(0, 8 * 32), thread(32) * 8), uop::lane(sums, 0)), {32, 1, 1}));
+}
+
 TEST(Interpret, ObservesOneThread) {
     GraphScope scope;
     const UOp out = param(0, 8), t = thread(8), r = range(0, 3, Axis::loop);

@@ -1,0 +1,33 @@
+#pragma once
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "strata/core/uop/uop.h"
+
+namespace strata::codegen {
+
+/// A matrix instruction: what the lanes of a wave have of its matrices.
+class InterpretedProduct {
+  public:
+    /// Elements that a lane has of source 0, 1 or 2; those of its result.
+    using Source = std::function<std::span<const ConstArg>(int, size_t)>;
+    using Result = std::function<std::span<ConstArg>(size_t)>;
+    void run(const Source& source, const Result& result) const;
+
+  private:
+    friend std::optional<InterpretedProduct> product_of(UOp wmma, int wave_size);
+    struct Operand {
+        size_t elements;                      ///< of a lane
+        std::vector<std::vector<size_t>> at;  ///< by lane and element: the place in the matrix
+    };
+    size_t m_ = 0, n_ = 0, k_ = 0;
+    DType operand_, sum_;
+    Operand operands_[3];
+};
+
+/// None where the instruction is not one of a wave of that size.
+std::optional<InterpretedProduct> product_of(UOp wmma, int wave_size);
+
+}  // namespace strata::codegen
