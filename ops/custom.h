@@ -49,6 +49,7 @@ struct KernelArgument {
     KernelArgument(const Tensor& tensor) : tensor(std::make_shared<Tensor>(tensor)) {}
     KernelArgument(Tensor&& tensor) : tensor(std::make_shared<Tensor>(std::move(tensor))) {}
     KernelArgument(std::nullptr_t) : value{runtime::Argument::Null{}} {}
+    KernelArgument(runtime::Argument::Address address) : value{address} {}
     KernelArgument(std::vector<uint8_t> bytes) : value{std::move(bytes)} {}
     KernelArgument(Number n, std::optional<DType> exact = {})
         : value{runtime::Argument::Number{n.kind, n.i, n.f, exact}} {}

@@ -93,6 +93,12 @@ class Packer {
             return true;
         }
         const auto* number_given = std::get_if<Number>(&argument.value);
+        if (const auto* address = std::get_if<Argument::Address>(&argument.value)) {
+            if (!pointer || p.size != sizeof address->address)
+                return fail("it is passed by value, and an address was given");
+            std::memcpy(to.data() + p.offset, &address->address, p.size);
+            return false;
+        }
         if (pointer) {
             const bool zero = number_given && number_given->kind != Kind::Float && number_given->i == 0;
             if (!zero && !std::holds_alternative<Argument::Null>(argument.value))

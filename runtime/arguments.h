@@ -15,13 +15,16 @@ namespace strata::runtime {
 struct Argument {
     struct Tensor {};  ///< the next of the launch's tensors
     struct Null {};    ///< no memory
+    struct Address {   ///< of the device, which the caller answers for
+        uint64_t address;
+    };
     struct Number {
         Kind kind = Kind::Int;
         int64_t i = 0;                    ///< Bool, Int, UInt (by bits)
         double f = 0;                     ///< Float
         std::optional<DType> exact = {};  ///< of a number that has a type of its own
     };
-    std::variant<Tensor, Null, Number, isa::Bytes> value;
+    std::variant<Tensor, Null, Number, isa::Bytes, Address> value;
 };
 
 /// The bits of a number in a type, or why it has none (Launch).

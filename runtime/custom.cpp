@@ -5,6 +5,8 @@
 #include "strata/codegen/driver/compile.h"
 #include "strata/codegen/driver/compile_kernel.h"
 #include "strata/codegen/signature/parameters.h"
+#include "strata/executable/bytes.h"
+#include "strata/executable/file.h"
 #include "strata/runtime/context_p.h"
 
 namespace strata::runtime {
@@ -25,6 +27,7 @@ Result<std::string> only_kernel(const isa::CodeObject& object) {
 Result<executable::Code> compile_custom(const CustomKernel& custom, const codegen::Target& target) {
     if (const auto* kernel = std::get_if<codegen::Kernel>(&custom.body))
         return codegen::compile_kernel({*kernel, {}}, target, codegen::Text::yes);
+    if (const auto* code = std::get_if<executable::Code>(&custom.body)) return *code;
     executable::Code compiled;
     if (const auto* source = std::get_if<codegen::HipSource>(&custom.body)) {
         STRATA_TRY(compiled, codegen::compile_hip(*source, target.arch));
@@ -43,9 +46,39 @@ Result<executable::Code> compile_custom(const CustomKernel& custom, const codege
     return compiled;
 }
 
+Result<std::string> bytes_of_compiled(const CustomKernel& kernel, Device& device) {
+    const std::shared_ptr<Program> loaded = program(device, kernel);
+    if (!loaded->code.object) return make_error(ErrorKind::Unsupported, "kernel '{}' has no machine code", kernel.name);
+    executable::Executable alone{.arch = std::string(device.arch().name())};
+    alone.kernels.push_back({.code = {loaded, &loaded->code}});
+    executable::Writer w;
+    w.text(executable::to_bytes(alone));
+    const UOp sink = std::get<codegen::Kernel>(kernel.body).sink;
+    w.list(kernel.loaded->written_slots(sink), [&](size_t slot) { w.number(slot); });
+    return std::move(w.bytes);
+}
+
+std::shared_ptr<CustomKernel> compiled_of_bytes(std::string_view bytes, const Device& device) {
+    executable::Reader r(bytes);
+    const std::optional<executable::Executable> alone = executable::of_bytes(r.text());
+    std::vector<size_t> slots;
+    r.list([&] { slots.push_back(r.number()); });
+    if (!r.done() || !alone || alone->arch != device.arch().name() || alone->kernels.size() != 1 ||
+        !alone->kernels[0].code)
+        return nullptr;
+    executable::Code code = *alone->kernels[0].code;
+    code.cached = true, code.route = "disk cache";
+    auto kernel = std::make_shared<CustomKernel>();
+    kernel->name = code.entry, kernel->arch = alone->arch, kernel->takes_grid = true;
+    kernel->body = std::move(code);
+    kernel->loaded->keep_written_slots(std::move(slots));
+    return kernel;
+}
+
 LaunchShape shape_of(const CustomLaunch& launch, const executable::Code& code) {
     LaunchShape shape{code.grid, code.block, launch.lds.value_or(code.dynamic_lds)};
-    const bool is_graph = std::holds_alternative<codegen::Kernel>(launch.kernel->body);
+    const bool is_graph = std::holds_alternative<codegen::Kernel>(launch.kernel->body) ||
+                          std::holds_alternative<executable::Code>(launch.kernel->body);
     if (is_graph && launch.kernel->takes_grid) shape.grid = launch.kernel->grid;
     if (launch.grid[0] && (!is_graph || launch.kernel->takes_grid)) shape.grid = launch.grid;
     if (is_graph) return shape;

@@ -31,15 +31,19 @@ class LoadedKernel {
     std::shared_ptr<Program> find(const Device& device);
     std::shared_ptr<Program> add(const Device& device, std::shared_ptr<Program> program);
     std::vector<const Device*> devices();
+    const std::vector<size_t>& written_slots(UOp sink);  ///< of the tensors that its graph stores to, in order
+    void keep_written_slots(std::vector<size_t> slots);  ///< of machine code without its graph
 
   private:
     Mutex mutex_;
+    std::optional<std::vector<size_t>> written_slots_;
     std::vector<std::shared_ptr<Program>> programs_;
 };
 
 /// A user's kernel: HIP source, a UOp graph or a finished code object, and how to launch it.
 struct CustomKernel {
-    std::variant<codegen::HipSource, codegen::Kernel, isa::Bytes> body;
+    /// The last: a UOp graph's machine code of one arch, without the graph.
+    std::variant<codegen::HipSource, codegen::Kernel, isa::Bytes, executable::Code> body;
     std::string name;                ///< the entry; "" = the only one
     std::array<uint32_t, 3> grid{};  ///< workgroups; 0 = the launch says; a UOp graph has its own, or takes it
     std::array<uint32_t, 3> block{};
@@ -49,6 +53,11 @@ struct CustomKernel {
     bool takes_grid = false;  ///< of a UOp graph: its block indices are below a bound, and the launch says the grid
     std::shared_ptr<LoadedKernel> loaded = std::make_shared<LoadedKernel>();
 };
+
+/// A kernel of a graph as bytes for a file, compiled for a device; Error where there is no machine code for it. And the
+/// kernel that such bytes are, or null for any others.
+Result<std::string> bytes_of_compiled(const CustomKernel& kernel, Device& device);
+std::shared_ptr<CustomKernel> compiled_of_bytes(std::string_view bytes, const Device& device);
 
 /// One call of a kernel, but for its tensors.
 struct CustomLaunch {

@@ -9,23 +9,7 @@
 #include "strata/runtime/run_program_p.h"
 
 namespace strata::runtime {
-namespace {
-
-/// The slots of the parameters that a kernel's graph stores to.
-std::vector<std::optional<bool>> stored_slots(UOp sink, size_t count) {
-    std::vector<std::optional<bool>> stored(count, false);
-    for (UOp u : toposort(sink)) {
-        if (!u.is(Op::store) && !u.is(Op::atomic_add) && !u.is(Op::atomic)) continue;
-        UOp memory = u.src(0);
-        while (!memory.is(Op::param)) memory = memory.src(0);
-        const auto& param = memory.as<ParamArg>();
-        if (param.space == Space::global && static_cast<size_t>(param.slot) < count)
-            stored[static_cast<size_t>(param.slot)] = true;
-    }
-    return stored;
-}
-
-}  // namespace
+namespace {}  // namespace
 
 std::vector<providers::DevicePtr> addresses(std::span<const UOp> buffers) {
     std::vector<providers::DevicePtr> out;
@@ -42,7 +26,11 @@ KernelCall::KernelCall(Device& device, const CustomLaunch& launch, size_t tensor
     const std::vector<Argument> only_tensors(launch.arguments.empty() ? tensors : 0);
     const std::span<const Argument> arguments = launch.arguments.empty() ? only_tensors : launch.arguments;
     if (const auto* graph = std::get_if<codegen::Kernel>(&launch.kernel->body)) {
-        take_slots(arguments, graph->sink);
+        take_slots(arguments, launch.kernel->loaded->written_slots(graph->sink));
+        return;
+    }
+    if (std::holds_alternative<executable::Code>(launch.kernel->body)) {
+        take_slots(arguments, launch.kernel->loaded->written_slots({}));
         return;
     }
     arguments_ = PackedArguments::pack(code, arguments).value();
@@ -54,20 +42,22 @@ KernelCall::KernelCall(Device& device, const CustomLaunch& launch, size_t tensor
 }
 
 /// Takes the slots of a graph: each argument has the slot of its place.
-void KernelCall::take_slots(std::span<const Argument> arguments, UOp sink) {
+void KernelCall::take_slots(std::span<const Argument> arguments, const std::vector<size_t>& written) {
     const executable::Code& code = program_->code;
-    const std::vector<std::optional<bool>> stored = stored_slots(sink, arguments.size());
     slots_.resize(arguments.size());
     for (size_t slot = 0; slot < arguments.size(); ++slot) {
         const auto place = std::ranges::find(code.places, static_cast<int>(slot), &executable::ParameterPlace::slot);
         const auto* number = std::get_if<Argument::Number>(&arguments[slot].value);
         const bool tensor = std::holds_alternative<Argument::Tensor>(arguments[slot].value);
-        if (place != code.places.end() && (place->number ? !number : !tensor))
+        const auto* address = std::get_if<Argument::Address>(&arguments[slot].value);
+        if (place != code.places.end() && (place->number ? !number : !tensor && !address))
             user_error(ErrorKind::Launch, "kernel '{}', parameter {}: the graph has {} there", code.entry, slot,
                        place->number ? fmt::format("a number ({})", place->number->name()) : "a buffer");
         if (tensor) {
             parameters_.push_back(slot);
-            writes_.push_back(stored[slot]);
+            writes_.push_back(std::ranges::binary_search(written, slot));
+        } else if (address) {
+            slots_[slot] = address->address;
         } else if (place != code.places.end()) {
             slots_[slot] = bits_of_number(*number, *place->number).value();
         }

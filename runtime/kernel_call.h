@@ -33,7 +33,7 @@ class KernelCall {
   private:
     /// DType error where a tensor is of another type than its pointer.
     void check_types(std::span<const std::shared_ptr<Buffer>> memory) const;
-    void take_slots(std::span<const Argument> arguments, UOp sink);
+    void take_slots(std::span<const Argument> arguments, const std::vector<size_t>& written);
 
     std::shared_ptr<Program> program_;
     LaunchShape shape_;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
 
 #include "strata/codegen/driver/compile_kernel.h"
 #include "strata/codegen/driver/route.h"
@@ -172,6 +173,7 @@ void keep_program(Device& device, UOp sink, std::shared_ptr<Program> program) {
 
 std::shared_ptr<Program> program(Device& device, const CustomKernel& custom) {
     if (const auto* kernel = std::get_if<codegen::Kernel>(&custom.body)) {
+        if (auto known = context().programs.find(kernel->sink, device); known && known->has_wanted_text()) return known;
         const codegen::Scheduled as_written{*kernel, {}};
         return programs(device, std::span(&as_written, 1))[0];
     }
@@ -202,6 +204,24 @@ std::vector<const Device*> LoadedKernel::devices() {
     std::vector<const Device*> all;
     for (const auto& program : programs_) all.push_back(&program->device());
     return all;
+}
+
+void LoadedKernel::keep_written_slots(std::vector<size_t> slots) {
+    std::lock_guard lock(mutex_);
+    written_slots_ = std::move(slots);
+}
+
+const std::vector<size_t>& LoadedKernel::written_slots(UOp sink) {
+    std::lock_guard lock(mutex_);
+    if (written_slots_) return *written_slots_;
+    std::set<size_t> slots;
+    for (UOp u : toposort(sink)) {
+        if (!u.is(Op::store) && !u.is(Op::atomic_add) && !u.is(Op::atomic)) continue;
+        UOp memory = u.src(0);
+        while (!memory.is(Op::param)) memory = memory.src(0);
+        if (memory.as<ParamArg>().space == Space::global) slots.insert(static_cast<size_t>(memory.as<ParamArg>().slot));
+    }
+    return written_slots_.emplace(slots.begin(), slots.end());
 }
 
 std::shared_ptr<Module> Modules::load(Device& device, std::span<const uint8_t> code_object) {

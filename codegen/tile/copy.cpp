@@ -95,6 +95,14 @@ CopyAtom copy_atom(const codegen::Target& target, int bits, DType dtype, const s
                known);
 }
 
+std::vector<std::pair<std::string, int>> copy_kinds(const codegen::Target& target) {
+    std::vector<std::pair<std::string, int>> kinds;
+    for (const CopyRow& row : copy_rows())
+        if (row.of_amd == target.arch.is_amd())
+            for (const int bits : row.bits) kinds.emplace_back(row.kind, bits);
+    return kinds;
+}
+
 void copy(const CopyAtom& atom, const View& from, const View& to, const std::optional<View>& predicate) {
     check_pair(from, to);
     check_atom(atom, from);

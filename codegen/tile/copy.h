@@ -14,6 +14,9 @@ struct CopyAtom {
 /// Unsupported names the kinds and widths that the chip has.
 CopyAtom copy_atom(const codegen::Target& target, int bits, DType dtype, const std::string& kind = "universal");
 
+/// (kind, bits) of all that a chip has.
+std::vector<std::pair<std::string, int>> copy_kinds(const codegen::Target& target);
+
 /// Elements in order of coordinates, as many with each access as the atom has. LayoutError where they are not provably
 /// neighbours, aligned. `predicate`: bool registers; an access's first element decides.
 void copy(const CopyAtom& atom, const View& from, const View& to, const std::optional<View>& predicate = {});

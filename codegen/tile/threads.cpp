@@ -1,4 +1,4 @@
-// threads: what the threads of a kernel do with each other: atomics, fences, votes.
+// threads: threads of a kernel with each other: atomics, fences, votes.
 #include "strata/codegen/tile/threads.h"
 
 #include "strata/codegen/tile/trace.h"

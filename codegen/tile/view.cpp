@@ -191,9 +191,11 @@ View View::recast(DType type) const {
                 lo::refuse("it begins at element {}, which is not provably aligned to {} bits", lo::to_string(offset_),
                            to);
             out.offset_ = lo::floor_div(bits, to);
-            const int64_t held = memory().as<ParamArg>().size * memory().dtype().bits();
-            if (bounded_ && held % to)
-                lo::refuse("the {} bits of bounded memory are no whole elements of {} bits", held, to);
+            const lo::Int held =
+                (extent_ ? *extent_ : lo::Int(memory().as<ParamArg>().size)) * lo::Int(memory().dtype().bits());
+            if (bounded_ && !lo::surely_divides(to, held))
+                lo::refuse("the {} bits of bounded memory are not provably whole elements of {} bits", to_string(held),
+                           to);
             return out;
         },
         base());
@@ -230,12 +232,22 @@ View View::at(const lo::IntTuple& coordinate) const {
     return out;
 }
 
+View View::with_extent(lo::Int elements) const {
+    View out = *this;
+    out.extent_ = std::move(elements);
+    return out;
+}
+
 UOp View::predicate_at(const lo::Int& index) const {
     if (!bounded_) return {};
-    const int64_t size = memory().as<ParamArg>().size * memory().dtype().bits() / bits_of(dtype_);
+    const int64_t held = memory().dtype().bits(), own = bits_of(dtype_);
     const UOp at = index.uop();
     UOp inside;
-    if (!proves_less(at, size)) inside = at < index_const(size);
+    if (extent_) {
+        inside = at < lo::floor_div(*extent_ * lo::Int(held), own).uop();
+    } else if (const int64_t size = memory().as<ParamArg>().size * held / own; !proves_less(at, size)) {
+        inside = at < index_const(size);
+    }
     if (!proves_at_least(at, 0)) inside = uop::both(inside, index_const(-1) < at);
     return inside;
 }

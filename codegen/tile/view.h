@@ -1,5 +1,6 @@
 #pragma once
 #include <functional>
+#include <optional>
 
 #include "strata/core/layout/algebra.h"
 #include "strata/core/layout/composed.h"
@@ -43,6 +44,8 @@ class View {
     View slice(const lo::IntTuple& coordinate) const;  ///< the modes where the coordinate has none
     /// Loads beyond the memory's elements give 0, stores there do nothing.
     View bounded() const;
+    /// The same, of memory whose elements the launch counts.
+    View with_extent(lo::Int elements) const;
     /// The same bits as elements of another type: LayoutError where an element's bits are not neighbours.
     View recast(DType type) const;
     /// Elements of `lanes` neighbours each, aligned to their size; LayoutError where that is not provable.
@@ -68,6 +71,7 @@ class View {
     lo::IntTuple offset_ = 0;
     DType dtype_;
     bool bounded_ = false;
+    std::optional<lo::Int> extent_;  ///< elements of the memory where the launch says it
 };
 
 bool has_vectors(DType type);  ///< HIP has none of bool and of 8-bit floats

@@ -114,6 +114,8 @@ if TYPE_CHECKING:
     from ._profile import profile
     from .files import load, save
     from .kernels import asm_kernel, compile, hip_kernel
+    from .lang._arch import arch
+    from .lang._autotune import Config, autotune
     from .lang._kernel import kernel
     from .linalg import cross, diagonal, norm, outer, trace
 del TYPE_CHECKING
@@ -128,6 +130,7 @@ _MEMBERS = {
                     "_derivatives"),
     **dict.fromkeys(("asm_kernel", "compile", "hip_kernel"), "kernels"), "explain": "_explain", "jit": "_jit",
     "kernel": "lang._kernel",
+    **dict.fromkeys(("autotune", "Config"), "lang._autotune"), "arch": "lang._arch",
     "profile": "_profile",
     "__array_namespace_info__": "_namespace.inspection",
 }  # fmt: skip

@@ -244,6 +244,10 @@ class Closure:
             return self._visit_inside(value.__func__, path)
         elif isinstance(value, _Calls):  # a captured function
             return self._visit(vars(value), "function", vars(value).get("function"), path)
+        elif kind.__module__ == "strata.lang._kernel":  # what it keeps of calls is its own
+            for name in ("function", "grid", "block"):
+                self._visit(vars(value), name, vars(value)[name], f"{path}.{name}")
+            return
         elif isinstance(value, type):
             return self._visit_class(value)
         if kind not in (dict, list, tuple, set, frozenset, collections.deque):

@@ -11,6 +11,8 @@ import reprlib
 
 import strata
 
+from .lang._foreign import LANG as LANG
+
 _NEVER_CHANGES = "operations do not change tensors: "
 _CAST = "x.cast(dtypes.{})"
 

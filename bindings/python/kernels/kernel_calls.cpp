@@ -63,14 +63,7 @@ py::tuple call(const Kernel& kernel, const py::args& values, py::handle grid, py
     }
     const ops::LaunchOptions options{to_dims(grid, "grid"), to_dims(block, "block"),
                                      lds.is_none() ? std::nullopt : std::optional(lds.cast<uint32_t>())};
-    const ops::Outputs names = to_outputs(outputs);
-    const ops::LaunchResult done = computing([&] { return ops::launch(arguments, kernel, options, names); });
-    py::tuple results(done.written.size());
-    for (size_t i = 0; i < done.written.size(); ++i) {
-        const py::handle given = tensors[done.written[i]];
-        results[i] = given ? py::reinterpret_borrow<py::object>(given) : py::cast(done.tensors[done.written[i]]);
-    }
-    return results;
+    return launch_kernel(kernel, arguments, tensors, options, to_outputs(outputs));
 }
 
 /// The variables of a kernel's module, by name.
@@ -163,6 +156,18 @@ void bind_globals(py::module_& m) {
 
 }  // namespace
 
+py::tuple launch_kernel(const Kernel& kernel, const std::vector<ops::KernelArgument>& arguments,
+                        const std::vector<py::handle>& tensors, const ops::LaunchOptions& options,
+                        const ops::Outputs& outputs) {
+    const ops::LaunchResult done = computing([&] { return ops::launch(arguments, kernel, options, outputs); });
+    py::tuple results(done.written.size());
+    for (size_t i = 0; i < done.written.size(); ++i) {
+        const py::handle given = tensors[done.written[i]];
+        results[i] = given ? py::reinterpret_borrow<py::object>(given) : py::cast(done.tensors[done.written[i]]);
+    }
+    return results;
+}
+
 ops::Dims to_dims(py::handle value, const char* what) {
     if (value.is_none()) return {};
     uint32_t out[3] = {1, 1, 1};
@@ -181,6 +186,8 @@ ops::Dims to_dims(py::handle value, const char* what) {
 ops::KernelArgument to_kernel_argument(py::handle value) {
     if (py::isinstance<Tensor>(value)) return value.cast<Tensor&>();
     if (value.is_none()) return nullptr;
+    if (PyLong_CheckExact(value.ptr()) || PyFloat_CheckExact(value.ptr())) return to_number(value);
+    if (py::isinstance<Pointer>(value)) return runtime::Argument::Address{value.cast<Pointer&>().address};
     if (py::hasattr(value, "dtype") && py::hasattr(value, "shape") && py::len(value.attr("shape")) == 0)
         return of_numpy_scalar(value);
     if (is_number(value)) return real_number(value);

@@ -11,6 +11,18 @@ ops::Dims to_dims(py::handle value, const char* what);
 /// A tensor or what makes one, a Python or NumPy number, None, bytes, a ctypes value or a NumPy record.
 ops::KernelArgument to_kernel_argument(py::handle value);
 
+/// An address of the device as an argument of kernels: lang.pointer.
+struct Pointer {
+    uint64_t address;
+    DType dtype;
+};
+
+/// The launch of a kernel; of the tensors among its arguments those that Python has, and null for others. Gives the
+/// tensors that it writes.
+py::tuple launch_kernel(const std::shared_ptr<runtime::CustomKernel>& kernel,
+                        const std::vector<ops::KernelArgument>& arguments, const std::vector<py::handle>& tensors,
+                        const ops::LaunchOptions& options, const ops::Outputs& outputs);
+
 /// outputs=: a place or a name, or several; None: none.
 ops::Outputs to_outputs(py::handle value);
 

@@ -1,6 +1,7 @@
 // Kernels under the reference of codegen/interpret: no device, no compiler.
 #include "strata/codegen/interpret/interpret.h"
 
+#include "front_end_p.h"
 #include "kernels/uop_p.h"
 #include "lang/lang_p.h"
 #include "strata/codegen/linear/linear.h"

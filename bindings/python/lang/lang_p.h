@@ -47,5 +47,7 @@ void bind_lang_trace(py::module_& m);
 void bind_lang_views(py::module_& m);
 void bind_lang_threads(py::module_& m);
 void bind_lang_interpret(py::module_& m);
+void bind_lang_calls(py::module_& m);
+void bind_lang_disk(py::module_& m);
 
 }  // namespace strata::python

@@ -22,5 +22,6 @@ struct ThreadCopy {
 
 void bind_lang_products(py::module_& m);
 void bind_lang_copies(py::module_& m);
+void bind_lang_arch(py::module_& m);
 
 }  // namespace strata::python

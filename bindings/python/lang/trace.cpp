@@ -1,6 +1,8 @@
 // The trace that a thread builds: its memory, branches and loops.
+#include "kernels/kernels_p.h"
 #include "kernels/uop_p.h"
 #include "lang/lang_p.h"
+#include "layout/layout_p.h"
 #include "strata/codegen/kernel/scalar_parameters.h"
 #include "strata/codegen/tile/arithmetic.h"
 #include "strata/core/symbolic/symbolic.h"
@@ -21,6 +23,9 @@ struct OpenTrace {
 struct Mark {
     Trace::State state;
 };
+
+/// Elements of memory that the launch counts: more than a 32-bit offset reaches.
+constexpr int64_t kUnknownSize = int64_t{1} << 40;
 
 UOp memory_of_python(const Handle& h) { return h.get(); }
 
@@ -59,6 +64,19 @@ void bind_memory(py::module_& m) {
         Trace::current("a store").store(to, to_offset(at, "store"), to_value(value, to.dtype(), "store"));
     });
     m.def("tensor_parameter", [](int slot, DType type, int64_t size) { return Handle(uop::buffer(slot, type, size)); });
+    m.def("dynamic_view", [](int slot, DType type, As<"Layout"> layout, As<"Value | int"> elements) {
+        GraphScope scope;
+        const lang::View whole(uop::buffer(slot, type, kUnknownSize), to_layout(layout));
+        return whole.with_extent(to_int(elements));
+    });
+    m.def("pointer_parameter", [](int slot, DType type) { return Handle(uop::buffer(slot, type, kUnknownSize)); });
+    m.def(
+        "size_parameter", [](int slot, bool is_wide, int64_t divisor) -> As<"Value"> {
+            GraphScope scope;
+            const UOp given = codegen::number_parameter(slot, is_wide ? dtypes::int64 : dtypes::int32);
+            const UOp positive = alu(Op::max, {cast(given, dtypes::index), index_const(1)});
+            return from_value(positive * index_const(divisor));
+        });
     m.def(
         "number_parameter",
         [](int slot, DType type) -> As<"Value"> { return from_value(codegen::number_parameter(slot, type)); });
@@ -100,6 +118,13 @@ void bind_lang_trace(py::module_& m) {
         .def("undo_to", [](OpenTrace& t, const Mark& mark) { t.trace->undo_to(mark.state); })
         .def("close", [](OpenTrace& t) { t.trace.reset(); });
     m.def("is_active", &Trace::is_active);
+    py::class_<Pointer>(m, "Pointer", "An address of the device, as an argument of kernels.")
+        .def(py::init([](uint64_t address, DType type) { return Pointer{address, type}; }), py::arg("address"),
+             py::arg("dtype"))
+        .def_readonly("address", &Pointer::address)
+        .def_readonly("dtype", &Pointer::dtype)
+        .def("__repr__",
+             [](const Pointer& p) { return fmt::format("<Pointer {:#x} to {}>", p.address, p.dtype.name()); });
     bind_control(m);
     bind_memory(m);
     bind_kernels_of_traces(m);

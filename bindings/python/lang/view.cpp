@@ -27,6 +27,12 @@ lo::IntTuple to_coordinate(py::handle value) {
     return modes;
 }
 
+View::AnyLayout to_memory_layout(py::handle value) {
+    if (const lo::ComposedLayout* composed = as_composed(value)) return *composed;
+    if (has_layout(value)) return to_layout(value);
+    return lo::Layout(to_int_tuple(value));
+}
+
 bool is_part(const lo::IntTuple& t) {
     bool found = false;
     lo::for_each_leaf(t, [&](const lo::IntTuple& leaf) { found |= leaf.is_none(); });
@@ -157,6 +163,21 @@ void bind_shape(ViewClass& c) {
     c.def("__repr__", [](const View& v) { return "<View " + to_string(v) + ">"; });
 }
 
+void bind_parts(ViewClass& c) {
+    c.def(
+        "at",
+        [](const View& v, const py::args& at) {
+            return Place{v.at(to_coordinate(at.size() == 1 ? py::object(at[0]) : py::object(at)))};
+        },
+        "The place of the element at a coordinate.");
+    c.def(
+        "view",
+        [](const View& v, As<"Layout | ComposedLayout | IntTuple"> layout) {
+            return v.with_layout(to_memory_layout(layout));
+        },
+        "layout"_a, "The same memory, from the first element on, under another layout: make_view(v, layout).");
+}
+
 void bind_elements(ViewClass& c) {
     c.def(
         "__getitem__", [](const View& v, Coordinate at) -> As<"Any"> { return element_or_part(v, at); }, "at"_a,
@@ -165,12 +186,6 @@ void bind_elements(ViewClass& c) {
     c.def(
         "__setitem__", [](const View& v, Coordinate at, Item x) { set_item(v, at, x); }, "at"_a, "value"_a,
         py::pos_only(), "Stores an element, or all of the modes that None or : takes.");
-    c.def(
-        "at",
-        [](const View& v, const py::args& at) {
-            return Place{v.at(to_coordinate(at.size() == 1 ? py::object(at[0]) : py::object(at)))};
-        },
-        "The place of the element at a coordinate.");
     c.def(
         "load",
         [](const View& v) {
@@ -238,12 +253,6 @@ View made(py::handle memory, const View::AnyLayout& layout) {
     return View(to_uop(memory), layout);
 }
 
-View::AnyLayout to_memory_layout(py::handle value) {
-    if (const lo::ComposedLayout* composed = as_composed(value)) return *composed;
-    if (has_layout(value)) return to_layout(value);
-    return lo::Layout(to_int_tuple(value));
-}
-
 }  // namespace
 
 Op parse_reduction(const std::string& name) {
@@ -261,6 +270,7 @@ void bind_lang_views(py::module_& m) {
     bind_places(m);
     ViewClass c(m, "View", "Elements of memory under a layout. Copies name the same elements.");
     bind_shape(c);
+    bind_parts(c);
     bind_elements(c);
     bind_operators(c);
     LayoutFunctions functions(m);

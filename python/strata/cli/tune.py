@@ -15,12 +15,13 @@ FORMAT, VERSION = "strata tuning records", 1
 OLD = "strata winners"  # the format of the last version, with its records under "winners"
 
 
-def export_records(report, file):
+def export_records(report, file, configs=()):
     """Writes what a TuneReport holds to a file that `strata tune --import` reads, here or on another machine."""
     records = report._records()
+    content = {"format": FORMAT, "version": VERSION, "records": records, "configs": list(configs)}
     with written(file, "w") as out:
-        out.write(json.dumps({"format": FORMAT, "version": VERSION, "records": records}, indent=1) + "\n")
-    return len(records)
+        out.write(json.dumps(content, indent=1) + "\n")
+    return len(records) + len(configs)
 
 
 def import_records(file):
@@ -46,12 +47,17 @@ def import_records(file):
         )
     if not isinstance(records, list):
         raise strata.UsageError(f"{file}: its 'records' are no list")
-    skipped = []
+    skipped, configs = [], content.get("configs", [])
+    for record in configs if isinstance(configs, list) else []:
+        if isinstance(record, dict) and isinstance(record.get("place"), str):
+            _strata._lang.disk_put("configs", record["place"], json.dumps(record).encode())
+        else:
+            skipped.append(("?", "it is no record of a config"))
     for record in records:
         why = _strata._import_record(record) if isinstance(record, dict) else "it is no object"
         if why:
             skipped.append((record.get("kernel", "?") if isinstance(record, dict) else "?", why))
-    return len(records) - len(skipped), skipped
+    return len(records) + len(configs) - len(skipped), skipped
 
 
 def settings_of(args):
@@ -103,4 +109,7 @@ def tune(args):
         sys.stdout.flush()
         print(report)
         if args.export:
-            print(f"{args.export}: {export_records(report, args.export)} tuning records")
+            from ..lang._autotune import chosen
+
+            count = export_records(report, args.export, chosen.values())
+            print(f"{args.export}: {count} tuning records")

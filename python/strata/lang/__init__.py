@@ -12,10 +12,11 @@ docs/language.md
 """
 
 import builtins as _builtins
+import sys as _sys
 
-from .. import _strata
+from .. import _names, _strata
 from .._checks import show as _show
-from ._arguments import Constexpr, TensorArgument as Tensor, TensorSpec, register_argument
+from ._arguments import Constexpr, TensorArgument as Tensor, register_argument
 from ._atomics import (
     atomic_add,
     atomic_add_pair,
@@ -33,6 +34,7 @@ from ._atomics import (
     wave_barrier,
 )
 from ._collectives import _threads, block_reduce, block_scan, wave_reduce, wave_scan
+from ._dynamic import TensorSpec, dynamic, pointer
 from ._flow import cond, loop, while_loop
 from ._indices import block_dim, block_idx, grid_dim, lane, thread, thread_idx, wave, wave_size
 from ._lanes import all, any, ballot, shuffle_down, shuffle_idx, shuffle_up, shuffle_xor
@@ -51,8 +53,10 @@ from ._math import (
     reverse_bits,
     select,
 )
+from ._messages import device_assert, printf
 from ._random import philox, rand, randint, randn
 from ._ranges import Range as _Range, static_range
+from ._struct import Array, check_align as _check_align, is_struct as _is_struct, storage_of as _storage_of, struct
 
 _lang = _strata._lang
 Value, View = _lang.Value, _lang.View
@@ -89,9 +93,13 @@ def copy_tile(src, dst):
     _lang.copy_tile(src, dst, thread(), _threads("copy_tile"))
 
 
-def shared(shape, dtype="float32"):
-    """Memory that the threads of a block share, by a shape or a layout."""
-    return _lang.shared_view(shape, dtype)
+def shared(shape, dtype="float32", *, align=16):
+    """Memory that the threads of a block share, by a shape or a layout, or as a class under @lang.struct describes.
+
+    align: bytes that its address is a multiple of, a power of two up to 16.
+    """
+    _check_align("shared", align)
+    return _storage_of(shape) if _is_struct(shape) else _lang.shared_view(shape, dtype)
 
 
 def registers(shape, dtype="float32"):
@@ -99,5 +107,6 @@ def registers(shape, dtype="float32"):
     return _lang.register_view(shape, dtype)
 
 
+__getattr__ = _names("strata.lang", _sys.modules[__name__], "LANG")
 __all__ = sorted(name for name in _builtins.list(globals()) if not name.startswith("_"))
 _show(globals())

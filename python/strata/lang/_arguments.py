@@ -5,6 +5,7 @@ import types
 from .. import _strata
 from .._strata import DType, Tensor, UsageError, dtypes
 from ..layout import Layout
+from ._dynamic import Dynamic, PointerParameter, TensorSpec
 
 _lang = _strata._lang
 
@@ -23,21 +24,10 @@ TensorArgument = _Annotation("Tensor", "A tensor, whose shape and type the kerne
 Constexpr = _Annotation("Constexpr", "A Python value that is compiled in: each one makes a kernel of its own.")
 
 
-class TensorSpec:
-    """Stands for a tensor where a kernel is compiled without data."""
-
-    def __init__(self, shape, dtype="float32"):
-        self.shape = tuple(shape) if hasattr(shape, "__iter__") else (shape,)
-        self.dtype = DType(dtype)
-
-    def __repr__(self):
-        return f"TensorSpec({self.shape}, {self.dtype.name!r})"
-
-
 class TensorParameter:
     """A tensor of the launch: row-major memory of a shape."""
 
-    is_given = True
+    slots = 1
 
     def __init__(self, shape, dtype):
         self.shape, self.dtype = shape, dtype
@@ -56,7 +46,7 @@ class TensorParameter:
 class NumberParameter:
     """A number that each launch gives."""
 
-    is_given = True
+    slots = 1
 
     def __init__(self, dtype):
         self.dtype = dtype
@@ -69,13 +59,29 @@ class NumberParameter:
 class Constant:
     """A value that is compiled in."""
 
-    is_given = False
+    slots = 0
 
     def __init__(self, value, key):
         self.value, self.key = value, key
 
     def traced(self, slot):
         return self.value
+
+
+class Composite:
+    """Several parameters that one object stands for: a tuple in the kernel."""
+
+    def __init__(self, parameters):
+        self.parameters = parameters
+        self.key = ("composite", *(p.key for p in parameters))
+        self.slots = sum(p.slots for p in parameters)
+
+    def traced(self, slot):
+        values = []
+        for parameter in self.parameters:
+            values.append(parameter.traced(slot))
+            slot += parameter.slots
+        return tuple(values)
 
 
 _INT32, _INT64, _FLOAT32 = (NumberParameter(t) for t in (dtypes.int32, dtypes.int64, dtypes.float32))
@@ -91,6 +97,13 @@ def register_argument(kind, to_arguments):
     _registered[kind] = to_arguments
 
 
+def _with_types(value):
+    """A constant that is equal to others of its types alone: 1, 1.0 and True are three."""
+    if isinstance(value, tuple):
+        return (type(value), *map(_with_types, value))
+    return type(value), value
+
+
 def _constant(name, value):
     try:
         hash(value)
@@ -98,27 +111,36 @@ def _constant(name, value):
         raise UsageError(
             f"the parameter {name} is compiled in, and {value!r} has no hash: give a tuple for a list"
         ) from None
-    return Constant(value, ("constant", type(value), value))
+    return Constant(value, ("constant", _with_types(value)))
 
 
 def _of_tensor(name, value):
-    return TensorParameter(value.shape, value.dtype), value
+    return TensorParameter(value.shape, value.dtype), (value,)
 
 
 def _of_int(name, value):
     if -(2**31) <= value < 2**31:
-        return _INT32, value
+        return _INT32, (value,)
     if -(2**63) <= value < 2**63:
-        return _INT64, value
+        return _INT64, (value,)
     raise UsageError(f"the parameter {name} is {value}, and a number of a kernel has 64 bits at most")
 
 
+def _of_dynamic(name, value):
+    value.check()
+    return value.parameter(), value.arguments()
+
+
+def _of_pointer(name, value):
+    return PointerParameter(value.dtype), (value,)
+
+
 def _of_float(name, value):
-    return _FLOAT32, value
+    return _FLOAT32, (value,)
 
 
 def _of_constant(name, value):
-    return _constant(name, value), None
+    return _constant(name, value), ()
 
 
 _BY_TYPE = {
@@ -126,6 +148,8 @@ _BY_TYPE = {
     TensorSpec: _of_tensor,
     int: _of_int,
     float: _of_float,
+    Dynamic: _of_dynamic,
+    _lang.Pointer: _of_pointer,
     **dict.fromkeys(_COMPILED_IN, _of_constant),
 }
 
@@ -133,6 +157,8 @@ _BY_TYPE = {
 def _of_annotated_tensor(name, value):
     if isinstance(value, (Tensor, TensorSpec)):
         return _of_tensor(name, value)
+    if isinstance(value, Dynamic):
+        return _of_dynamic(name, value)
     if hasattr(value, "__dlpack__") or hasattr(value, "__array__"):
         return _of_tensor(name, _tensor(value))
     raise UsageError(f"the parameter {name} is a lang.Tensor, and got {value!r}: give a tensor")
@@ -151,9 +177,16 @@ def _of_annotated_number(dtype):
         is_number = isinstance(value, (bool, int, float)) or hasattr(value, "item") and getattr(value, "shape", 0) == ()
         if not is_number or isinstance(value, float) and not dtype.is_float:
             raise UsageError(f"the parameter {name} is of {dtype.name}, and got {value!r}")
-        return parameter, value.item() if hasattr(value, "item") else value
+        return parameter, (value.item() if hasattr(value, "item") else value,)
 
     return of
+
+
+def _of_registered(name, values):
+    if not isinstance(values, tuple):
+        raise UsageError(f"[register_argument] to_arguments of the parameter {name} gives a tuple, not {values!r}")
+    taken = [_of_any(name, value) for value in values]
+    return Composite([parameter for parameter, _ in taken]), tuple(x for _, given in taken for x in given)
 
 
 def _of_any(name, value):
@@ -164,9 +197,9 @@ def _of_any(name, value):
         return of(name, value)
     for base in kind.__mro__:
         if base in _registered:
-            return _registered[base], value
+            return _of_registered(name, _registered[base](value))
     if hasattr(value, "dtype") and hasattr(value, "item") and getattr(value, "shape", None) == ():
-        return NumberParameter(DType(value.dtype.name)), value.item()
+        return NumberParameter(DType(value.dtype.name)), (value.item(),)
     if hasattr(value, "__dlpack__") or hasattr(value, "__array_interface__"):
         return _of_tensor(name, _tensor(value))
     if kind.__module__.startswith("strata") or isinstance(value, _COMPILED_IN) or kind.__module__ == "enum":
@@ -176,6 +209,13 @@ def _of_any(name, value):
         f"str, None, dtypes, tuples, functions, layouts); annotate it with lang.Constexpr, or say what it stands for "
         f"with lang.register_argument({kind.__name__}, ...)"
     )
+
+
+def takes(annotation):
+    """The kind of arguments that a parameter takes, for _lang.Calls."""
+    if isinstance(annotation, DType):
+        return annotation
+    return "tensor" if annotation is TensorArgument else "constant" if annotation is Constexpr else "any"
 
 
 def taker(annotation):

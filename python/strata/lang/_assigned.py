@@ -84,6 +84,23 @@ class _Assigned(ast.NodeVisitor):
     visit_Subscript = visit_Attribute = _place
 
 
+class _Bound(_Assigned):
+    """Names that statements assign: what they change is somebody else's."""
+
+    def _root(self, node):
+        pass
+
+
+def bound(function):
+    """The names that a function binds, its parameters among them; others are of closures or globals."""
+    visitor = _Bound()
+    for statement in function.body:
+        visitor.visit(statement)
+    a = function.args
+    parameters = [*a.posonlyargs, *a.args, *a.kwonlyargs, a.vararg, a.kwarg]
+    return {*visitor.names, *(p.arg for p in parameters if p)}
+
+
 def assigned(statements):
     """Names that the statements assign or whose objects they change, and where, in the order of the names."""
     visitor = _Assigned()

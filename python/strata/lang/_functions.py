@@ -30,7 +30,8 @@ class NoSource(Exception):
 @functools.cache
 def _installed():
     folders = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
-    folders.add(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    # In a build tree the package's files are links into the checkout.
+    folders.update(os.path.dirname(os.path.dirname(path(__file__))) for path in (os.path.abspath, os.path.realpath))
     return tuple(os.path.realpath(f) + os.sep for f in folders if f)
 
 

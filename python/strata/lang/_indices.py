@@ -7,6 +7,7 @@ from .._strata import UsageError
 
 _lang = _strata._lang
 _AXES = "xyz"
+RING = 3  # beside the dimensions of the grid
 
 
 class _Local(threading.local):
@@ -19,9 +20,12 @@ _local = _Local()
 
 def machine():
     """The architecture that kernels are traced for: that of the default device, unless Machine says another."""
-    if _local.machine:
-        return _local.machine
-    return _strata.device_properties(_strata.default_device())["arch"]
+    return _local.machine or _lang.arch_of(())
+
+
+def chosen_machine():
+    """The architecture that Machine says; empty without one."""
+    return _local.machine
 
 
 class Machine:
@@ -43,12 +47,22 @@ class Launch:
 
     def __init__(self, most_blocks, block, parameters):
         self.most_blocks, self.block, self.parameters = most_blocks, block, parameters
-        self.sizes = {}  # of the grid, as parameters after all others
+        self.sizes = {}  # of the grid, as parameters after all others; under RING the memory of messages
+        self.messages = []
 
     def grid_size(self, dim):
         if dim not in self.sizes:
             self.sizes[dim] = _lang.number_parameter(self.parameters + len(self.sizes), "int32")
         return self.sizes[dim]
+
+    def ring(self):
+        """Memory for what threads say."""
+        if RING not in self.sizes:
+            from ._messages import WORDS
+
+            slot = self.parameters + len(self.sizes)
+            self.sizes[RING] = _lang.tensor_parameter(slot, _strata.dtypes.int32, WORDS + 1)
+        return self.sizes[RING]
 
     def __enter__(self):
         self.before, _local.launch = _local.launch, self

@@ -1,14 +1,17 @@
 """strata.kernel: a Python function as a kernel, traced and compiled once for each kind of arguments."""
 
+import contextlib
 import functools
 import inspect
 import re
 import types
 
 from .. import _strata
-from .._strata import CustomKernel, LaunchError, UsageError
+from .._strata import CustomKernel, LaunchError, Unsupported, UsageError
 from . import _indices, _state
-from ._arguments import TensorSpec, taker
+from ._arguments import taker, takes
+from ._dynamic import TensorSpec
+from ._fingerprint import Fingerprint, disk_key
 from ._functions import rewritten
 
 _lang = _strata._lang
@@ -48,8 +51,9 @@ class Kernel:
         functools.update_wrapper(self, function)
         self.function, self.grid, self.block = function, grid, block
         self._signature = inspect.signature(function)
-        self._names, self._takers = None, ()
-        self._specialised = {}
+        self._names, self._takers, self._calls = None, (), None
+        self._specialised, self._loaded, self._fingerprint = {}, {}, None
+        self._messages = {}  # of kernels that say something
 
     def __repr__(self):
         return f"<strata.kernel {self.__name__}>"
@@ -60,12 +64,14 @@ class Kernel:
             annotations = inspect.get_annotations(self.function, eval_str=True)
         except Exception:
             annotations = inspect.get_annotations(self.function)
-        takers = []
+        takers, kinds = [], []
         for name, parameter in self._signature.parameters.items():
             if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
                 raise UsageError(f"[kernel] {self.__name__} takes {parameter}: give a tuple to one parameter")
             takers.append(taker(annotations.get(name)))
-        self._takers, self._names = takers, tuple(self._signature.parameters)
+            kinds.append(takes(annotations.get(name)))
+        self._takers, self._calls = takers, _lang.Calls(kinds)
+        self._names = tuple(self._signature.parameters)
 
     def _arguments(self, given, named):
         if self._names is None:
@@ -86,32 +92,72 @@ class Kernel:
             value = value(*given)
         return _dimensions(value, what)
 
-    def _specialise(self, given, grid, block):
+    def _current(self):
+        """The fingerprint of the function; another one where what it reads has changed."""
+        if self._fingerprint is None or not self._calls.is_current():
+            self._fingerprint = Fingerprint()
+            self._fingerprint.add(self.function)
+            self._calls.watch(self._fingerprint.watched)
+        return self._fingerprint
+
+    def _specialise(self, given, grid, block, launches=False):
         """The compiled kernel for these arguments, and what its launch is given: at the end the sizes of the grid that
-        the kernel reads."""
+        the kernel reads. launches: one from disk serves, which has no graph."""
+        fingerprint = self._current()
         parameters, launched, key = [], [], [grid[0] > _FEW_BLOCKS, block]
         for name, take, value in zip(self._names, self._takers, given):
-            parameter, argument = take(name, value)
+            parameter, arguments = take(name, value)
             parameters.append(parameter)
             key.append(parameter.key)
-            if parameter.is_given:
-                launched.append(argument)
-        key.append(_indices.machine())
-        key = tuple(key)
-        known = self._specialised.get(key)
+            launched += arguments
+        arch = _indices.chosen_machine() or _lang.arch_of(launched)
+        full = (fingerprint.digest(), *key, arch)
+        known = self._specialised.get(full)
+        if known is None and launches:
+            known = self._on_disk(full, tuple(key), arch, launched)
         if known is None:
-            known = self._specialised[key] = self._traced(parameters, grid, block)
+            with _indices.Machine(arch):
+                known = self._specialised[full] = self._traced(parameters, grid, block)
+            if launches and _indices.RING not in known[1]:
+                self._keep(tuple(key), arch, launched, *known)
         kernel, sizes = known
+        if _indices.RING in sizes:
+            from ._messages import new_ring
+
+            return kernel, launched + [new_ring(launched) if dim == _indices.RING else grid[dim] for dim in sizes]
+        if launches:
+            self._calls.add(given, grid, block, kernel, sizes)
         return kernel, launched + [grid[dim] for dim in sizes] if sizes else launched
+
+    def _on_disk(self, full, key, arch, launched):
+        """The kernel and the sizes that it reads, as another process compiled it."""
+        full = (*full, _lang.route())
+        if full not in self._loaded:
+            place = disk_key(self._fingerprint, (self.__name__, key), arch)
+            found = place and _lang.disk_get("kernels", place)
+            if not found:
+                return None
+            sizes, _, code = found.partition(b" ")
+            kernel = _lang.compiled_kernel(code, launched)
+            if kernel is None:
+                return None
+            self._loaded[full] = kernel, tuple(sizes)
+        return self._loaded[full]
+
+    def _keep(self, key, arch, launched, kernel, sizes):
+        place = disk_key(self._fingerprint, (self.__name__, key), arch)
+        code = place and _lang.compiled_bytes(kernel, launched)
+        if code:
+            _lang.disk_put("kernels", place, bytes(sizes) + b" " + code)
 
     def _traced(self, parameters, grid, block):
         most = (_FEW_BLOCKS if grid[0] <= _FEW_BLOCKS else _MOST_BLOCKS[0], *_MOST_BLOCKS[1:])
-        count = sum(parameter.is_given for parameter in parameters)
+        count = sum(parameter.slots for parameter in parameters)
         with _state.Tracing(block) as trace, _indices.Launch(most, block, count) as launch:
             slot, arguments = 0, []
             for parameter in parameters:
                 arguments.append(parameter.traced(slot))
-                slot += parameter.is_given
+                slot += parameter.slots
             try:
                 result = rewritten(self.function)(*arguments)
             except Exception as error:
@@ -120,22 +166,41 @@ class Kernel:
                 raise UsageError(
                     f"[{self.__name__}] a kernel returns nothing: store its results in tensors it is given"
                 )
-            return _lang.kernel_of(trace.finish(self.__name__)), tuple(launch.sizes)
+            kernel, sizes = _lang.kernel_of(trace.finish(self.__name__)), tuple(launch.sizes)
+            if launch.messages:
+                self._messages[kernel] = launch.messages
+            return kernel, sizes
 
     def __call__(self, *given, grid=None, block=None, stream=None, **named):
+        if stream is None and not named and self._calls is not None and len(given) == len(self._names):
+            done = self._calls.launch(
+                given, self.grid if grid is None else grid, self.block if block is None else block
+            )
+            if done is not None:
+                return done
         given = self._arguments(given, named)
         grid, block = self._launch_size("grid", grid, given), self._launch_size("block", block, given)
-        kernel, launched = self._specialise(given, grid, block)
-        if stream is None:
-            return kernel(*launched, grid=grid)
-        with stream:
-            return kernel(*launched, grid=grid)
+        kernel, launched = self._specialise(given, grid, block, launches=True)
+        with stream or contextlib.nullcontext():
+            done = kernel(*launched, grid=grid)
+        return self._reported(kernel, done) if kernel in self._messages else done
+
+    def _reported(self, kernel, done):
+        """The tensors of a launch without the memory of messages, which are printed."""
+        from ._messages import tell
+
+        tell(self.__name__, self._messages[kernel], done[-1])
+        return done[:-1]
 
     def chosen(self, *given):
         """The compiled kernel for a call with these arguments, what its launch is given, and its grid."""
         given = self._arguments(given, {})
         grid, block = self._launch_size("grid", None, given), self._launch_size("block", None, given)
         kernel, launched = self._specialise(given, grid, block)
+        if kernel in self._messages:
+            raise Unsupported(
+                f"[{self.__name__}] printf and device_assert are reported after a call: call the kernel itself"
+            )
         return kernel, launched, grid
 
     def compiled(self, *given, grid=None, block=None, arch="", **named) -> CustomKernel:
@@ -154,9 +219,11 @@ class Kernel:
         """
         given = self._arguments(given, named)
         grid, block = self._launch_size("grid", grid, given), self._launch_size("block", block, given)
-        with _indices.Machine(arch or _indices.machine()):
+        with _indices.Machine(arch):
             kernel, launched = self._specialise(given, grid, block)
-            wave = _lang.wave_size_of(_indices.machine())
+        wave = _lang.wave_size_of(arch or _lang.arch_of(launched))
+        if any(isinstance(argument, _lang.Pointer) for argument in launched):
+            raise UsageError(f"[interpret] {self.__name__} computes with tensors: give one for lang.pointer")
         if any(isinstance(argument, TensorSpec) for argument in launched):
             raise UsageError(f"[interpret] {self.__name__} computes with data: give a tensor for lang.TensorSpec")
         observed = None
@@ -165,7 +232,10 @@ class Kernel:
                 raise UsageError(f"[interpret] trace is (block, thread), each a number or three, not {trace!r}")
             observed = (_place(trace[0], grid, "block"), _place(trace[1], block, "thread"))
         found = _lang.interpret(_lang.graph_of(kernel), grid, block, wave, launched, observed)
-        return found if observed else tuple(tensor for _, tensor in found)
+        if observed:
+            return found
+        done = tuple(tensor for _, tensor in found)
+        return self._reported(kernel, done) if kernel in self._messages else done
 
     def graph(self, *given, grid=None, block=None, arch="", **named):
         """The traced kernel as a graph, a strata.uop.UOp."""
@@ -187,8 +257,8 @@ def _explained(error):
         reason = _state.state.missing.get(named[1])
         if reason and frames:
             place = frames[-1]
-            told = UsageError(f"{named[1]} has no value in line {place.tb_lineno}: {reason}")
-            return told.with_traceback(kept)
+            explained = UsageError(f"{named[1]} has no value in line {place.tb_lineno}: {reason}")
+            return explained.with_traceback(kept)
     return error.with_traceback(kept)
 
 

@@ -15,7 +15,7 @@ and a loop the same with cells of registers for its names. A jump becomes a flag
 import ast
 import itertools
 
-from ._assigned import CHANGES as CHANGES, always_jumps, assigned, jumps_of
+from ._assigned import CHANGES as CHANGES, always_jumps, assigned, bound, jumps_of
 
 RUNTIME = "_strata_"
 DONE, RESULT = "_strata_done", "_strata_result"  # flag and value of a return
@@ -59,6 +59,7 @@ class Rewriter(ast.NodeTransformer):
         self.loops = []
         self.flags_return = False
         self.outer_names = set()
+        self.bound = set()  # names of the function; an object of a closure or global has none here
 
     def _temporary(self, what="t"):
         return f"_strata_{what}{next(self.numbers)}"
@@ -67,6 +68,7 @@ class Rewriter(ast.NodeTransformer):
 
     def function(self, node):
         """The body of a function that is rewritten."""
+        self.bound = bound(node)
         nested = any("return" in jumps_of([s]) for s in node.body if not isinstance(s, ast.Return))
         self.flags_return = nested
         always = always_jumps(node.body)
@@ -202,7 +204,10 @@ class Rewriter(ast.NodeTransformer):
         if self.loops:
             flags += [self.loops[-1].stop] if "break" in jumps else []
             flags += [self.loops[-1].skip] if "continue" in jumps else []
-        return flags + list(assigned(statements))
+        return flags + self._assigned(statements)
+
+    def _assigned(self, statements):
+        return [name for name in assigned(statements) if name in self.bound]
 
     def _take(self, region, names, at):
         """name = region.value("name") of each; without one the name is deleted."""
@@ -276,7 +281,7 @@ class Rewriter(ast.NodeTransformer):
         each = [self._set(flags.skip, _constant(False, node))] if "continue" in jumps else []
         leaves = ([flags.stop] if "break" in jumps else []) + ([DONE] if "return" in jumps else [])
         names = leaves + ([RESULT] if "return" in jumps else [])
-        return flags, before, each, leaves, names + [n for n in assigned(node.body) if n not in names]
+        return flags, before, each, leaves, names + [n for n in self._assigned(node.body) if n not in names]
 
     def _after(self, node, leaves):
         """else of a loop: where nothing left it."""
@@ -324,7 +329,7 @@ class Rewriter(ast.NodeTransformer):
     def visit_While(self, node):
         flags, before, each, leaves, names = self._open(node)
         region, again = self._temporary("while"), self._temporary("again")
-        names += [n for n in assigned([ast.copy_location(ast.Expr(node.test), node)]) if n not in names]
+        names += [n for n in self._assigned([ast.copy_location(ast.Expr(node.test), node)]) if n not in names]
         start = _call("while_", node, *self._described(names, node, node.body), _constant(tuple(leaves), node))
         test = self._set(again, _method(region, "test", node, self.visit(node.test), _locals(node)))
         retry = ast.If(

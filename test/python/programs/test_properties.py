@@ -52,12 +52,12 @@ NOT = {
         "value_and_grad vjp"
     ),
     "of devices, compilers, files and settings": (
-        "asm_kernel compile config current_stream custom_kernel default_device device_properties devices explain "
-        "hip_kernel jit kernel load profile realize reset_stats save settings stats synchronize tune uop"
+        "arch asm_kernel autotune compile config current_stream custom_kernel default_device device_properties devices "
+        "explain hip_kernel jit kernel load profile realize reset_stats save settings stats synchronize tune uop"
     ),
-    "types": "ArgumentError Artifact AssemblyError CheckError CompileError CustomKernel DType DTypeError DeviceError "
-    "Error Event InternalError LaunchError LinAlgError MemoryFault ShapeError Stats Stream Tensor Unsupported "
-    "UsageError "
+    "types": "ArgumentError Artifact AssemblyError CheckError CompileError Config CustomKernel DType DTypeError "
+    "DeviceError Error Event InternalError LaunchError LinAlgError MemoryFault ShapeError Stats Stream Tensor "
+    "Unsupported UsageError "
     "complex64 complex128 float16 float32 float64 int8 int16 int32 int64 uint8 uint16 uint32 uint64",
     "protocols of Python and of other libraries (test_values.py, test_dlpack.py, test_numpy_functions.py)": (
         "__delitem__ __array__ __array_function__ __array_namespace__ __array_priority__ __array_ufunc__ __bool__ "

@@ -1,0 +1,78 @@
+// Kernels of Python functions on disk, with their machine code, and what else is kept beside them.
+#include "front_end_p.h"
+#include "lang/lang_p.h"
+#include "strata/codegen/driver/compile.h"
+#include "strata/core/process/build_id.h"
+#include "strata/core/support/disk_cache.h"
+#include "strata/core/support/hash.h"
+#include "strata/core/support/settings.h"
+#include "strata/runtime/artifact.h"
+#include "strata/runtime/custom.h"
+#include "strata/runtime/device.h"
+#include "strata/runtime/search/tuning_record.h"
+
+namespace strata::python {
+namespace {
+
+using Kernel = std::shared_ptr<runtime::CustomKernel>;
+
+CacheKind to_kind(const std::string& kind) {
+    for (const CacheKind known : {CacheKind::configs, CacheKind::kernels})
+        if (kind == name(known)) return known;
+    user_error(ErrorKind::Usage, "no kind of cache entry of Python's: '{}'", kind);
+}
+
+/// The device of the first tensor that has one, else the default device.
+runtime::Device& device_of(const py::sequence& arguments) {
+    for (const py::handle given : arguments)
+        if (py::isinstance<Tensor>(given))
+            if (const runtime::Device* device = given.cast<const Tensor&>().placement())
+                return runtime::device(device->index());
+    return runtime::device();
+}
+
+}  // namespace
+
+void bind_lang_disk(py::module_& m) {
+    m.def(
+        "arch_of", [](const py::sequence& arguments) { return std::string(device_of(arguments).arch().name()); },
+        "The arch of the device where the first tensor is that has one; else of the default device.");
+    m.def(
+        "toolchain_of",
+        [](const std::string& arch) {
+            return computing([&] {
+                if (build_id().empty() || !DiskCache::of_settings().enabled()) return std::string();
+                const codegen::Target target = runtime::target_named(arch);
+                return fmt::format("{} {} {}", content_hash(build_id()), settings().target,
+                                   codegen::compiler_identity(target));
+            });
+        },
+        "What makes code of graphs, with its version; empty where nothing is kept on disk.");
+    m.def(
+        "model_of", [](const py::sequence& arguments) { return runtime::model_of(device_of(arguments)); },
+        "The card of that device, and its driver.");
+    m.def("route", [] { return settings().target; });
+    m.def(
+        "disk_get", [](const std::string& kind, const std::string& key) -> As<"bytes | None"> {
+            const std::optional<std::string> found = DiskCache::of_settings().get(to_kind(kind), key);
+            return found ? py::object(py::bytes(*found)) : py::object(py::none());
+        });
+    m.def("disk_put", [](const std::string& kind, const std::string& key, const py::bytes& payload) {
+        DiskCache::of_settings().put(to_kind(kind), key, std::string(payload));
+    });
+    m.def(
+        "compiled_bytes", [](const Kernel& kernel, const py::sequence& launched) -> As<"bytes | None"> {
+            runtime::Device& device = device_of(launched);
+            const auto bytes = computing([&] { return runtime::bytes_of_compiled(*kernel, device); });
+            return bytes ? py::object(py::bytes(*bytes)) : py::object(py::none());
+        },
+        "The kernel with its machine code for the device of the arguments; None where there is none.");
+    m.def(
+        "compiled_kernel", [](const py::bytes& bytes, const py::sequence& launched) -> As<"CustomKernel | None"> {
+            const Kernel kernel = runtime::compiled_of_bytes(std::string(bytes), device_of(launched));
+            return kernel ? py::cast(kernel) : py::object(py::none());
+        },
+        "The kernel of such bytes, without its graph.");
+}
+
+}  // namespace strata::python

@@ -1,0 +1,141 @@
+"""Kernels are known again by all that decides their code: in memory and on disk, across processes."""
+
+import os
+import subprocess
+import sys
+import textwrap
+
+import pytest
+import strata
+from strata import Tensor
+
+
+class Settings:
+    scale = 2
+
+    def __init__(self, shift):
+        self.shift = shift
+
+
+FACTOR = 3
+TABLE, NAMES = [1, 2], {"a": 1}
+SETTINGS = Settings(5)
+
+
+def helper(x):
+    return x * FACTOR
+
+
+def value(kernel):
+    return int(kernel(Tensor.zeros(1, dtype="int32"))[0].item())
+
+
+def test_a_kernel_sees_a_changed_global_helper_attribute_list_and_closure(monkeypatch):
+    bound = 0
+
+    @strata.kernel(grid=1, block=1)
+    def kernel(out):
+        out[0] = (
+            helper(1) + TABLE[0] * 100 + NAMES["a"] * 1000 + SETTINGS.shift * 10000 + Settings.scale * 100000 + bound
+        )
+
+    module = sys.modules[__name__]
+    want = 3 + 100 + 1000 + 50000 + 200000
+    assert value(kernel) == want == value(kernel)
+    monkeypatch.setattr(module, "FACTOR", 4)
+    assert value(kernel) == want + 1 == value(kernel)
+    monkeypatch.setattr(module, "helper", lambda x: x * 9)
+    assert value(kernel) == want + 6 == value(kernel)
+    TABLE[0] = 2
+    assert value(kernel) == want + 106
+    monkeypatch.setitem(NAMES, "a", 2)
+    assert value(kernel) == want + 1106
+    monkeypatch.setattr(SETTINGS, "shift", 6)
+    assert value(kernel) == want + 11106
+    monkeypatch.setattr(Settings, "scale", 3)
+    assert value(kernel) == want + 111106
+    bound = 7
+    assert value(kernel) == want + 111113
+    TABLE[0] = 1
+    assert value(kernel) == want + 111013
+
+
+def test_a_name_that_the_kernel_does_not_read_traces_nothing(monkeypatch):
+    @strata.kernel(grid=1, block=1)
+    def kernel(out):
+        out[0] = helper(out.shape[0])
+
+    assert value(kernel) == 3
+    monkeypatch.setattr(sys.modules[__name__], "shape", 1, raising=False)
+    assert value(kernel) == 3 and len(kernel._specialised) == 1
+
+
+PROGRAM = """
+import sys
+import strata
+from strata import Tensor, lang
+
+SCALE = {scale}
+traces = []
+
+def helper(x):
+    return x * SCALE{more}
+
+@strata.kernel(grid=lambda out, n, twice: n, block=4)
+def kernel(out, n, twice: lang.Constexpr = {twice}):
+    out[lang.block_idx.x, lang.thread_idx.x] = helper(lang.thread_idx.x) + lang.grid_dim.x * twice + n
+
+from strata.lang import _functions
+whole = _functions.rewritten
+import strata.lang._kernel as _kernel
+def counted(f, always=False):
+    traces.append(f)
+    return whole(f, always)
+_kernel.rewritten = counted
+(out,) = kernel(Tensor.zeros(3, 4, dtype="int32"), 3)
+(out,) = kernel(out, 3)
+print(out.numpy().tolist(), len(traces))
+"""
+
+
+@pytest.fixture
+def ran(tmp_path):
+    if not strata._strata._lang.toolchain_of("gfx1100"):
+        with strata.config(cache_dir=str(tmp_path / "cache"), no_cache=False):
+            if not strata._strata._lang.toolchain_of("gfx1100"):
+                pytest.skip("this build has no build id, so nothing is kept on disk")
+
+    def run(arch="gfx1100", target="asm", name="program.py", **changes):
+        file = tmp_path / name
+        file.write_text(textwrap.dedent(PROGRAM).format(**{"scale": 2, "more": "", "twice": 10, **changes}))
+        given = {k: v for k, v in os.environ.items() if k != "STRATA_NO_CACHE"}
+        given |= {"STRATA_CACHE_DIR": str(tmp_path / "cache"), "STRATA_DEVICE": f"emu:{arch}", "STRATA_TARGET": target}
+        done = subprocess.run([sys.executable, str(file)], capture_output=True, text=True, env=given)
+        assert done.returncode == 0, done.stderr
+        values, _, traces = done.stdout.strip().rpartition(" ")
+        return eval(values), int(traces)
+
+    return run
+
+
+def want(scale=2, twice=10):
+    return [[t * scale + 3 * twice + 3 for t in range(4)] for _ in range(3)]
+
+
+def test_another_process_neither_traces_nor_compiles(ran):
+    assert ran() == (want(), 1)
+    assert ran() == (want(), 0)
+    assert ran(name="moved.py") == (want(), 0)
+
+
+def test_what_decides_the_code_makes_another_kernel(ran):
+    assert ran() == (want(), 1)
+    for changes in (
+        {"scale": 3},
+        {"more": " * 1"},
+        {"twice": 11},
+        {"arch": "gfx942"},
+    ):
+        found, traces = ran(**changes)
+        assert traces == 1 and found == want(changes.get("scale", 2), changes.get("twice", 10)), changes
+    assert ran() == (want(), 0)
