@@ -106,15 +106,6 @@ function(strata_opens target)
   endforeach()
 endfunction()
 
-# Registers a test program with ctest in four parts. The cases of a part share a process, and so what it loads, such as clang.
-function(strata_parts target path)
-  foreach(part RANGE 1 4)
-    math(EXPR index "${part} - 1")
-    add_test(NAME "${path}: part ${part} of 4" COMMAND ${target} --gtest_brief=1)
-    set_tests_properties("${path}: part ${part} of 4" PROPERTIES TIMEOUT 1200 ENVIRONMENT "GTEST_TOTAL_SHARDS=4;GTEST_SHARD_INDEX=${index}")
-  endforeach()
-endfunction()
-
 # One test program a folder: test/asm/emu/*_test.cpp -> test_asm_emu, its cases registered with ctest. It may include the
 # private headers of its folder, and of those under OPENS. Its sources compile in a third of the time without optimization.
 # Nearly all of the code that they run is the product; those that compute for long are OPTIMIZED.
@@ -136,8 +127,8 @@ function(strata_tests path)
   list(TRANSFORM ARG_ALONE APPEND _test)
   strata_alone(${PROJECT_SOURCE_DIR}/test/${path} ${ARG_ALONE})
   strata_source_dir(${sources})
-  if(NOT ARG_OPTIMIZED)
+  if(NOT ARG_OPTIMIZED AND NOT STRATA_SANITIZE)
     target_compile_options(test_${name} PRIVATE -O0)
   endif()
-  strata_parts(test_${name} ${path})
+  gtest_discover_tests(test_${name} TEST_PREFIX "${path}: " DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 300)
 endfunction()
