@@ -7,7 +7,10 @@
 namespace strata::codegen {
 
 bool is_walked_within_itself(UOp sink, UOp range) {
+    const Axis axis = range_arg(range).axis;
+    if (axis != Axis::loop && axis != Axis::reduce) return false;
     const Scopes scopes(sink);
+    if (std::ranges::count_if(scopes.order(), [&](UOp u) { return closes(u, range); }) < 2) return false;
     const RangeSet own = scopes.bit(range), serial = scopes.with_axis({Axis::loop, Axis::reduce}) & ~own;
     for (UOp between : scopes.order()) {
         if (!closes_ranges(between) || closes(between, range)) continue;

@@ -149,6 +149,8 @@ class Staging {
             by_step.emplace_back(step && *step > 0 ? *step : first_step(index.src(1), r), r);
         }
         if (!steps || !shared || by_step.empty()) return {};
+        for (UOp r : used)
+            if (is_walked_within_itself(sink_, r)) return {};
         std::ranges::sort(by_step, [](const auto& a, const auto& b) {
             return std::pair(a.first, range_arg(a.second).id) < std::pair(b.first, range_arg(b.second).id);
         });
@@ -415,8 +417,6 @@ class Staging {
 
 Result<Kernel> stage_by(const Site& site, bool by_elements) {
     const RangeArg& r = range_arg(site.range());
-    if (is_walked_within_itself(site.kernel.sink, site.range()))
-        return make_error(ErrorKind::Usage, "each step of the loop has one over its range again: both fill one tile");
     if (site.amount < 1 || r.size % site.amount != 0 || r.size == site.amount)
         return make_error(ErrorKind::Usage, "cannot make tiles of {} of a range of {}", site.amount, r.size);
     UOp sink = site.kernel.sink, outer = site.range(), inner;

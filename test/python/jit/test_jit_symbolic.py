@@ -69,6 +69,22 @@ def test_rows_that_are_keys_values_and_queries_share_no_tile(rng):
         np.testing.assert_allclose(f(Tensor(x), Tensor(w)).numpy(), want, rtol=2e-5, atol=2e-5, err_msg=str(n))
 
 
+def test_terms_of_two_products_that_are_one_axis_share_no_tile(rng):
+    """Keys and values are one tensor, and the product's terms are the columns of both."""
+
+    def body(x):
+        rows = strata.functional.scaled_dot_product_attention(x, x, x).softmax(2)
+        return rows @ rows.mT
+
+    f = jit(body, symbolic=True)
+    for n in (4, 5, 6, 7, 12, 8):
+        x = f32(rng, n, n, 6)
+        rows = softmax(softmax(x @ x.swapaxes(-1, -2) / np.sqrt(6)) @ x)
+        np.testing.assert_allclose(
+            f(Tensor(x)).numpy(), rows @ rows.swapaxes(-1, -2), rtol=2e-5, atol=2e-5, err_msg=str(n)
+        )
+
+
 def test_larger_sizes_make_programs_of_their_own_once(rng):
     made = programs_by_size(
         lambda x: (x * x - x).sum(0), lambda x: (x * x - x).sum(0), [20, 30, 25, 100, 90, 127, 129, 200, 31, 110], rng
