@@ -151,10 +151,10 @@ def written(found):
     return (
         f"""{START}
 
-Of onnx {onnx.__version__}'s {len(found)} tests of single operators and of the bodies of those that are functions, {counts["right"]} are right and
-{counts["refused"]} are refused, none is wrong. A body's tests count for its operator. A result counts as right within the package's
-tolerances, or (Attention once in float16, the inverse DFT) where it is nearer to float64's than what the test expects; of random numbers
-shapes and types are compared.
+onnx {onnx.__version__} has {len(found)} tests of single operators and of the bodies of those that are functions. Of these {counts["right"]} are right and {counts["refused"]}
+are refused, none is wrong. A body's tests count for its operator. A result counts as right within the package's tolerances.
+It also does where it is nearer to float64's than what the test expects (Attention once in float16, the inverse DFT). Of
+random numbers shapes and types are compared.
 
 {wrapped("All right: ", whole)}
 
