@@ -2,14 +2,12 @@
 
 #include "strata/codegen/optimize/stage_p.h"
 #include "strata/core/uop/kernel.h"
-#include "strata/core/uop/scopes.h"
 
 namespace strata::codegen {
 
-bool is_walked_within_itself(UOp sink, UOp range) {
+bool is_walked_within_itself(const Scopes& scopes, UOp range) {
     const Axis axis = range_arg(range).axis;
     if (axis != Axis::loop && axis != Axis::reduce) return false;
-    const Scopes scopes(sink);
     if (std::ranges::count_if(scopes.order(), [&](UOp u) { return closes(u, range); }) < 2) return false;
     const RangeSet own = scopes.bit(range), serial = scopes.with_axis({Axis::loop, Axis::reduce}) & ~own;
     for (UOp between : scopes.order()) {

@@ -21,7 +21,6 @@
 #include "strata/codegen/optimize/warpgroup_tile_p.h"
 #include "strata/codegen/target/ldmatrix.h"
 #include "strata/core/symbolic/symbolic.h"
-#include "strata/core/uop/kernel.h"
 
 namespace strata::codegen {
 namespace {
@@ -66,11 +65,12 @@ class Staging {
         : sink_(sink),
           outer_(outer),
           inner_(inner),
+          scopes_(sink),
           target_(target),
           by_elements_(by_elements),
           next_id_(next_range_id(sink)) {
         if (std::ranges::any_of(ranges(sink), [](UOp r) { return range_arg(r).axis == Axis::lane; }))
-            for (const Access& access : accesses_of(Scopes(sink), target.wave_size))
+            for (const Access& access : accesses_of(scopes_, target.wave_size))
                 if (is_scalar(access, target)) scalar_[access.node] = true;
         for (UOp r : ranges(sink))
             if (is_thread(r)) threads_.push_back(r), block_ *= range_arg(r).size;
@@ -149,8 +149,7 @@ class Staging {
             by_step.emplace_back(step && *step > 0 ? *step : first_step(index.src(1), r), r);
         }
         if (!steps || !shared || by_step.empty()) return {};
-        for (UOp r : used)
-            if (is_walked_within_itself(sink_, r)) return {};
+        if (std::ranges::any_of(used, [&](UOp r) { return is_walked_within_itself(scopes_, r); })) return {};
         std::ranges::sort(by_step, [](const auto& a, const auto& b) {
             return std::pair(a.first, range_arg(a.second).id) < std::pair(b.first, range_arg(b.second).id);
         });
@@ -406,6 +405,7 @@ class Staging {
     }
 
     UOp sink_, outer_, inner_;
+    const Scopes scopes_;
     const Target& target_;
     bool by_elements_, has_matrices_ = false;
     std::vector<UOp> threads_;  // the fastest last

@@ -5,6 +5,7 @@
 
 #include "strata/codegen/optimize/actions_p.h"
 #include "strata/core/uop/kernel.h"
+#include "strata/core/uop/scopes.h"
 #include "strata/core/uop/uop_set.h"
 
 namespace strata::codegen {
@@ -29,6 +30,6 @@ inline int64_t elements_together(UOp load, std::span<const UOp> used, std::span<
 
 /// True if a loop over the range runs in each step of another one over it. Columns and terms of a product of a matrix
 /// with itself have one range, for example. clone_ranges separates them, but not the tile that both would fill.
-bool is_walked_within_itself(UOp sink, UOp range);
+bool is_walked_within_itself(const Scopes& scopes, UOp range);
 
 }  // namespace strata::codegen
