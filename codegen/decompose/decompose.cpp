@@ -41,8 +41,8 @@ UOp decomposed(UOp u, const Target& target) {
     return {};
 }
 
-/// Goes through the list and writes another. A value stands in the innermost loop from which it needs something. A
-/// value that does not change in a loop stands before it, though its sources stood inside.
+/// Goes through the list and writes another. A value stands in the innermost loop that it depends on. It
+/// is hoisted out of loops in which it does not change.
 class Decomposer {
   public:
     Decomposer(const LinearProgram& program, const Target& target)

@@ -249,8 +249,8 @@ class Builder {
         return UOp();
     }
 
-    /// Reductions over equal sizes share their ranges, so that side by side they become one loop. A reduction that
-    /// stands in another and uses its range does not share it.
+    /// Reductions over equal sizes share their ranges, so that side by side they become one loop. A reduction
+    /// inside of another one has a range of its own where it uses the other's.
     UOp reduce_range(size_t nth, int64_t size, const Coordinates& at, UOp predicate) {
         for (const auto& r : reduce_ranges_)
             if (r.nth == nth && range_arg(r.range).size == size && !is_used(r.range, at, predicate)) return r.range;

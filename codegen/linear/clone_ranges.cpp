@@ -35,7 +35,7 @@ UOp rename_free(UOp root, const UOpMap<UOp>& names) {
     });
 }
 
-/// One step: what stands in a range that became two is in two loops then, and must itself become two.
+/// One step. Where a range became two, the ranges inside of its loop must become two in the next step.
 UOp unshared(const Scopes& scopes) {
     LoopKeys keys(scopes);
     std::map<LoopKey, UOpMap<UOp>> names;  // per loop, for the ranges another loop has already

@@ -10,7 +10,7 @@ namespace strata::codegen {
 std::vector<UOp> terms_of(UOp value, DType result);
 
 /// A sum of terms with a factor exp(f - shift). The shift is the maximum of f over the same ranges, or a number where
-/// that is not finite. The maximum so far stands in for it while the loop runs.
+/// that is not finite. The loop subtracts the running maximum instead.
 struct OnlineTerms {
     UOp top;    ///< the maximum: a reduce
     UOp shift;  ///< what is subtracted: it, or a choice between it and a number

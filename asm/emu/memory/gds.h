@@ -9,8 +9,8 @@
 namespace strata::emu {
 
 /// State that all workgroups of a launch share beside global memory. It is the global data share (GDS) and the barriers
-/// and semaphores of global wave sync (GWS). Zero when the launch starts, but for barrier 0: one wave of every
-/// workgroup meets there, as after HIP's cooperative launch.
+/// and semaphores of global wave sync (GWS). All are zero when the launch starts, except barrier 0. It waits for one
+/// wave of every workgroup, as after HIP's cooperative launch.
 class GlobalShare {
   public:
     static constexpr uint32_t kBytes = 64u << 10;

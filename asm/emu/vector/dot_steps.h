@@ -6,7 +6,7 @@
 #include "strata/asm/emu/vector/dot.h"
 
 // The sums of dot.h for 16 lanes at a time, where no term is special and none near the ends of a single's range. Units
-// of the grid are then integers of 30 bits, and every step in single precision is exact but for the cuts.
+// of the grid are then integers of 30 bits. Steps in single precision are exact; only the truncations round.
 namespace strata::emu::STRATA_EMU_VARIANT {
 namespace dots {
 

@@ -46,8 +46,8 @@ bool Decoder::decode_smem(Inst& inst) {
            operand(inst.src[1], layout_->src[1].get(word_), row.src[1], kSgpr);
 }
 
-/// The offset is a 21-bit immediate (imm), a register (soffset_en), or their sum (both). With neither it is a register
-/// whose number stands in the offset field: CDNA3 ISA, 13.2.
+/// The offset is a 21-bit immediate (imm), a register (soffset_en), or their sum (both). With neither, the
+/// offset field has the number of a register (CDNA3 ISA, 13.2).
 bool Decoder::decode_cdna_smem(Inst& inst) {
     const Row& row = *inst.row;
     uint32_t sdata = layout_->dst.get(word_);
