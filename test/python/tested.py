@@ -26,3 +26,8 @@ def programs_loaded():
 
     stats = strata.stats()
     return stats.programs + stats.evicted_programs
+
+
+def specialisations(kernel):
+    """The count of compiled kernels that a strata.kernel holds, traced here or read from disk."""
+    return len(kernel._specialised) + len(kernel._loaded)
