@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 import strata
-from strata_tools.bench import aims, graphs, kernels, model, shapes
+from strata_tools.bench import aims, bench_routes, graphs, kernels, model, shapes
 
 
 def bench(*arguments):
@@ -36,7 +36,7 @@ def test_a_benchmark_prints_json_with_the_machine(name):
 
 
 def test_compilation_is_measured_on_the_route_that_is_named():
-    routes = json.loads(bench("--quick", "compile").stdout)["compile"]["routes"]
+    routes = bench_routes(quick=True)
     assert routes["rendered, subprocess"]["route"] == "clang (subprocess)"
     assert routes["hip_runtime.h, precompiled"]["route"] == "clang (subprocess)"
     assert routes["rendered, in process"]["route"].startswith("clang (")
