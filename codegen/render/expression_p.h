@@ -1,6 +1,7 @@
 #pragma once
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "strata/core/support/result.h"
 #include "strata/core/uop/uop.h"
@@ -34,6 +35,8 @@ struct Expression {
 
 /// "float", "float4"
 std::string hip_type(DType type);
+/// A name as codegen/kernel gives kernels: e_16_4, r_256.
+bool is_generated_name(std::string_view name);
 /// A constant that the compiler reads as exactly this value of this type.
 Expression literal(UOp constant);
 /// An elementwise op over rendered sources; an empty text where no spelling exists.

@@ -57,4 +57,9 @@ Expression literal(UOp u) {
     return {fmt::format("({}){}", hip_type(type), value.text), kPrefix};
 }
 
+bool is_generated_name(std::string_view name) {
+    return name.size() > 2 && (name[0] == 'e' || name[0] == 'r') && name[1] == '_' &&
+           name.find_first_not_of("0123456789_", 1) == name.npos;
+}
+
 }  // namespace strata::codegen

@@ -9,6 +9,7 @@
 #include "strata/codegen/linear/async_copies.h"
 #include "strata/codegen/linear/async_products.h"
 #include "strata/codegen/linear/scalar_threads.h"
+#include "strata/codegen/render/buffer_text_p.h"
 #include "strata/codegen/render/expression_p.h"
 #include "strata/codegen/render/inline_plan_p.h"
 #include "strata/codegen/render/loops_p.h"
@@ -88,7 +89,8 @@ class Renderer {
             values_[p] = {name};
         }
         std::string name = program_.name;
-        if (!is_ours(name)) {  // a user's may be a word of the language or of a library: only the symbol has it
+        if (!is_generated_name(
+                name)) {  // a user's may be a word of the language or of a library: only the symbol has it
             name += "_kernel";
             if (target_.arch.is_amd())
                 text_ += fmt::format("\nextern \"C\" __global__ void {}({}) __asm__(\"{}\");", name, parameters,
@@ -101,12 +103,6 @@ class Renderer {
         depth_ = 1;
         if (asks_for_memory())
             line("extern __shared__ __attribute__((aligned({}))) unsigned char strata_lds[];", local_alignment());
-    }
-
-    /// As codegen/kernel names kernels: e_16_4, r_256.
-    static bool is_ours(std::string_view name) {
-        return name.size() > 2 && (name[0] == 'e' || name[0] == 'r') && name[1] == '_' &&
-               name.find_first_not_of("0123456789_", 1) == name.npos;
     }
 
     bool emit_statement(UOp u) {
@@ -290,6 +286,7 @@ class Renderer {
         UOp index = u.src(0);
         Expression plain = place(index, u.dtype());
         if (index.src().size() < 3) return plain;
+        if (loads_through_descriptor(u, target_)) return {buffer_load(u, [&](UOp x) { return value(x); })};
         if (under_predicate(index.src(2))) {
             plain.assumes_predicate = true;
             return plain;
@@ -305,6 +302,7 @@ class Renderer {
         UOp statement = program_.ops[plan_.statement[at_]];
         if (!statement.is(Op::store) && !statement.is(Op::atomic_add) && !statement.is(Op::atomic)) return false;
         UOp index = statement.src(0);
+        if (stores_through_descriptor(statement, target_)) return false;
         return index.src().size() == 3 && index.src(2) == predicate;
     }
 
@@ -399,6 +397,7 @@ class Renderer {
             type = hip_type(u.src(1).dtype()) + " ";
             values_[memory_of(u)] = {fmt::format("acc{}", next_acc_++)};
         }
+        if (stores_through_descriptor(u, target_)) return line("{};", buffer_store(u, [&](UOp x) { return value(x); }));
         guarded(u, type + fmt::format("{} = {}", place(u.src(0), u.src(1).dtype()).text, value(u.src(1)).text));
         if (last_fetches_.contains(u)) line("strata_fetch_here();");
     }
@@ -430,11 +429,6 @@ class Renderer {
 };
 
 }  // namespace
-
-uint32_t dynamic_lds(const LinearProgram& program, const Target& target) {
-    constexpr uint32_t kDeclared = 48 << 10;  // bytes of a block of NVIDIA's that need not be asked for
-    return !target.arch.is_amd() && program.lds > kDeclared ? program.lds : 0;
-}
 
 Result<HipSource> render_hip(const LinearProgram& program, const Target& target) {
     GraphScope scope;

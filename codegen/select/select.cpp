@@ -85,6 +85,7 @@ bool Selector::select(UOp u) {
         case Op::shuffle_xor: lanes_.shuffle_xor(u); return true;
         case Op::shuffle: lanes_.shuffle(u); return true;
         case Op::ballot: lanes_.ballot(u); return true;
+        case Op::freeze: context_.set(u, context_.value(u.src(0))); return true;
         case Op::wmma: matrices_.product(u); return true;
         default: return info(u.op()).computes() && u.dtype().lanes == 1 && arithmetic_.elementwise(u);
     }

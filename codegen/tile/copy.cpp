@@ -42,6 +42,20 @@ void check_atom(const CopyAtom& atom, const View& view) {
         user_error(ErrorKind::DType, "a copy atom of {} meets a view of {}", atom.dtype.name(), view.dtype().name());
 }
 
+/// A view of a tensor as the atom's accesses take it.
+View as_accessed(const CopyAtom& atom, const View& view) {
+    return atom.kind == "buffer" && view.is_in(Space::global) ? view.through_descriptor() : view;
+}
+
+void copy_by(const CopyAtom& atom, const View& from, const View& to, const std::function<UOp(int64_t)>& predicate) {
+    check_pair(from, to);
+    check_atom(atom, from);
+    if (atom.kind == "buffer" && !from.is_in(Space::global) && !to.is_in(Space::global))
+        user_error(ErrorKind::Usage, "a copy by buffer is from or to a tensor, and these are {} and {}",
+                   to_string(from), to_string(to));
+    transfer(as_accessed(atom, to), as_accessed(atom, from), atom.lanes(), predicate);
+}
+
 std::function<UOp(int64_t)> by_element(const std::optional<View>& predicate, const View& from) {
     if (!predicate) return {};
     if (!predicate->dtype().is_bool() || !(predicate->size() == from.size()))
@@ -104,15 +118,11 @@ std::vector<std::pair<std::string, int>> copy_kinds(const codegen::Target& targe
 }
 
 void copy(const CopyAtom& atom, const View& from, const View& to, const std::optional<View>& predicate) {
-    check_pair(from, to);
-    check_atom(atom, from);
-    transfer(to, from, atom.lanes(), by_element(predicate, from));
+    copy_by(atom, from, to, by_element(predicate, from));
 }
 
 void copy(const CopyAtom& atom, const View& from, const View& to, UOp predicate) {
-    check_pair(from, to);
-    check_atom(atom, from);
-    transfer(to, from, atom.lanes(), [&](int64_t) { return predicate; });
+    copy_by(atom, from, to, [&](int64_t) { return predicate; });
 }
 
 void autovec_copy(const View& from, const View& to) {
@@ -148,16 +158,17 @@ void copy_tile(const View& from, const View& to, const lo::Int& thread, int64_t 
 
 namespace {
 
-View at_offset(const View& base, const View& offsets, int64_t access, int lanes) {
+/// f of the offset of each access, the elements of the other view, and the predicate.
+void each_access(const CopyAtom& atom, const View& base, const View& offsets, const View& other,
+                 const std::optional<View>& predicate, const std::function<void(const lo::Int&, const View&, UOp)>& f) {
+    check_atom(atom, base);
     if (!offsets.is_in(Space::reg) || !offsets.dtype().is_integer())
         user_error(ErrorKind::Usage, "offsets are integers in registers, and these are {}", to_string(offsets));
-    const lo::Int offset(strata::cast(offsets.load(lo::IntTuple(access)), dtypes::index));
-    return base.part([&](const lo::Layout&) { return lo::Part{lo::Layout(lanes), offset}; });
-}
-
-void each_access(const CopyAtom& atom, const View& base, const View& offsets, const View& other,
-                 const std::optional<View>& predicate, const std::function<void(const View&, const View&, UOp)>& f) {
-    check_atom(atom, base);
+    if (!base.has_memory() || base.is_in(Space::reg) || !std::holds_alternative<lo::Layout>(base.layout()))
+        user_error(ErrorKind::Usage,
+                   "gather and scatter take offsets in a tensor or in local memory under a layout without swizzle, and "
+                   "this is {}",
+                   to_string(base));
     const int64_t accesses = offsets.size().value();
     if (!other.size().is(accesses * atom.lanes()))
         user_error(ErrorKind::Shape, "{} offsets of accesses of {} elements, and a view of {}", accesses, atom.lanes(),
@@ -169,7 +180,7 @@ void each_access(const CopyAtom& atom, const View& base, const View& offsets, co
         const View mine = flat.part([&](const lo::Layout& L) {
             return lo::Part{lo::composition(L, lo::Layout(atom.lanes())), L(lo::IntTuple(i * atom.lanes()))};
         });
-        f(at_offset(base, offsets, i, atom.lanes()), mine, inside);
+        f(lo::Int(strata::cast(offsets.load(lo::IntTuple(i)), dtypes::index)), mine, inside);
     }
 }
 
@@ -177,15 +188,20 @@ void each_access(const CopyAtom& atom, const View& base, const View& offsets, co
 
 void gather(const CopyAtom& atom, const View& base, const View& offsets, const View& to,
             const std::optional<View>& predicate) {
-    each_access(atom, base, offsets, to, predicate, [&](const View& memory, const View& mine, UOp inside) {
-        for (int e = 0; e < atom.lanes(); ++e) mine.store(lo::IntTuple(e), memory.load(lo::IntTuple(e), inside));
+    const View memory = as_accessed(atom, base);
+    each_access(atom, base, offsets, to, predicate, [&](const lo::Int& offset, const View& mine, UOp inside) {
+        const UOp run = memory.load_run(offset, atom.lanes(), inside);
+        for (int e = 0; e < atom.lanes(); ++e) mine.store(lo::IntTuple(e), uop::lane(run, e));
     });
 }
 
 void scatter(const CopyAtom& atom, const View& from, const View& base, const View& offsets,
              const std::optional<View>& predicate) {
-    each_access(atom, base, offsets, from, predicate, [&](const View& memory, const View& mine, UOp inside) {
-        for (int e = 0; e < atom.lanes(); ++e) memory.store(lo::IntTuple(e), mine.load(lo::IntTuple(e)), inside);
+    const View memory = as_accessed(atom, base);
+    each_access(atom, base, offsets, from, predicate, [&](const lo::Int& offset, const View& mine, UOp inside) {
+        std::vector<UOp> values;
+        for (int e = 0; e < atom.lanes(); ++e) values.push_back(mine.load(lo::IntTuple(e)));
+        memory.store_run(offset, uop::vec(values), inside);
     });
 }
 

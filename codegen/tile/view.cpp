@@ -1,6 +1,7 @@
 // view: which elements of which memory, and how they are accessed.
 #include "strata/codegen/tile/view.h"
 
+#include "strata/codegen/target/buffer_access.h"
 #include "strata/codegen/tile/trace.h"
 #include "strata/core/layout/layout_error.h"
 #include "strata/core/symbolic/symbolic.h"
@@ -168,7 +169,13 @@ View View::bounded() const {
         user_error(ErrorKind::Usage,
                    "bounded takes a view of a tensor; memory of a block and registers have no end to meet");
     View out = *this;
-    out.bounded_ = true;
+    if (beyond_ == Beyond::nothing) out.beyond_ = Beyond::predicate;
+    return out;
+}
+
+View View::through_descriptor() const {
+    View out = bounded();
+    out.beyond_ = Beyond::descriptor;
     return out;
 }
 
@@ -193,7 +200,7 @@ View View::recast(DType type) const {
             out.offset_ = lo::floor_div(bits, to);
             const lo::Int held =
                 (extent_ ? *extent_ : lo::Int(memory().as<ParamArg>().size)) * lo::Int(memory().dtype().bits());
-            if (bounded_ && !lo::surely_divides(to, held))
+            if (beyond_ != Beyond::nothing && !lo::surely_divides(to, held))
                 lo::refuse("the {} bits of bounded memory are not provably whole elements of {} bits", to_string(held),
                            to);
             return out;
@@ -239,7 +246,7 @@ View View::with_extent(lo::Int elements) const {
 }
 
 UOp View::predicate_at(const lo::Int& index) const {
-    if (!bounded_) return {};
+    if (beyond_ == Beyond::nothing) return {};
     const int64_t held = memory().dtype().bits(), own = bits_of(dtype_);
     const UOp at = index.uop();
     UOp inside;
@@ -249,7 +256,34 @@ UOp View::predicate_at(const lo::Int& index) const {
         inside = at < index_const(size);
     }
     if (!proves_at_least(at, 0)) inside = uop::both(inside, index_const(-1) < at);
-    return inside;
+    return inside && beyond_ == Beyond::descriptor ? codegen::checked_by_descriptor(inside) : inside;
+}
+
+/// Where the memory has whole runs, the first element decides.
+UOp View::predicate_of_run(const lo::Int& first, int lanes) const {
+    const int64_t size = memory().as<ParamArg>().size;
+    return predicate_at(extent_ || size % lanes ? first + lo::Int(lanes - 1) : first);
+}
+
+UOp View::load_run(const lo::Int& offset, int lanes, UOp predicate) const {
+    const lo::Int first = offset_.integer() + offset;
+    if (memory().dtype() != dtype_ || !has_vectors(dtype_)) {
+        std::vector<UOp> values;
+        for (int i = 0; i < lanes; ++i) values.push_back(load_at(first + lo::Int(i), predicate));
+        return uop::vec(values);
+    }
+    return Trace::current("a load").load(memory(), first.uop(), uop::both(predicate, predicate_of_run(first, lanes)),
+                                         lanes);
+}
+
+void View::store_run(const lo::Int& offset, UOp value, UOp predicate) const {
+    const lo::Int first = offset_.integer() + offset;
+    const int lanes = value.dtype().lanes;
+    if (memory().dtype() != dtype_ || !has_vectors(dtype_)) {
+        for (int i = 0; i < lanes; ++i) store_at(first + lo::Int(i), uop::lane(value, i), predicate);
+        return;
+    }
+    Trace::current("a store").store(memory(), first.uop(), value, uop::both(predicate, predicate_of_run(first, lanes)));
 }
 
 UOp View::load_at(const lo::Int& index, UOp predicate) const {

@@ -10,6 +10,9 @@ namespace strata::lang {
 
 namespace lo = strata::layout;
 
+/// The check of accesses beyond memory: none, a predicate, or a descriptor of its size where chips have such.
+enum class Beyond : uint8_t { nothing, predicate, descriptor };
+
 inline constexpr int kWidestAccess = 128;  ///< bits of a lane's widest memory access
 
 /// Elements of memory under a layout: of a tensor, of memory that a block shares or of a thread's registers. A view of
@@ -44,6 +47,9 @@ class View {
     View slice(const lo::IntTuple& coordinate) const;  ///< the modes where the coordinate has none
     /// Loads beyond the memory's elements give 0, stores there do nothing.
     View bounded() const;
+    /// The same through a descriptor of the memory's size, which checks accesses that are not provably inside, on chips
+    /// that have such.
+    View through_descriptor() const;
     /// The same, of memory whose elements the launch counts.
     View with_extent(lo::Int elements) const;
     /// The same bits as elements of another type: LayoutError where an element's bits are not neighbours.
@@ -57,7 +63,11 @@ class View {
     lo::IntTuple index(const lo::IntTuple& coordinate) const;
     UOp load(const lo::IntTuple& coordinate, UOp predicate = {}) const;  ///< 0 where the predicate is false
     void store(const lo::IntTuple& coordinate, UOp value, UOp predicate = {}) const;
-    UOp predicate_at(const lo::Int& index) const;   ///< that an element is inside of bounded memory; empty: always
+    UOp predicate_at(const lo::Int& index) const;  ///< that an element is inside of bounded memory; empty: always
+    /// `lanes` elements of a tensor or local memory, the first an offset beyond the view's first one. The caller keeps
+    /// the address a multiple of their size.
+    UOp load_run(const lo::Int& offset, int lanes, UOp predicate = {}) const;
+    void store_run(const lo::Int& offset, UOp value, UOp predicate = {}) const;
     View at(const lo::IntTuple& coordinate) const;  ///< the one element at a coordinate, which has the coordinate 0
 
   private:
@@ -65,12 +75,13 @@ class View {
         : memory_(std::move(memory)), layout_(std::move(layout)), dtype_(type) {}
     UOp load_at(const lo::Int& index, UOp predicate) const;
     void store_at(const lo::Int& index, UOp value, UOp predicate) const;
+    UOp predicate_of_run(const lo::Int& first, int lanes) const;
 
     Root memory_;
     AnyLayout layout_;
     lo::IntTuple offset_ = 0;
     DType dtype_;
-    bool bounded_ = false;
+    Beyond beyond_ = Beyond::nothing;
     std::optional<lo::Int> extent_;  ///< elements of the memory where the launch says it
 };
 

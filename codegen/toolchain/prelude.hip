@@ -359,6 +359,41 @@ STRATA_FN bool strata_comes_last(int* counter, bool counts, int blocks) {
     __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "agent");
     return true;
 }
+//@ strata_buffer_load strata_buffer_store
+// Accesses through a descriptor of the memory's size: loads beyond it give 0, stores there do nothing. ROCm before LLVM
+// 19 has no such builtins.
+#if __has_builtin(__builtin_amdgcn_raw_buffer_load_b128) && __has_builtin(__builtin_amdgcn_make_buffer_rsrc)
+#ifdef __GFX9__
+#define STRATA_BUFFER(memory, bytes) __builtin_amdgcn_make_buffer_rsrc((void*)(memory), 0, (int)(bytes), 0x00027000)
+#else
+#define STRATA_BUFFER(memory, bytes) __builtin_amdgcn_make_buffer_rsrc((void*)(memory), 0, (int)(bytes), 0x31016000)
+#endif
+template <class T> STRATA_FN T strata_buffer_load(const void* memory, unsigned bytes, unsigned offset) {
+    const auto buffer = STRATA_BUFFER(memory, bytes);
+    if constexpr (sizeof(T) == 1) return __builtin_bit_cast(T, __builtin_amdgcn_raw_buffer_load_b8(buffer, (int)offset, 0, 0));
+    if constexpr (sizeof(T) == 2) return __builtin_bit_cast(T, __builtin_amdgcn_raw_buffer_load_b16(buffer, (int)offset, 0, 0));
+    if constexpr (sizeof(T) == 4) return __builtin_bit_cast(T, __builtin_amdgcn_raw_buffer_load_b32(buffer, (int)offset, 0, 0));
+    if constexpr (sizeof(T) == 8) return __builtin_bit_cast(T, __builtin_amdgcn_raw_buffer_load_b64(buffer, (int)offset, 0, 0));
+    if constexpr (sizeof(T) == 16) return __builtin_bit_cast(T, __builtin_amdgcn_raw_buffer_load_b128(buffer, (int)offset, 0, 0));
+}
+template <class T> STRATA_FN void strata_buffer_store(void* memory, unsigned bytes, unsigned offset, T value) {
+    typedef unsigned two __attribute__((ext_vector_type(2)));
+    typedef unsigned four __attribute__((ext_vector_type(4)));
+    const auto buffer = STRATA_BUFFER(memory, bytes);
+    if constexpr (sizeof(T) == 1) __builtin_amdgcn_raw_buffer_store_b8(__builtin_bit_cast(unsigned char, value), buffer, (int)offset, 0, 0);
+    if constexpr (sizeof(T) == 2) __builtin_amdgcn_raw_buffer_store_b16(__builtin_bit_cast(unsigned short, value), buffer, (int)offset, 0, 0);
+    if constexpr (sizeof(T) == 4) __builtin_amdgcn_raw_buffer_store_b32(__builtin_bit_cast(unsigned, value), buffer, (int)offset, 0, 0);
+    if constexpr (sizeof(T) == 8) __builtin_amdgcn_raw_buffer_store_b64(__builtin_bit_cast(two, value), buffer, (int)offset, 0, 0);
+    if constexpr (sizeof(T) == 16) __builtin_amdgcn_raw_buffer_store_b128(__builtin_bit_cast(four, value), buffer, (int)offset, 0, 0);
+}
+#else
+template <class T> STRATA_FN T strata_buffer_load(const void* memory, unsigned bytes, unsigned offset) {
+    return offset < bytes ? *(const T*)((const char*)memory + offset) : T{};
+}
+template <class T> STRATA_FN void strata_buffer_store(void* memory, unsigned bytes, unsigned offset, T value) {
+    if (offset < bytes) *(T*)((char*)memory + offset) = value;
+}
+#endif
 //@ nan_max nan_min
 // NaN where either is NaN, unlike fmax and fmin.
 template <class T> STRATA_FN T nan_max(T x, T y) { return __builtin_isunordered(x, y) ? (T)__builtin_nanf("") : fmax(x, y); }

@@ -7,24 +7,17 @@
 
 #include "strata/codegen/machine/operands.h"
 #include "strata/codegen/select/memory/buffers.h"
+#include "strata/codegen/target/buffer_access.h"
 
 namespace strata::codegen {
 namespace {
 
-/// The bound of an offset and all that is added to it, and the offset of masked lanes: -0.5 as bits, an inline
-/// constant. It lies beyond what is in bounds, and nothing that is added to it wraps.
-constexpr int64_t kMostBytes = int64_t{1} << 30, kMostImmediate = int64_t{1} << 23;
-constexpr uint32_t kBeyond = 0xbf000000;
-static_assert(kBeyond > kMostBytes && kBeyond + kMostBytes + kMostImmediate < int64_t{1} << 32);
+/// The bound of what instructions add to an offset: nothing that is added to kBeyondBuffer wraps.
+constexpr int64_t kMostImmediate = int64_t{1} << 23;
+static_assert(kBeyondBuffer > kMostBufferBytes && kBeyondBuffer + kMostBufferBytes + kMostImmediate < int64_t{1} << 32);
 
 /// Instructions that a descriptor must save, as making it takes three or four, by accesses; in a loop one alone does.
 constexpr int kWorth = 5, kOfLoop = 5;
-
-/// Dword 3 of a descriptor of bytes, without stride, swizzle and thread ids. CDNA3 ISA, "Buffer Resource Descriptor":
-/// number format 7 and data format 4, either of which only must not be 0 (as MLIR's makeBufferRsrc). RDNA3 and RDNA4
-/// ISA, "Buffer Resource Descriptor": format 32_FLOAT, OOB_SELECT 3 for raw buffers; bit 24 as LLVM sets it
-/// (SIInstrInfo::getDefaultRsrcDataFormat).
-uint32_t descriptor_kind(isa::Family family) { return isa::is_cdna(family) ? 0x00027000 : 0x31016000; }
 
 /// The constant part of an offset: the number that Addresses::split finds.
 int64_t constant_of(UOp offset) {
@@ -37,12 +30,6 @@ int64_t constant_of(UOp offset) {
     return 0;
 }
 
-bool gives_zero(UOp u) {
-    u = skip_after(u);
-    if (u.is(Op::vec)) return std::ranges::all_of(u.src(), gives_zero);
-    return u.is_const() && encoded(u) == 0;
-}
-
 }  // namespace
 
 Buffers::Buffers(SelectionContext& context, Packing& packing, Addresses& addresses)
@@ -50,13 +37,14 @@ Buffers::Buffers(SelectionContext& context, Packing& packing, Addresses& address
     find();
 }
 
-/// An access whose predicate often holds, to memory that an offset reaches.
+/// An access whose predicate often holds, or is to go through a descriptor, to memory that an offset reaches.
 bool Buffers::may_be_bounded(UOp index) {
     const UOp memory = memory_of(index);
     if (index.src().size() < 3 || memory.as<ParamArg>().space != Space::global) return false;
     const int64_t size = memory.dtype().bytes(), bytes = memory.as<ParamArg>().size * size;
-    return bytes > 0 && bytes <= kMostBytes && constant_of(index.src(1)) * size >= -kMostImmediate &&
-           skip_after(index.src(1)).dtype() == dtypes::int32 && predicates_.hold_often(index.src(2));
+    return bytes > 0 && bytes <= kMostBufferBytes && constant_of(index.src(1)) * size >= -kMostImmediate &&
+           skip_after(index.src(1)).dtype() == dtypes::int32 &&
+           (is_checked_by_descriptor(index) || predicates_.hold_often(index.src(2)));
 }
 
 /// One that gives 0 where its predicate does not hold. Beside a store of the same predicate that is not bounded, EXEC
@@ -89,7 +77,8 @@ void Buffers::find() {
     each(Op::store, [&](UOp index, UOp, int worth) {
         const UOp predicate = index.src().size() > 2 ? skip_after(index.src(2)) : UOp{}, memory = memory_of(index);
         const auto [last, first] = before.try_emplace(memory, predicate);
-        if (predicate && (first || last->second != predicate) && may_be_bounded(index)) note(index).stores += worth;
+        if (predicate && (first || last->second != predicate) && may_be_bounded(index))
+            note(index).stores += is_checked_by_descriptor(index) ? kWorth : worth;
         last->second = predicate;
     });
     each(Op::store, [&](UOp index, UOp, int) {
@@ -97,7 +86,7 @@ void Buffers::find() {
             predicated_stores_.emplace_back(around.back(), skip_after(index.src(2)));
     });
     each(Op::load, [&](UOp index, UOp load, int worth) {
-        if (may_be_bounded(load, around.back())) note(index).loads += worth;
+        if (may_be_bounded(load, around.back())) note(index).loads += is_checked_by_descriptor(index) ? kWorth : worth;
     });
 }
 
@@ -124,20 +113,22 @@ void Buffers::begin_descriptors() {
             code_.copy(row.descriptor.part(0, 2), pointer);
         }
         code_.copy(row.descriptor.part(2), Source::of_number(static_cast<uint64_t>(row.bytes)));
-        code_.copy(row.descriptor.part(3), Source::of_number(descriptor_kind(function_.family)));
+        code_.copy(row.descriptor.part(3), Source::of_number(descriptor_kind(isa::is_cdna(function_.family))));
     }
 }
 
 /// Parts of an offset that are never below 0 go where the instruction adds them up. The scalar one must not be more
 /// than the number of records. RDNA subtracts it from that (RDNA3 ISA, "Range Checking"); CDNA leaves it out of the
-/// comparison (CDNA3 ISA 9.1.5.1). Others are added up before, modulo 2^32.
-Address Buffers::address(UOp index, const Bounded& memory) {
+/// comparison (CDNA3 ISA 9.1.5.1). Others are added up before, modulo 2^32. `is_exact`: all of them
+/// are compared.
+Address Buffers::address(UOp index, const Bounded& memory, bool is_exact) {
     const int64_t size = memory_of(index).dtype().bytes();
     const Offset& parts = addresses_.split(index.src(1));
     const int64_t most = offset_range(function_.family, isa::Format::MUBUF).high;
     const int64_t constant = parts.constant * size + memory.before, near = constant & most, far = constant - near;
-    const bool apart = parts.vector.low >= 0 && parts.scalar.low >= 0 && constant >= 0 &&
-                       parts.scalar.high * size + far <= memory.bytes;
+    const bool positive = parts.vector.low >= 0 && parts.scalar.low >= 0 && constant >= 0;
+    const bool fits = positive && parts.scalar.high * size + far <= memory.bytes,
+               apart = positive && (is_exact || fits);
     Source lanes = Source::of_number(0), scalar = Source::of_number(0);
     if (parts.vector.source) lanes = addresses_.times(*parts.vector.source, size, false);
     if (parts.scalar.source) scalar = addresses_.times(*parts.scalar.source, size, true);
@@ -145,6 +136,11 @@ Address Buffers::address(UOp index, const Bounded& memory) {
     if (apart && *added.number)
         scalar =
             Source::of(scalar.number ? code_.number(*added.number, 1) : code_.scalar("s_add_u32", {scalar, added}));
+    const bool is_compared = fits && !isa::is_cdna(function_.family);
+    if (apart && is_exact && !is_compared && !(scalar.number && *scalar.number == 0)) {
+        lanes = Source::of(code_.vector("v_add_nc_u32", {scalar, Source::of(code_.in_vector(lanes))}));
+        scalar = Source::of_number(0);
+    }
     if (apart) return {.base = scalar, .lanes = lanes, .offset = static_cast<int32_t>(near)};
     if (!scalar.number) lanes = Source::of(code_.vector("v_add_nc_u32", {scalar, lanes}));
     if (*added.number) lanes = Source::of(code_.vector("v_add_nc_u32", {added, lanes}));
@@ -153,9 +149,15 @@ Address Buffers::address(UOp index, const Bounded& memory) {
 
 /// Its lanes' offsets, the descriptor and the scalar offset come first, then the data of a store.
 Instruction& Buffers::add_access(Mnemonic name, UOp index, const Bounded& memory) {
-    const Source predicate = Source::of(context_.predicate_of(index));
-    const Address at = address(index, memory);
-    const Place lanes = code_.vector("v_cndmask_b32", {Source::of_number(kBeyond), at.lanes, predicate});
+    const std::optional<BufferAccess> known = buffer_access(index);
+    const bool is_exact = known && known->is_exact && memory.before == 0 && known->others.size() < 2;
+    const Address at = address(index, memory, is_exact);
+    Place predicate = is_exact ? context_.active : context_.predicate_of(index);
+    if (is_exact && !known->others.empty())
+        predicate = context_.among_active(context_.mask_of(value(known->others[0])).place);
+    const Place lanes =
+        predicate ? code_.vector("v_cndmask_b32", {Source::of_number(kBeyondBuffer), at.lanes, Source::of(predicate)})
+                  : code_.in_vector(at.lanes);
     const bool steady = !context_.active && (context_.loops.empty() || addresses_.slope(index.src(2)) == 0);
     Instruction& made = code_.add(name);
     made.src[0] = lanes;

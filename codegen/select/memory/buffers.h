@@ -23,7 +23,7 @@ class Buffers : SelectionPart {
     bool may_be_bounded(UOp index);
     bool may_be_bounded(UOp load, UOp around);
     bool bounds_stores(UOp memory) const;
-    Address address(UOp index, const Bounded& memory);
+    Address address(UOp index, const Bounded& memory, bool is_exact);
     Instruction& add_access(Mnemonic name, UOp index, const Bounded& memory);
 
     Packing& packing_;

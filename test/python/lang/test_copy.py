@@ -1,6 +1,7 @@
 """Copies over views, on the emulated GPUs in strict mode against NumPy, and what is refused before anything runs."""
 
 import pytest
+from strata import lang as lang_of
 from tiles import ARCHS, TARGETS, WAVE, lang, lo, np, run, strata, tracing
 
 DTYPES = ["int8", "int16", "float16", "float32", "float64"]
@@ -121,6 +122,105 @@ def test_gather_and_scatter_take_an_access_at_each_offset(rng):
     np.testing.assert_array_equal(run(body, (x.shape, "float16"), x, rows), x[rows])
 
 
+def assembly(body, shapes, dtype, arch):
+    """The machine code of a kernel of 64 threads over tensors of these shapes."""
+
+    @strata.kernel(grid=2, block=64)
+    def copies(out: lang_of.Tensor, x: lang_of.Tensor):
+        body(lang_of.block_idx.x * 64 + lang_of.thread_idx.x, out, x)
+
+    specs = [lang_of.TensorSpec(shape, dtype) for shape in shapes]
+    return strata.compile(copies, *specs, arch=arch, target="asm").assembly
+
+
+def by_buffer(width, dtype, step):
+    """Copies an access of `width` bits a thread, `step` accesses on, from and to memory that may have fewer."""
+    n = width // (8 * np.dtype(dtype).itemsize)
+
+    def body(t, out, x):
+        atom = lang.CopyAtom(width, dtype, "buffer")
+        held = lang.register_view(n, dtype)
+        runs = lo.Layout((n, 160), (1, n))
+        lang.copy(atom, lo.composition(x, runs)[None, t + step], held)
+        lang.copy(atom, held, lo.composition(out, runs)[None, t])
+
+    return body, n
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("arch", ARCHS)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_copies_by_buffer_of_every_width_end_where_the_tensor_ends(rng, arch, dtype, target):
+    for width in (8, 16, 32, 64, 128):
+        if width < 8 * np.dtype(dtype).itemsize:
+            continue
+        body, n = by_buffer(width, dtype, 5)
+        x, out = drawn(rng, 100 * n, dtype), drawn(rng, 70 * n, dtype)
+        got = run(lambda t, block, o, i: body(t + block * 64, o, i), out, x, block=64, grid=2, arch=arch, target=target)
+        np.testing.assert_array_equal(got, x[5 * n :][: 70 * n])
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_predicate_decides_beside_the_bounds_of_a_buffer(rng, target):
+    x = drawn(rng, 200, "float32")
+
+    def body(t, block, out, x):
+        atom, held = lang.CopyAtom(64, "float32", "buffer"), lang.register_view(2, "float32")
+        pairs, at = lo.Layout((2, 128), (1, 2)), t + block * 64
+        lang.copy(atom, lo.composition(x, pairs)[None, at], held, at % 3 != 0)
+        lang.copy(atom, held, lo.composition(out, pairs)[None, at], at % 4 != 0)
+
+    got = run(body, np.full(200, 7, np.float32), x, block=64, grid=2, target=target)
+    at = np.arange(200) // 2
+    np.testing.assert_array_equal(got, np.where(at % 4 == 0, 7, np.where(at % 3 == 0, 0, x)))
+
+
+@pytest.mark.parametrize("arch", ARCHS)
+def test_a_buffers_descriptor_is_all_of_the_check(arch):
+    """No comparison, no mask of lanes: the addresses of an access go to the descriptor as they are."""
+    body, n = by_buffer(128, "float32", 5)
+    text = assembly(body, [70 * n, 100 * n], "float32", arch)
+    assert "buffer_load" in text and "buffer_store" in text and "global_" not in text
+    assert "v_cmp" not in text and "v_cndmask" not in text
+    assert f"{70 * n * 4:#x}" in text and f"{100 * n * 4:#x}" in text  # the sizes, in bytes
+
+
+@pytest.mark.parametrize("arch", ["gfx1100", "gfx942"])
+@pytest.mark.parametrize("kind", ["universal", "buffer"])
+def test_gather_and_scatter_take_one_access_an_offset(arch, kind):
+    def body(t, out, x):
+        atom, offsets = lang.CopyAtom(128, "float16", kind), lang.register_view(1, "int32")
+        offsets[0] = lang_of.thread_idx.x * 7 * 8
+        held = lang.register_view(8, "float16")
+        lang.gather(atom, x, offsets, held)
+        offsets[0] = (lang_of.thread_idx.x ^ 1) * 16
+        lang.scatter(atom, held, out, offsets)
+
+    text = assembly(body, [800, 800], "float16", arch)
+    place = "buffer" if kind == "buffer" else "global"
+    accesses = [word for word in text.split() if word.startswith((f"{place}_load", f"{place}_store"))]
+    wide = ("b128", "dwordx4")
+    assert len(accesses) == 2 and all(name.endswith(wide) for name in accesses), accesses
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("arch", ARCHS)
+def test_offsets_beyond_the_tensor_gather_zeros_by_buffer(rng, arch, target):
+    x, rows = drawn(rng, (32, 8), "float16"), rng.integers(-8, 40, 64).astype(np.int32)
+
+    def body(t, _, out, x, rows):
+        atom, offsets = lang.CopyAtom(128, "float16", "buffer"), lang.register_view(1, "int32")
+        offsets[0] = rows[t] * 8
+        held = lang.register_view(8, "float16")
+        lang.gather(atom, x, offsets, held)
+        offsets[0] = t * 8
+        lang.scatter(atom, held, out, offsets)  # half of the threads store beyond its end
+
+    got = run(body, ((32, 8), "float16"), x, rows, block=64, arch=arch, target=target)
+    inside = (rows >= 0) & (rows < 32)
+    np.testing.assert_array_equal(got, np.where(inside[:, None], x[np.where(inside, rows, 0)], 0)[:32])
+
+
 def global_view(shape, stride, dtype="float32"):
     size = lo.cosize(lo.Layout(shape, stride))
     return lang.make_view(strata.uop.placeholder(size, dtype, "global"), lo.Layout(shape, stride))
@@ -131,6 +231,24 @@ def global_view(shape, stride, dtype="float32"):
     [
         (lambda: lang.CopyAtom(256, "float32"), strata.Unsupported, "universal of 8, 16, 32, 64, 128 bits"),
         (lambda: lang.CopyAtom(128, "float32", "tma"), strata.Unsupported, "gfx1100 has no copy 'tma'"),
+        (lambda: lang.CopyAtom(128, "float32", "buffer", arch="sm_90"), strata.Unsupported, "it has universal of 8"),
+        (
+            lambda: lang.copy(
+                lang.CopyAtom(32, "float32", "buffer"), lang.shared_view(8, "float32"), lang.register_view(8, "float32")
+            ),
+            strata.UsageError,
+            "from or to a tensor",
+        ),
+        (
+            lambda: lang.gather(
+                lang.CopyAtom(32, "float32"),
+                lang.register_view(8, "float32"),
+                lang.register_view(1, "int32"),
+                lang.register_view(1, "float32"),
+            ),
+            strata.UsageError,
+            "in a tensor or in local memory",
+        ),
         (lambda: lang.CopyAtom(32, "float64"), strata.UsageError, "no whole elements"),
         (
             lambda: lang.make_tiled_copy(lang.CopyAtom(32, "float32"), lo.Layout((32, 4), (1, 16)), (8, 16)),
