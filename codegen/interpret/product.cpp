@@ -6,23 +6,29 @@
 namespace strata::codegen {
 
 std::optional<InterpretedProduct> product_of(UOp wmma, int wave_size) {
-    const MatrixShape* shape = find_shape(matrix_shapes(), wmma.as<MatrixArg>().name);
-    if (!shape || shape->by_warpgroups) return {};
-    const MatrixLayouts layouts = matrix_layouts(*shape);
+    for (const MatrixShape& shape : matrix_shapes()) {
+        if (shape.mnemonic != wmma.as<MatrixArg>().name || shape.by_warpgroups) continue;
+        if (auto made = InterpretedProduct::of(shape, wmma, wave_size)) return made;  // families share names
+    }
+    return {};
+}
+
+std::optional<InterpretedProduct> InterpretedProduct::of(const MatrixShape& shape, UOp wmma, int wave_size) {
+    const MatrixLayouts layouts = matrix_layouts(shape);
     InterpretedProduct made;
-    made.m_ = static_cast<size_t>(shape->m), made.n_ = static_cast<size_t>(shape->n);
-    made.k_ = static_cast<size_t>(shape->k);
-    made.operand_ = shape->operand, made.sum_ = shape->accumulator;
-    const layout::Layout* const of[] = {&layouts.a, &layouts.b, &layouts.c};
+    made.m_ = static_cast<size_t>(shape.m), made.n_ = static_cast<size_t>(shape.n);
+    made.k_ = static_cast<size_t>(shape.k);
+    made.operand_ = shape.operand, made.sum_ = shape.accumulator;
+    const layout::Layout* const layouts_of[] = {&layouts.a, &layouts.b, &layouts.c};
     for (size_t i = 0; i < 3; ++i) {
         InterpretedProduct::Operand& operand = made.operands_[i];
-        if (of[i]->mode(0).size().value() != wave_size) return {};
-        operand.elements = static_cast<size_t>(of[i]->mode(1).size().value());
+        if (layouts_of[i]->mode(0).size().value() != wave_size) return {};
+        operand.elements = static_cast<size_t>(layouts_of[i]->mode(1).size().value());
         if (operand.elements != wmma.src(i).dtype().lanes) return {};
         for (int64_t lane = 0; lane < wave_size; ++lane) {
             std::vector<size_t>& places = operand.at.emplace_back();
             for (int64_t e = 0; e < static_cast<int64_t>(operand.elements); ++e)
-                places.push_back(static_cast<size_t>((*of[i])({lane, e}).integer().value()));
+                places.push_back(static_cast<size_t>((*layouts_of[i])({lane, e}).integer().value()));
         }
     }
     return made;
