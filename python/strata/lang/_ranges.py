@@ -87,5 +87,5 @@ class Range:
 
 
 def static_range(*bounds):
-    """Python's range: each number is traced by itself, and may index lists."""
-    return range(*bounds)
+    """The numbers of Python's range as a tuple: each is traced by itself, and may index lists."""
+    return tuple(range(*bounds))
