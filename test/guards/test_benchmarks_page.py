@@ -49,14 +49,17 @@ def test_a_new_result_changes_its_table_alone():
 
 
 def test_what_a_run_puts_there_has_the_page_s_columns():
-    from tools.bench import DOCUMENTED, model, programs, search
+    from tools.bench import DOCUMENTED, lang, model, programs, search
 
     row = {"what": "sum", "published": 2.0, "modelled": 1.0, "unit": "ms", "error_percent": -50.0}
     results = {"model": {"mi210": [row]}, "search": {"matmul 256": {"beam_ms": 0.5, "annealed_ms": 0.25}}}
     shares = {name: {"ms": 1.0, "limit_ms": 0.5} for name in ("a", "b")}
     results["programs"] = {"card": "7900xtx", "rows": shares, "geomean": 0.5}
     assert programs.document(results["programs"])["align"] == ["left", "right", "right"]
-    for name, module in (("model", model), ("search", search)):
+    results["lang"] = {"call_us": 9.5, "choose_us": 8.0, "code_add_ms": 0.4, "code_softmax_ms": 2.3, "lines": {"a": 5}}
+    results["lang"] |= {f"trace_{name}": {"first_ms": 0.6, "ms": 0.1} for name in ("add", "softmax")}
+    results["lang"]["products_tflop_per_s"] = {"gfx942 float32": {"lang": 2, "scheduler": 3, "scheduler_a_b": 4}}
+    for name, module in (("lang", lang), ("model", model), ("search", search)):
         made, kept = module.document(results[name]), pages.read_tables()[name]
         assert (made["columns"], made["align"]) == (kept["columns"], kept["align"])
         assert all(len(cells) == len(made["columns"]) for cells in made["rows"])

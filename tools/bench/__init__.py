@@ -374,6 +374,7 @@ TABLES = {
         ("lowering", "lowering"),
         ("compile", "graphs"),
         ("kernels", "kernels"),
+        ("lang", "lang"),
         ("model", "model"),
         ("programs", "programs"),
         ("search", "search"),
@@ -409,7 +410,7 @@ def run_benchmarks(only=(), quick=False, archs=(), shapes=None, programs=None):
     return out
 
 
-DOCUMENTED = ("model", "programs", "search")  # those whose module says what docs/benchmarks.md shows of a result
+DOCUMENTED = ("lang", "model", "programs", "search")  # their modules say what docs/benchmarks.md shows
 
 
 def write_docs(only, result=None):

@@ -1,29 +1,48 @@
-"""strata bench lang: kernels of Python functions: what a call costs the host, what a first call costs."""
+"""strata bench lang: kernels of Python functions: the host's time of a call and of a first call, modelled products."""
 
 import time
 
 import strata
 from strata import Tensor, lang
 
-from . import median
+from . import lang_kernels as kernels, median
+
+# Tiles of the products of 1024: (arch, dtype): (kernel, tile).
+TILES = {
+    ("gfx1100", "float32"): (kernels.matmul_by_lanes, (128, 64, 16)),
+    ("gfx1100", "float16"): (kernels.matmul, (128, 64, 64)),
+    ("gfx1100", "bfloat16"): (kernels.matmul, (128, 64, 64)),
+    ("gfx942", "float32"): (kernels.matmul, (64, 64, 16)),
+    ("gfx942", "float16"): (kernels.matmul, (64, 64, 64)),
+    ("gfx942", "bfloat16"): (kernels.matmul, (64, 64, 64)),
+}
 
 
-def add(out: lang.Tensor, a: lang.Tensor, b: lang.Tensor, n):
-    i = lang.block_idx.x * 256 + lang.thread_idx.x
-    if i < n:
-        out[i] = a[i] + b[i]
+def modelled_ms(call):
+    call()  # compiles, and makes its inputs
+    strata.reset_stats()
+    call()
+    return strata.stats().time_ms
 
 
-def softmax(out: lang.Tensor, x: lang.Tensor, columns):
-    row, largest, total = lang.block_idx.x, float("-inf"), 0.0
-    for i in lang.range(lang.thread_idx.x, columns, 128):
-        largest = max(largest, x[row, i])
-    largest = lang.block_reduce(largest, "max")
-    for i in lang.range(lang.thread_idx.x, columns, 128):
-        total += lang.exp(x[row, i] - largest)
-    total = lang.block_reduce(total)
-    for i in lang.range(lang.thread_idx.x, columns, 128):
-        out[row, i] = lang.exp(x[row, i] - largest) / total
+def products(quick):
+    """Modelled TFLOP/s of products a @ b.T of 1024: a kernel of the language, and the scheduler's without a search. The
+    scheduler's of a @ b stands beside them: memory goes on along n in its b, along k in the others'."""
+    n, out = 1024, {}
+    for (arch, dtype), (function, tile) in TILES.items():
+        if quick and arch != "gfx942":
+            continue
+        with strata.config(device=f"emu:{arch}", target="asm", emu_sampled=True):
+            a, b = (Tensor.rand(n, n).cast(dtype).realize() for _ in range(2))
+            c = Tensor.zeros(n, n).contiguous().realize()
+            kernel = kernels.product(function, tile, strata.arch(arch).wave_size)
+            calls = {
+                "lang": lambda c=c, a=a, b=b, kernel=kernel, tile=tile: kernel(c, a, b, tile),
+                "scheduler": lambda a=a, b=b: (a @ b.T).realize(),
+                "scheduler_a_b": lambda a=a, b=b: (a @ b).realize(),
+            }
+            out[f"{arch} {dtype}"] = {name: round(2 * n**3 / modelled_ms(f) / 1e9, 1) for name, f in calls.items()}
+    return out
 
 
 def traced_ms(function, block, *arguments, repeat):
@@ -52,7 +71,7 @@ def code_ms(function, block, *arguments, repeat):
 def call_us(repeat):
     """A call of a known kernel with three tensors and a number. Measured are one thread on the emulated device, and the
     host's part up to the launch alone."""
-    kernel = strata.kernel(add, grid=1, block=1)
+    kernel = strata.kernel(kernels.vecadd, grid=1, block=1)
     out, a, b = (Tensor.zeros(1).contiguous().realize() for _ in range(3))
     kernel(out, a, b, 1)
     whole, chosen = [], []
@@ -71,8 +90,40 @@ def bench_lang(quick):
     vectors, rows = [lang.TensorSpec(1 << 20)] * 3, [lang.TensorSpec((64, 4096))] * 2
     return {
         **call_us(200 if quick else 5000),
-        "trace_add": traced_ms(add, 256, *vectors, 1 << 20, repeat=repeat),
-        "trace_softmax": traced_ms(softmax, 128, *rows, 4096, repeat=repeat),
-        "code_add_ms": code_ms(add, 256, *vectors, 1 << 20, repeat=repeat),
-        "code_softmax_ms": code_ms(softmax, 128, *rows, 4096, repeat=repeat),
+        "trace_add": traced_ms(kernels.vecadd, 256, *vectors, 1 << 20, repeat=repeat),
+        "trace_softmax": traced_ms(kernels.softmax, 128, *rows, 4096, repeat=repeat),
+        "products_tflop_per_s": products(quick),
+        "lines": {name: kernels.lines(function) for name, function in kernels.KERNELS.items()},
+        "code_add_ms": code_ms(kernels.vecadd, 256, *vectors, 1 << 20, repeat=repeat),
+        "code_softmax_ms": code_ms(kernels.softmax, 128, *rows, 4096, repeat=repeat),
     }
+
+
+def rows_of(result):
+    """(what, figure) of a result."""
+    yield "call of a known kernel, three tensors and a number", f"{result['call_us']:.1f} us"
+    for name in ("add", "softmax"):
+        trace = result[f"trace_{name}"]
+        yield (
+            f"trace of {name}, the first; again; its machine code",
+            (f"{trace['first_ms']:.2f} ms; {trace['ms']:.2f} ms; {result[f'code_{name}_ms']:.2f} ms"),
+        )
+    for what, speed in result["products_tflop_per_s"].items():
+        yield (
+            f"a @ b.T of 1024, {what}, modelled; the scheduler's; the scheduler's a @ b",
+            (f"{speed['lang']:.1f}; {speed['scheduler']:.1f}; {speed['scheduler_a_b']:.1f} TFLOP/s"),
+        )
+    counts = ", ".join(f"{name} {count}" for name, count in result["lines"].items())
+    yield "lines of a kernel and its call", counts
+
+
+def document(result):
+    """The table of docs/benchmarks.md."""
+    machine = "times of the host on a shared machine, medians; modelled figures are the same on any"
+    rows = [list(row) for row in rows_of(result)]
+    return {"machine": machine, "columns": ["what", "figure"], "align": ["left", "left"], "rows": rows}
+
+
+def table(result):
+    """The result of bench_lang for people."""
+    return "\n".join(f"{what}: {figure}" for what, figure in rows_of(result))

@@ -130,11 +130,13 @@ def benchmarks(add):
     c.add_argument(
         "--table",
         action="store_true",
-        help="lowering (the default), compile, kernels, model, programs, search, shapes or train as a table, "
+        help="lowering (the default), compile, kernels, lang, model, programs, search, shapes or train as a table, "
         "not as JSON",
     )
     c.add_argument(
-        "--write-docs", action="store_true", help="with --table: put model, programs or search into docs/benchmarks.md"
+        "--write-docs",
+        action="store_true",
+        help="with --table: put lang, model, programs or search into docs/benchmarks.md",
     )
     c.add_argument(
         "--truth",

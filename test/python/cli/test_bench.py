@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 import strata
-from strata_tools.bench import aims, bench_routes, graphs, kernels, model, shapes
+from strata_tools.bench import aims, bench_routes, graphs, kernels, lang, model, shapes
 
 
 def bench(*arguments):
@@ -21,7 +21,7 @@ def numbers(value):
 
 
 @pytest.mark.parametrize(
-    "name", ["import", "graph", "compile", "emu", "sum", "beam", "kernels", "search", "shapes", "train"]
+    "name", ["import", "graph", "compile", "emu", "sum", "beam", "kernels", "lang", "search", "shapes", "train"]
 )
 def test_a_benchmark_prints_json_with_the_machine(name):
     run = bench("--quick", name)
@@ -40,6 +40,27 @@ def test_compilation_is_measured_on_the_route_that_is_named():
     assert routes["rendered, subprocess"]["route"] == "clang (subprocess)"
     assert routes["hip_runtime.h, precompiled"]["route"] == "clang (subprocess)"
     assert routes["rendered, in process"]["route"].startswith("clang (")
+
+
+def test_products_of_the_language_are_measured_beside_the_scheduler_s():
+    result = json.loads(bench("--quick", "lang").stdout)["lang"]
+    assert result["products_tflop_per_s"].keys() == {f"gfx942 {name}" for name in ("float32", "float16", "bfloat16")}
+    for speed in result["products_tflop_per_s"].values():
+        assert 0.5 * speed["scheduler"] < speed["lang"] < 2 * speed["scheduler"], speed
+    assert result["lines"]["vecadd"] == 5 and result["lines"]["matmul"] <= 30
+
+
+@pytest.mark.parametrize("arch, dtype", lang.TILES)
+def test_products_that_are_measured_are_right(arch, dtype, rng):
+    """At a size of one tile along m and n."""
+    function, tile = lang.TILES[arch, dtype]
+    m, n, depth = tile[0], tile[1], 2 * tile[2]
+    with strata.config(device=f"emu:{arch}", check="raise"):
+        a, b = (strata.Tensor(rng.integers(0, 4, (r, depth)).astype("float32")).cast(dtype) for r in (m, n))
+        kernel = lang.kernels.product(function, tile, strata.arch(arch).wave_size)
+        (c,) = kernel(strata.Tensor.zeros(m, n), a, b, tile)
+        wanted = a.cast("float32").numpy() @ b.cast("float32").numpy().T
+        assert np.array_equal(c.numpy(), wanted)
 
 
 def test_the_model_is_measured_against_published_figures_with_their_source_and_its_error():
