@@ -31,7 +31,7 @@ bool is_left(UOp u, const Target& target) {
                               Op::floor, Op::ceil, Op::trunc, Op::rint, Op::cmplt, Op::cmpeq, Op::cmpne},
         integers{Op::add,     Op::sub, Op::mul, Op::bit_and, Op::bit_or, Op::bit_xor,
                  Op::bit_not, Op::shl, Op::shr, Op::cmplt,   Op::cmpeq,  Op::cmpne},
-        bits{Op::bit_and, Op::bit_or, Op::bit_xor, Op::logical_not};
+        bits{Op::bit_and, Op::bit_or, Op::bit_xor, Op::logical_not, Op::freeze};
     if (!info(u.op()).elementwise() || u.is(Op::where) || u.is(Op::bitcast)) return true;
     if (u.is(Op::cast)) return is_machine_cast(u.dtype(), t, target);
     if (t.is_bool()) return bits.contains(u.op());
