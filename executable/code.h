@@ -40,6 +40,10 @@ struct Code {
                             ///< "direct lowering"
 
     std::vector<Parameter> parameters;  ///< the explicit ones of a user's kernel
+    // Of a user's graph. What its line table says of the file `lines_of` are lines of the graph's tree(), or numbers
+    // of lines that `lines` has those of.
+    std::string lines_of;
+    std::vector<uint32_t> lines;
 
     /// Throws `without_object` where there is none.
     const isa::Bytes& code_object() const;

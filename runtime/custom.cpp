@@ -25,9 +25,12 @@ Result<std::string> only_kernel(const isa::CodeObject& object) {
 }  // namespace
 
 Result<executable::Code> compile_custom(const CustomKernel& custom, const codegen::Target& target) {
-    if (const auto* kernel = std::get_if<codegen::Kernel>(&custom.body))
-        return codegen::compile_kernel({*kernel, {}}, target, codegen::Text::yes);
-    if (const auto* code = std::get_if<executable::Code>(&custom.body)) return *code;
+    if (const auto* kernel = std::get_if<codegen::Kernel>(&custom.body)) {
+        Result<executable::Code> made = codegen::compile_kernel({*kernel, {}}, target, codegen::Text::yes);
+        if (!made) return at_places_of(custom, made.error());
+        return at_places_of(custom, *std::move(made));
+    }
+    if (const auto* code = std::get_if<executable::Code>(&custom.body)) return at_places_of(custom, *code);
     executable::Code compiled;
     if (const auto* source = std::get_if<codegen::HipSource>(&custom.body)) {
         STRATA_TRY(compiled, codegen::compile_hip(*source, target.arch));
@@ -47,32 +50,69 @@ Result<executable::Code> compile_custom(const CustomKernel& custom, const codege
 }
 
 Result<std::string> bytes_of_compiled(const CustomKernel& kernel, Device& device) {
-    const std::shared_ptr<Program> loaded = program(device, kernel);
+    const std::shared_ptr<Program> loaded = program_of_graph(device, kernel);
     if (!loaded->code.object) return make_error(ErrorKind::Unsupported, "kernel '{}' has no machine code", kernel.name);
     executable::Executable alone{.arch = std::string(device.arch().name())};
     alone.kernels.push_back({.code = {loaded, &loaded->code}});
     executable::Writer w;
     w.text(executable::to_bytes(alone));
-    const UOp sink = std::get<codegen::Kernel>(kernel.body).sink;
-    w.list(kernel.loaded->written_slots(sink), [&](size_t slot) { w.number(slot); });
+    w.list(kernel.loaded->written_slots(kernel.graph.get()), [&](size_t slot) { w.number(slot); });
+    w.text(loaded->code.lines_of);
+    for (const std::vector<uint32_t>& lines : {loaded->code.lines, kernel.places.of_line})
+        w.list(lines, [&](uint32_t line) { w.number(line); });
     return std::move(w.bytes);
 }
 
-std::shared_ptr<CustomKernel> compiled_of_bytes(std::string_view bytes, const Device& device) {
+std::shared_ptr<CustomKernel> compiled_of_bytes(std::string_view bytes, const Device& device,
+                                                std::vector<isa::SourceLine> places) {
     executable::Reader r(bytes);
     const std::optional<executable::Executable> alone = executable::of_bytes(r.text());
     std::vector<size_t> slots;
     r.list([&] { slots.push_back(r.number()); });
+    const std::string lines_of(r.text());
+    std::vector<uint32_t> lines, of_line;
+    r.list([&] { lines.push_back(r.word()); });
+    r.list([&] { of_line.push_back(r.word()); });
+    r.check(std::ranges::all_of(lines, [&](uint32_t line) { return line <= of_line.size(); }));
     if (!r.done() || !alone || alone->arch != device.arch().name() || alone->kernels.size() != 1 ||
         !alone->kernels[0].code)
         return nullptr;
     executable::Code code = *alone->kernels[0].code;
     code.cached = true, code.route = "disk cache";
+    code.lines_of = lines_of, code.lines = std::move(lines);
     auto kernel = std::make_shared<CustomKernel>();
     kernel->name = code.entry, kernel->arch = alone->arch, kernel->takes_grid = true;
     kernel->body = std::move(code);
     kernel->loaded->keep_written_slots(std::move(slots));
+    for (uint32_t& place : of_line)
+        if (place > places.size() || (place && places[place - 1].line == 0)) place = 0;
+    kernel->places = {.listing = {}, .of_line = std::move(of_line), .places = std::move(places)};
     return kernel;
+}
+
+executable::Code at_places_of(const CustomKernel& kernel, executable::Code code) {
+    if (kernel.places.places.empty() || !code.object || code.object->for_nvidia) return code;
+    isa::SourcePlaces places = kernel.places;
+    places.listing = code.lines_of;
+    if (!code.lines.empty()) {
+        places.of_line.clear();
+        for (const uint32_t line : code.lines) places.of_line.push_back(line ? kernel.places.of_line.at(line - 1) : 0);
+    }
+    code.object = std::make_shared<const isa::CodeObject>(
+        isa::CodeObject::parse(isa::with_places(code.object->image, places).value()).value());
+    return code;
+}
+
+Error at_places_of(const CustomKernel& kernel, Error error) {
+    const auto line = static_cast<size_t>(error.line);
+    if (!error.file.empty() && !error.file.ends_with(".uops")) return error;  // a line of the HIP text
+    if (line == 0 || line > kernel.places.of_line.size()) return error;
+    const uint32_t number = kernel.places.of_line[line - 1];
+    if (number == 0) return error;
+    const isa::SourceLine& at = kernel.places.places[number - 1];
+    error.message = fmt::format("{}:{}: {}{}", at.file, at.line, error.message, isa::excerpt(at));
+    error.file = at.file, error.line = static_cast<int>(at.line), error.column = static_cast<int>(at.column);
+    return error;
 }
 
 LaunchShape shape_of(const CustomLaunch& launch, const executable::Code& code) {

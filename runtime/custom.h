@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "strata/asm/object/code_object.h"
+#include "strata/asm/object/source_places.h"
 #include "strata/codegen/kernel/kernel.h"
 #include "strata/codegen/render/hip_source.h"
 #include "strata/codegen/target/target.h"
@@ -30,6 +31,9 @@ class LoadedKernel {
   public:
     std::shared_ptr<Program> find(const Device& device);
     std::shared_ptr<Program> add(const Device& device, std::shared_ptr<Program> program);
+    /// Of a graph: its own program beside the one that equal graphs share; null: it has none yet.
+    std::shared_ptr<Program> made_of(const std::shared_ptr<Program>& shared);
+    void add_made(std::shared_ptr<Program> shared, std::shared_ptr<Program> made);
     std::vector<const Device*> devices();
     const std::vector<size_t>& written_slots(UOp sink);  ///< of the tensors that its graph stores to, in order
     void keep_written_slots(std::vector<size_t> slots);  ///< of machine code without its graph
@@ -38,6 +42,7 @@ class LoadedKernel {
     Mutex mutex_;
     std::optional<std::vector<size_t>> written_slots_;
     std::vector<std::shared_ptr<Program>> programs_;
+    std::vector<std::pair<std::shared_ptr<Program>, std::shared_ptr<Program>>> made_;  ///< shared ones first
 };
 
 /// A user's kernel: HIP source, a UOp graph or a finished code object, and how to launch it.
@@ -51,13 +56,16 @@ struct CustomKernel {
     std::string arch;         ///< of a code object; "" = any
     Root graph = {};          ///< keeps a UOp graph alive
     bool takes_grid = false;  ///< of a UOp graph: its block indices are below a bound, and the launch says the grid
+    isa::SourcePlaces places = {};  ///< of a UOp graph, where the lines of its tree() come from
     std::shared_ptr<LoadedKernel> loaded = std::make_shared<LoadedKernel>();
 };
 
-/// A kernel of a graph as bytes for a file, compiled for a device; Error where there is no machine code for it. And the
-/// kernel that such bytes are, or null for any others.
+/// A kernel of a graph as bytes for a file, compiled for a device; Error where there is no machine code for it. The
+/// bytes have no places: a source may move.
 Result<std::string> bytes_of_compiled(const CustomKernel& kernel, Device& device);
-std::shared_ptr<CustomKernel> compiled_of_bytes(std::string_view bytes, const Device& device);
+/// The kernel that such bytes are, or null for any others. A place of line 0 is none.
+std::shared_ptr<CustomKernel> compiled_of_bytes(std::string_view bytes, const Device& device,
+                                                std::vector<isa::SourceLine> places = {});
 
 /// One call of a kernel, but for its tensors.
 struct CustomLaunch {
@@ -73,6 +81,11 @@ LaunchShape shape_of(const CustomLaunch& launch, const executable::Code& code);
 
 /// The kernel as machine code; a finished code object is taken as it is.
 Result<executable::Code> compile_custom(const CustomKernel& kernel, const codegen::Target& target);
+
+/// The code of a kernel's graph with the kernel's own places: equal graphs share code, whatever lines they come from.
+executable::Code at_places_of(const CustomKernel& kernel, executable::Code code);
+/// The error of a kernel's graph with the place that it is about.
+Error at_places_of(const CustomKernel& kernel, Error error);
 
 /// Keeps the launch for custom nodes with this argument, until the last of them is freed.
 CustomArg register_custom(CustomLaunch launch);

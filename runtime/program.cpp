@@ -171,11 +171,37 @@ void keep_program(Device& device, UOp sink, std::shared_ptr<Program> program) {
     context().programs.add(sink, device, std::move(program), nullptr);
 }
 
-std::shared_ptr<Program> program(Device& device, const CustomKernel& custom) {
-    if (const auto* kernel = std::get_if<codegen::Kernel>(&custom.body)) {
-        if (auto known = context().programs.find(kernel->sink, device); known && known->has_wanted_text()) return known;
-        const codegen::Scheduled as_written{*kernel, {}};
+std::shared_ptr<Program> program_of_graph(Device& device, const CustomKernel& custom) {
+    const auto& kernel = std::get<codegen::Kernel>(custom.body);
+    if (auto known = context().programs.find(kernel.sink, device); known && known->has_wanted_text()) return known;
+    const codegen::Scheduled as_written{kernel, {}};
+    try {
         return programs(device, std::span(&as_written, 1))[0];
+    } catch (const Exception& e) {
+        if (e.error().line == 0) throw;
+        throw Exception(at_places_of(custom, e.error()));
+    }
+}
+
+namespace {
+
+/// Loaded by itself, so that what is said of the code names the kernel's own lines.
+std::shared_ptr<Program> program_at_places(Device& device, const CustomKernel& custom) {
+    std::shared_ptr<Program> shared = program_of_graph(device, custom);
+    if (auto known = custom.loaded->made_of(shared)) return known;
+    executable::Code code = at_places_of(custom, shared->code);
+    std::shared_ptr<Module> module = context().modules.load(device, code.code_object());
+    std::shared_ptr<Program> made = Program::of_module(std::move(module), std::move(code));
+    custom.loaded->add_made(std::move(shared), made);
+    return made;
+}
+
+}  // namespace
+
+std::shared_ptr<Program> program(Device& device, const CustomKernel& custom) {
+    if (std::holds_alternative<codegen::Kernel>(custom.body)) {
+        const bool has_places = !custom.places.places.empty() && device.arch().is_amd();
+        return has_places ? program_at_places(device, custom) : program_of_graph(device, custom);
     }
     if (auto known = custom.loaded->find(device)) return known;
     if (!custom.arch.empty() && custom.arch != device.arch().name())
@@ -199,9 +225,21 @@ std::shared_ptr<Program> LoadedKernel::add(const Device& device, std::shared_ptr
     return programs_.emplace_back(std::move(program));
 }
 
+std::shared_ptr<Program> LoadedKernel::made_of(const std::shared_ptr<Program>& shared) {
+    std::lock_guard lock(mutex_);
+    const auto found = std::ranges::find(made_, shared, [](const auto& pair) { return pair.first; });
+    return found == made_.end() ? nullptr : found->second;
+}
+
+void LoadedKernel::add_made(std::shared_ptr<Program> shared, std::shared_ptr<Program> made) {
+    std::lock_guard lock(mutex_);
+    made_.emplace_back(std::move(shared), std::move(made));
+}
+
 std::vector<const Device*> LoadedKernel::devices() {
     std::lock_guard lock(mutex_);
     std::vector<const Device*> all;
+    for (const auto& [shared, made] : made_) all.push_back(&made->device());
     for (const auto& program : programs_) all.push_back(&program->device());
     return all;
 }

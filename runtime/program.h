@@ -115,5 +115,7 @@ void keep_program(Device& device, UOp sink, std::shared_ptr<Program> program);
 /// A user's kernel, compiled and loaded once for a device. Kernels of one code object share a module, so their
 /// variables too.
 std::shared_ptr<Program> program(Device& device, const CustomKernel& kernel);
+/// A user's graph, compiled and loaded once for all equal ones, which may come from other lines.
+std::shared_ptr<Program> program_of_graph(Device& device, const CustomKernel& kernel);
 
 }  // namespace strata::runtime

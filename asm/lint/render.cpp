@@ -148,7 +148,8 @@ std::string source_of(const isa::CodeObject& object, const isa::Segment& text, u
 std::string to_text(const Finding& finding, const isa::CodeObject& object, const isa::Segment& text) {
     const Places places(object, text);
     const std::string source = places.source(finding.pc);
-    std::string out = fmt::format("{}: {}{}{}\n", name(finding.kind), source, source.empty() ? "" : ": ", finding.what);
+    std::string out = fmt::format("{}: {}{}{}{}\n", name(finding.kind), source, source.empty() ? "" : ": ",
+                                  finding.what, isa::excerpt(places.line(finding.pc)));
     out += places.context(finding.pc);
     if (finding.earlier) {
         const std::string from = places.source(*finding.earlier);

@@ -5,6 +5,7 @@
 
 #include "strata/asm/object/byte_reader_p.h"
 #include "strata/asm/object/elf_view_p.h"
+#include "strata/asm/object/source_places_p.h"
 #include "strata/core/support/utf8.h"
 
 namespace strata::isa {
@@ -46,7 +47,7 @@ constexpr size_t kMostRows = 1 << 24;  // a hostile table could ask for one a by
 
 /// The sections a line table needs.
 struct Sections {
-    ByteSpan line, line_strings, strings;
+    ByteSpan line, line_strings, strings, places;
 };
 
 Result<Sections> find_sections(const ElfView& view) {
@@ -57,6 +58,7 @@ Result<Sections> find_sections(const ElfView& view) {
         ByteSpan* const place = *name == ".debug_line"       ? &found.line
                                 : *name == ".debug_line_str" ? &found.line_strings
                                 : *name == ".debug_str"      ? &found.strings
+                                : *name == kPlacesSection    ? &found.places
                                                              : nullptr;
         if (!place) continue;
         if (section.sh_flags & SHF_COMPRESSED) return damaged("{} is compressed; compile without -gz", *name);
@@ -229,6 +231,19 @@ class LineProgram {
     uint32_t line_ = 1, column_ = 0;
 };
 
+std::string excerpt(const SourceLine& line) {
+    if (line.text.empty()) return "";
+    std::string out = "\n    " + line.text;
+    if (!line.column || line.column > line.text.size()) return out;
+    // Tabs before the caret stay tabs, so that it stands under its column.
+    std::string before = line.text.substr(0, line.column - 1);
+    for (char& c : before)
+        if (c != '\t') c = ' ';
+    const auto most = static_cast<uint32_t>(line.text.size()) + 1;
+    const uint32_t end = std::min(std::max(line.end_column, line.column + 1), most);
+    return out + "\n    " + before + std::string(end - line.column, '^');
+}
+
 Result<LineTable> LineTable::read(const CodeObject& object) {
     STRATA_TRY(ElfView view, ElfView::open(object.image, ET_DYN));
     STRATA_TRY(Sections sections, find_sections(view));
@@ -241,9 +256,25 @@ Result<LineTable> LineTable::read(const CodeObject& object) {
         if (in.failed()) return damaged("a line table of {} bytes lies outside .debug_line", length);
         STRATA_TRY_VOID(LineProgram(sections, unit, wide, table).run());
     }
+    if (!sections.places.empty()) {
+        STRATA_TRY(const SourcePlaces places, read_places(sections.places));
+        table.name_places(places);
+    }
     // An end comes before what starts at the same address.
     std::ranges::sort(table.rows_, {}, [](const Row& row) { return std::tuple(row.address, !row.end, row.order); });
     return table;
+}
+
+/// Rows of the places' listing get their places; those that have none take what is said before them.
+void LineTable::name_places(const SourcePlaces& places) {
+    places_ = places.places;
+    std::vector<bool> is_listing;
+    for (const std::string& file : files_) is_listing.push_back(file.ends_with(places.listing));
+    std::erase_if(rows_, [&](Row& row) {
+        if (row.end || row.file >= files_.size() || !is_listing[row.file]) return false;
+        row.place = row.line && row.line <= places.of_line.size() ? places.of_line[row.line - 1] : 0;
+        return row.place == 0;
+    });
 }
 
 SourceLine LineTable::find(uint64_t address) const {
@@ -251,6 +282,7 @@ SourceLine LineTable::find(uint64_t address) const {
                                   [](uint64_t wanted, const Row& row) { return wanted < row.address; });
     if (after == rows_.begin()) return {};
     const Row& row = *--after;
+    if (!row.end && row.place) return places_[row.place - 1];
     if (row.end || row.file >= files_.size() || row.line == 0) return {};
     return {files_[row.file], row.line, row.column};
 }

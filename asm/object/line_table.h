@@ -11,7 +11,12 @@ namespace strata::isa {
 struct SourceLine {
     std::string file;
     uint32_t line = 0, column = 0;
+    uint32_t end_column = 0;  ///< the first one after it; 0 where it is not known
+    std::string text = {};    ///< of the line, where the code object has it
 };
+
+/// The line with a caret under its columns, as lines of their own; "" where the text is not known.
+std::string excerpt(const SourceLine& line);
 
 /// The line tables of a code object's .debug_line section, versions 2 to 5 (DWARF 5, chapter 6.2). Empty without one.
 class LineTable {
@@ -26,14 +31,17 @@ class LineTable {
 
   private:
     friend class LineProgram;
+    void name_places(const struct SourcePlaces& places);
     struct Row {
         uint64_t address = 0;
         uint32_t file = 0, line = 0, column = 0;  ///< file: index into files_
         bool end = false;                         ///< first address after a sequence
         uint32_t order = 0;                       ///< in the file
+        uint32_t place = 0;                       ///< in places_, from 1 on
     };
     std::vector<Row> rows_;  ///< by address; of equal addresses the last one counts
     std::vector<std::string> files_;
+    std::vector<SourceLine> places_;
 };
 
 }  // namespace strata::isa

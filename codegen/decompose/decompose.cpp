@@ -72,6 +72,7 @@ class Decomposer {
     bool is_placed(UOp u) { return known(u).level != kNowhere; }
 
     void visit(UOp u) {
+        const AtPlaceOf place(u);
         if (u.is(Op::range)) {
             blocks_.emplace_back();
             return append(u, rebuilt(u), blocks_.size() - 1);

@@ -13,6 +13,7 @@
 #include "strata/codegen/linear/verify_in_place.h"
 #include "strata/codegen/render/render.h"
 #include "strata/core/support/parallel.h"
+#include "strata/core/uop/places.h"
 #include "strata/core/uop/scratch.h"
 #include "strata/core/uop/uop.h"
 #include "strata/core/uop/walk.h"
@@ -30,6 +31,7 @@ Result<executable::Code> compile_directly(const LinearProgram& program, const Ta
     compiled.entry = program.name;
     compiled.assembly = std::move(lowered.assembly);
     compiled.route = "direct lowering";
+    compiled.lines_of = program.name + ".uops";
     const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
     compiled.compile_ms = took.count() - lowered.text_ms;
     if (text == Text::yes) compiled.spec = std::make_shared<const isa::KernelSpec>(std::move(lowered.kernel));
@@ -49,6 +51,7 @@ Result<executable::Code> to_machine_code(const LinearProgram& program, const Tar
             STRATA_TRY(const HipSource source, render_hip(program, target));
             STRATA_TRY(executable::Code compiled, compile_hip(source, target.arch));
             compiled.dynamic_lds = dynamic_lds(program, target);
+            compiled.lines_of = source.file_name, compiled.lines = source.lines;
             return compiled;
         }
         case Route::asm_: {
@@ -58,6 +61,9 @@ Result<executable::Code> to_machine_code(const LinearProgram& program, const Tar
     }
     STRATA_CHECK(false, "a target without a route");
 }
+
+/// A named sink is a user's: what is said of its code names lines of its tree().
+bool is_users(UOp sink) { return sink.is(Op::sink) && !sink.as<SinkArg>().name.empty(); }
 
 std::vector<executable::TakenBuffer> buffers_of(const LinearProgram& program) {
     UOpMap<bool> written;
@@ -118,7 +124,10 @@ SharedKernels::Use SharedKernels::start(const ScheduleItem& item) {
 Result<executable::Code> compile_kernel(const Scheduled& scheduled, const Target& target, Text text) {
     const GraphScope scope;
     const ScratchNodes own;
-    STRATA_TRY(const LinearProgram program, linearize(spread_finish(scheduled.kernel, target), target));
+    std::optional<Places> places;
+    if (is_users(scheduled.kernel.sink)) number_by_tree(places.emplace(), scheduled.kernel.sink);
+    STRATA_TRY(LinearProgram program, linearize(spread_finish(scheduled.kernel, target), target));
+    if (places) program.places = &*places;
     STRATA_TRY(executable::Code compiled, to_machine_code(program, target, text));
     add_launch(compiled, program, scheduled);
     return compiled;

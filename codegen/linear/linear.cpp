@@ -31,6 +31,19 @@ void collect_params(LinearProgram& program) {
     std::ranges::sort(program.params, {}, slot_of);
 }
 
+/// Of the largest local memory.
+UOp first_access_of_largest(const LinearProgram& program) {
+    UOp found;
+    int64_t most = 0;
+    for (UOp u : program.ops) {
+        if (!u.is(Op::load) && !u.is(Op::store)) continue;
+        const UOp memory = memory_of(u);
+        const int64_t bytes = memory.as<ParamArg>().size * memory.dtype().bytes();
+        if (memory.as<ParamArg>().space == Space::local && bytes > most) found = u, most = bytes;
+    }
+    return found;
+}
+
 enum class Check : uint8_t { open, kernel };
 
 struct Pass {
@@ -65,6 +78,12 @@ Result<UOp> run(const Pass& pass, UOp sink, Context& context) {
 
 Result<UOp> simplify(UOp sink, Context&) { return strata::simplify(sink); }
 
+Error LinearProgram::about(UOp u, Error error) const {
+    const Places* const known = places ? places : Places::active();
+    if (known) error.file = name + ".uops", error.line = static_cast<int>(known->of(u));
+    return error;
+}
+
 std::vector<executable::ParameterPlace> parameter_places(const LinearProgram& program) {
     std::vector<executable::ParameterPlace> places;
     uint32_t end = 0;
@@ -92,8 +111,9 @@ Result<LinearProgram> linearize(const Kernel& kernel, const Target& target) {
     STRATA_TRY(program.ops, order(context.scopes(sink)));
     collect_params(program);
     if (program.lds > target.lds_bytes)
-        return make_error(ErrorKind::Usage, "{}: {} bytes of local memory; a workgroup has {}", program.name,
-                          program.lds, target.lds_bytes);
+        return program.about(first_access_of_largest(program),
+                             make_error(ErrorKind::Usage, "{}: {} bytes of local memory; a workgroup has {}",
+                                        program.name, program.lds, target.lds_bytes));
     STRATA_TRY_VOID(verify_linear(program.ops));
     STRATA_TRY_VOID(verify_waves(program, target));
     return std::move(program);

@@ -8,6 +8,7 @@
 #include "strata/codegen/kernel/kernel.h"
 #include "strata/codegen/target/target.h"
 #include "strata/core/support/result.h"
+#include "strata/core/uop/places.h"
 #include "strata/core/uop/scopes.h"
 #include "strata/executable/parameter.h"
 
@@ -29,6 +30,12 @@ struct LinearProgram {
         false;  ///< what stores copy from global to local memory need be there from the next barrier on alone
     bool async_products =
         false;  ///< products of groups of waves in a loop need not be done before those of its next step
+    const Places* places = nullptr;  ///< of a user's kernel: the line of its tree() that each operation comes from
+
+    /// The line that `u` comes from, 0 where nothing tells.
+    uint32_t line_of(UOp u) const { return places ? places->of(u) : 0; }
+    /// The error with the line of the operation that it is about.
+    Error about(UOp u, Error error) const;
 };
 
 /// The place of each parameter, one after the other as C lays them out.

@@ -143,11 +143,18 @@ class Emitter {
         spec.lines.files = {program_.name + ".uops"};
         uint32_t known = 0;
         for (const Line& line : lines_)
-            if (const uint32_t number = line.instruction->origin + 1; number != known) {
+            if (const uint32_t number = source_line(line); number && number != known) {
                 spec.lines.rows.push_back({.word = line.word, .file = 0, .line = number});
                 known = number;
             }
         return spec;
+    }
+
+    /// In the operations as text, or of a user's kernel in its tree.
+    uint32_t source_line(const Line& line) const {
+        const uint32_t origin = line.instruction->origin;
+        if (!program_.places) return origin + 1;
+        return origin < program_.ops.size() ? program_.line_of(program_.ops[origin]) : 0;
     }
 
     Error refuse(const Instruction& instruction, std::string_view why) const {

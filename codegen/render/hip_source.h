@@ -1,4 +1,5 @@
 #pragma once
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@ struct HipSource {
     std::string file_name = "kernel.hip";   ///< how compiler messages name the text
     std::vector<std::string> options = {};  ///< extra compiler options of the user, e.g. -O1, -DN=4
     std::string folder = {};                ///< where quoted includes are looked for first; "" = nowhere
+    std::vector<uint32_t> lines = {};       ///< of a user's graph, by line of the text: the line of its tree(); 0: none
 };
 
 }  // namespace strata::codegen

@@ -156,9 +156,12 @@ std::vector<bool> find_declarations(std::span<const UOp> ops) {
 
 }  // namespace
 
-InlinePlan plan_inlining(const LinearProgram& program) {
+InlinePlan plan_inlining(const LinearProgram& program, const Target& target) {
     const UOpMap<UOp> conditions = find_conditions(program.ops);
     InlinePlan plan = Planner(program.ops, conditions).run();
+    const bool names_loads = program.places && target.arch.is_amd();
+    for (size_t i = 0; names_loads && i < program.ops.size(); ++i)
+        if (program.ops[i].is(Op::load)) plan.form[i] = InlinePlan::Form::named;
     plan.conditions = conditions;
     plan.declares = find_declarations(program.ops);
     return plan;

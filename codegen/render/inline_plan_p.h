@@ -20,7 +20,7 @@ struct InlinePlan {
 };
 
 /// A value used once is written where it is used. It is not if that would move it into a loop, or a load past a store
-/// or barrier.
-InlinePlan plan_inlining(const LinearProgram& program);
+/// or barrier. Each load of a user's kernel for AMD is a statement: line tables name its line, not that of its use.
+InlinePlan plan_inlining(const LinearProgram& program, const Target& target);
 
 }  // namespace strata::codegen

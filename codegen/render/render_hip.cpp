@@ -14,6 +14,7 @@
 #include "strata/codegen/render/inline_plan_p.h"
 #include "strata/codegen/render/loops_p.h"
 #include "strata/codegen/render/render.h"
+#include "strata/codegen/render/text_lines_p.h"
 #include "strata/codegen/target/ldmatrix.h"
 #include "strata/codegen/target/warpgroup_products.h"
 #include "strata/core/uop/kernel.h"
@@ -29,7 +30,7 @@ constexpr int kAllUnrolled = 16;         // all of them, where there are no more
 class Renderer {
   public:
     Renderer(const LinearProgram& program, const Target& target)
-        : program_(program), target_(target), plan_(plan_inlining(program)), entry_(program.name) {}
+        : program_(program), target_(target), plan_(plan_inlining(program, target)), entry_(program.name) {}
 
     const std::string& entry() const { return entry_; }  ///< the symbol, once it ran
 
@@ -57,9 +58,11 @@ class Renderer {
             const UOp u = program_.ops[at_];
             if (!products_.empty()) look_for_end_of_products(u);
             if (!emit_statement(u) && !emit_value(u)) return u;
+            lines_.note(text_, program_.line_of(u));
         }
         return std::move(text_) + "}\n";
     }
+    std::vector<uint32_t> take_lines() { return program_.places ? std::move(lines_.lines) : std::vector<uint32_t>(); }
 
   private:
     template <class... Args>
@@ -414,6 +417,7 @@ class Renderer {
     InlinePlan plan_;
     std::string entry_;
     std::string text_;
+    TextLines lines_;
     size_t at_ = 0, depth_ = 0;
     const std::array<bool, 3> scalar_threads_ = scalar_threads(program_, target_);
     UOpMap<Expression> values_;
@@ -435,9 +439,10 @@ Result<HipSource> render_hip(const LinearProgram& program, const Target& target)
     Renderer renderer(program, target);
     std::variant<std::string, UOp> text = renderer.run();
     if (const UOp* missing = std::get_if<UOp>(&text))
-        return make_error(ErrorKind::Unsupported, "{}: HIP for {} has no {}", program.name, target.arch.name(),
-                          to_string(*missing));
-    return HipSource{.text = std::get<std::string>(std::move(text)), .kernel = renderer.entry()};
+        return program.about(*missing, make_error(ErrorKind::Unsupported, "{}: HIP for {} has no {}", program.name,
+                                                  target.arch.name(), to_string(*missing)));
+    return HipSource{
+        .text = std::get<std::string>(std::move(text)), .kernel = renderer.entry(), .lines = renderer.take_lines()};
 }
 
 }  // namespace strata::codegen

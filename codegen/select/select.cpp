@@ -47,8 +47,9 @@ Result<void> Selector::run() {
         context_.code.set_origin(static_cast<uint32_t>(i));
         const UOp u = program.ops[i];
         if (!select(u))
-            return make_error(ErrorKind::Unsupported, "{}: direct lowering for {} has no {}; use target 'hip'",
-                              program.name, isa::info(context_.function.target.arch).name, to_string(u));
+            return program.about(
+                u, make_error(ErrorKind::Unsupported, "{}: direct lowering for {} has no {}; use target 'hip'",
+                              program.name, isa::info(context_.function.target.arch).name, to_string(u)));
         addresses_.split_sum(u);
     }
     context_.code.add("s_endpgm");

@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "strata/core/support/settings.h"
+#include "strata/core/uop/places.h"
 #include "strata/core/uop/uop_map.h"
 
 namespace strata {
@@ -86,6 +87,7 @@ class Rewriter {
     }
 
     bool fire(UOp node) {
+        const AtPlaceOf place(node);
         RuleSet::Applied applied = rules_.apply(node, context_);
         if (!applied.rule) return false;
         if (options_.trace) options_.trace->steps.push_back({applied.rule, node, applied.result});

@@ -13,6 +13,7 @@
 #include "strata/core/support/mutex.h"
 #include "strata/core/uop/node_set_p.h"
 #include "strata/core/uop/notes.h"
+#include "strata/core/uop/places.h"
 #include "strata/core/uop/root.h"
 #include "strata/core/uop/scratch_p.h"
 #include "strata/core/uop/shape_rules_p.h"
@@ -228,8 +229,35 @@ UOp make(const Key& key) {
 
 }  // namespace
 
+thread_local constinit Places* Places::active_ = nullptr;
+
+uint32_t Places::of(UOp u) const {
+    const auto found = numbers_.find(u);
+    return found == numbers_.end() ? 0 : found->second;
+}
+
+/// Constants and parameters are everywhere alike: they have no location of their own.
+void Places::note(UOp made) {
+    if (made.src().empty() && !made.is(Op::range)) return;
+    if (const uint32_t number = here()) set(made, number);
+}
+
+void Places::note(UOp made, UOp replaced) {
+    if (const uint32_t number = of(replaced))
+        set(made, number);
+    else
+        note(made);
+}
+
+void AtPlaceOf::enter(UOp u) {
+    outer_ = places_->current_;
+    if (const uint32_t number = places_->of(u)) places_->current_ = number;
+}
+
 UOp make(Op op, DType dtype, std::span<const UOp> sources, Arg arg) {
-    return make(Key{op, dtype, sources, &arg, &arg, key_hash(op, dtype, sources, arg)});
+    const UOp made = make(Key{op, dtype, sources, &arg, &arg, key_hash(op, dtype, sources, arg)});
+    if (Places* const places = Places::active()) places->note(made);
+    return made;
 }
 
 void Root::let_go() {
@@ -255,7 +283,9 @@ int64_t UOp::numel() const {
 
 UOp UOp::with_src(std::span<const UOp> sources) const {
     if (std::equal(sources.begin(), sources.end(), src().begin(), src().end())) return *this;
-    return make(Key{op(), dtype(), sources, &arg(), nullptr, key_hash(op(), dtype(), sources, arg())});
+    const UOp made = make(Key{op(), dtype(), sources, &arg(), nullptr, key_hash(op(), dtype(), sources, arg())});
+    if (Places* const places = Places::active()) places->note(made, *this);
+    return made;
 }
 
 GraphScope::GraphScope() {

@@ -148,6 +148,11 @@ bool closes(UOp u, UOp range) {
 bool lists_ranges(UOp u) { return closes_ranges(u) || u.is(Op::scan); }
 const RangeArg& range_arg(UOp range) { return range.as<RangeArg>(); }
 
+void number_by_tree(Places& places, UOp sink) {
+    uint32_t line = 0;
+    for (UOp u : toposort(sink)) places.set(u, ++line);
+}
+
 std::vector<UOp> ranges(UOp sink) {
     std::vector<UOp> found;
     for (UOp u : toposort(sink))

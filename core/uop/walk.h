@@ -1,4 +1,5 @@
 #pragma once
+#include "strata/core/uop/places.h"
 #include "strata/core/uop/uop_map.h"
 
 namespace strata {
@@ -17,6 +18,7 @@ UOp rebuild(std::span<const UOp> order, UOpMap<UOp>& rebuilt, F f) {
     for (UOp u : order) {
         sources.clear();
         for (UOp s : u.src()) sources.push_back(rebuilt.at(s));
+        const AtPlaceOf place(u);
         rebuilt[u] = f(u, sources);
     }
     return rebuilt.at(order.back());

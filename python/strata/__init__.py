@@ -171,6 +171,8 @@ _strata._register_package(
         "call_meant": _when_called("_hints", "call"),
         "called": _when_called("_checks", "called"),
         "of_kernel": _when_called("_derivatives", "of_kernel"),
+        "is_package": _when_called("_places", "is_package"),
+        "place_of": _when_called("_places", "place_of"),
         **{name: _when_called("linalg", name) for name in ("outer", "cross", "diagonal", "trace", "norm")},
     },
 )

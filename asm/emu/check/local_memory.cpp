@@ -18,6 +18,7 @@ void LocalMemory::start() {
     base_ = latest;
     read_lately_.clear();
     written_lately_.clear();
+    recent_.clear();
     lates_.clear();
     late_bytes_.clear();
     latest_ = 0;
@@ -86,6 +87,8 @@ void LocalMemory::report(const Moment& moment, uint32_t offset, const Cell& cell
                                    offset, part.way != Way::load ? "written" : "read", value(part.stored),
                                    with_write ? "written" : "read", others, value(wave.lds + offset));
         finding.fix = "s_barrier between the two, after a wait for the first";
+        if (const Op* const other = recent_.find(offset, with_write, touch))
+            finding.earlier = wave.group->launch->program->pc(wave.group->code->plain(other));
         finding.witness = lint::Witness{wave.group->id, wave.wave_in_group, 1ull << part.lane, offset};
         return finding;
     });
@@ -199,6 +202,9 @@ void LocalMemory::step(const Moment& moment, Registers& registers) {
     const Now at = now(moment.wave);
     if (at.now > latest_) renew(at);
     catch_up();
+    if (const Places places(moment.wave, *moment.op); fields.space == Space::local && fields.bytes && places.count)
+        recent_.add(moment.op, places, two ? static_cast<int32_t>(fields.local().offset2 - fields.offset) : 0,
+                    one.way != Way::load, at.now);
     Stretches& own = one.way == Way::load ? read_lately_ : written_lately_;
     uint64_t before = ~0ull;
     for (uint64_t left = active; left; left &= left - 1) {

@@ -6,6 +6,7 @@
 
 #include "strata/asm/emu/check/moment.h"
 #include "strata/asm/emu/check/places.h"
+#include "strata/asm/emu/check/recent.h"
 #include "strata/asm/emu/check/touch.h"
 
 namespace strata::emu {
@@ -131,6 +132,7 @@ class LocalMemory {
     int32_t known_first_ = 0, known_end_ = 0;  ///< bytes that are known, from one place to the next
     int32_t known_tries_ = 0;
     Stretches read_lately_, written_lately_;
+    RecentAccesses recent_;
     Touch latest_ = 0;                 ///< when the last access was
     std::vector<Late> lates_;          ///< reads that are not in read_ or bytes_, in their order
     std::vector<int32_t> late_bytes_;  ///< their places

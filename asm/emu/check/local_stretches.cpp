@@ -433,6 +433,7 @@ bool LocalMemory::pass(Wave& wave, const Op& op) {
     Stretches& own = way == Way::load ? read_lately_ : written_lately_;
     own.add(places.lowest, end, at);
     if (apart) own.add(places.lowest + apart, end + apart, at);
+    recent_.add(&op, places, apart, way != Way::load, at.now);
     return true;
 }
 

@@ -8,12 +8,15 @@
 namespace strata::emu {
 namespace {
 
-/// " at file:line:column" of a byte offset in the code, where the code object has line tables.
-std::string source_of(const Launch& launch, uint64_t pc) {
-    if (!launch.object) return "";
+/// Of a byte offset in the code, where the code object has line tables.
+isa::SourceLine line_of(const Launch& launch, uint64_t pc) {
+    if (!launch.object) return {};
     Result<isa::LineTable> lines = isa::LineTable::read(*launch.object);
-    if (!lines) return "";
-    const isa::SourceLine at = lines->find(launch.text_address + pc);
+    return lines ? lines->find(launch.text_address + pc) : isa::SourceLine{};
+}
+
+/// " at file:line:column".
+std::string source_of(const isa::SourceLine& at) {
     if (at.file.empty()) return "";
     return at.column ? fmt::format(" at {}:{}:{}", at.file, at.line, at.column)
                      : fmt::format(" at {}:{}", at.file, at.line);
@@ -41,11 +44,12 @@ std::string fault_message(const Wave& wave) {
     if (op) op = group.code->plain(op);
     const Program& program = *group.launch->program;
     uint64_t pc = op ? program.pc(op) : 0;
-    const std::string source = source_of(*group.launch, pc);
-    return fmt::format("kernel '{}'{}{} code offset {:#x} ({}), workgroup ({}, {}, {}), wave {}: {}",
+    const isa::SourceLine line = line_of(*group.launch, pc);
+    const std::string source = source_of(line);
+    return fmt::format("kernel '{}'{}{} code offset {:#x} ({}), workgroup ({}, {}, {}), wave {}: {}{}",
                        group.launch->kernel, source, source.empty() ? " at" : ",", pc, program.disassembly(pc),
                        group.id[0], group.id[1], group.id[2], wave.wave_in_group,
-                       wave.fault ? *wave.fault : std::string());
+                       wave.fault ? *wave.fault : std::string(), isa::excerpt(line));
 }
 
 }  // namespace strata::emu

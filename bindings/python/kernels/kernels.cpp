@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "front_end_p.h"
+#include "kernels/places_p.h"
 #include "kernels_p.h"
 #include "package_p.h"
 #include "strata/asm/llvm/assemble.h"
@@ -73,6 +74,7 @@ Kernel uop_kernel(py::handle function, const std::vector<ops::KernelArgument>& a
         if (own) given.push_back(parameter(arguments[i], static_cast<int>(given.size())));
         params.append(own ? from_uop(given.back()) : values[i]);
     }
+    const PythonPlaces places;
     py::object made = function_of_package(Called::called)("custom_kernel", function, params);
     py::object name = py::getattr(function, "__name__", py::str(""));
     GraphScope scope;
@@ -84,7 +86,9 @@ Kernel uop_kernel(py::handle function, const std::vector<ops::KernelArgument>& a
         std::string own = py::str(name);
         sink = make(Op::sink, dtypes::none, sink.src(), SinkArg{own == "<lambda>" ? "" : own});
     }
-    return in_python(ops::uop_kernel(sink));
+    Kernel kernel = in_python(ops::uop_kernel(sink));
+    keep_places(kernel, places.of_tree(kernel->graph.get()));
+    return kernel;
 }
 
 /// `outputs` of arguments that become parameters alone: places count the parameters before.

@@ -15,6 +15,7 @@ namespace strata::python {
 namespace {
 
 using Kernel = std::shared_ptr<runtime::CustomKernel>;
+using SourcePlace = std::tuple<std::string, uint32_t, uint32_t, uint32_t, std::string>;
 
 CacheKind to_kind(const std::string& kind) {
     for (const CacheKind known : {CacheKind::configs, CacheKind::kernels})
@@ -68,11 +69,25 @@ void bind_lang_disk(py::module_& m) {
         },
         "The kernel with its machine code for the device of the arguments; None where there is none.");
     m.def(
-        "compiled_kernel", [](const py::bytes& bytes, const py::sequence& launched) -> As<"CustomKernel | None"> {
-            const Kernel kernel = runtime::compiled_of_bytes(std::string(bytes), device_of(launched));
+        "compiled_kernel",
+        [](const py::bytes& bytes, const py::sequence& launched,
+           const std::vector<SourcePlace>& places) -> As<"CustomKernel | None"> {
+            std::vector<isa::SourceLine> lines;
+            for (const auto& [file, line, column, end_column, text] : places)
+                lines.push_back({file, line, column, end_column, text});
+            const Kernel kernel = runtime::compiled_of_bytes(std::string(bytes), device_of(launched), std::move(lines));
             return kernel ? py::cast(kernel) : py::object(py::none());
         },
-        "The kernel of such bytes, without its graph.");
+        "The kernel of such bytes, without its graph; places: as places_of gave them for the kernel.");
+    m.def(
+        "places_of",
+        [](const runtime::CustomKernel& kernel) {
+            std::vector<SourcePlace> places;
+            for (const isa::SourceLine& at : kernel.places.places)
+                places.emplace_back(at.file, at.line, at.column, at.end_column, at.text);
+            return places;
+        },
+        "Where its operations come from: (file, line, first column, the first one after it, text of the line).");
 }
 
 }  // namespace strata::python

@@ -6,6 +6,7 @@
 #include "lang/lang_p.h"
 #include "strata/codegen/linear/linear.h"
 #include "strata/core/uop/walk.h"
+#include "strata/runtime/custom.h"
 
 namespace strata::python {
 namespace {
@@ -63,11 +64,20 @@ py::object number_of(DType type, const ConstArg& value) {
     return py::int_(value.i);
 }
 
-py::list interpret(const Handle& sink, std::array<uint32_t, 3> grid, std::array<uint32_t, 3> block, int wave_size,
-                   const py::list& values, const py::object& observed) {
+/// Throws a finding with the place of its node.
+[[noreturn]] void refuse(const runtime::CustomKernel& kernel, const codegen::Finding& wrong) {
+    const std::vector<UOp> nodes = toposort(kernel.graph.get());
+    Error error{wrong.kind, fmt::format("[interpret] {}\n  in {}", wrong.what, to_string(wrong.node))};
+    error.line = static_cast<int>(std::ranges::find(nodes, wrong.node) - nodes.begin()) + 1;
+    throw Exception(runtime::at_places_of(kernel, std::move(error)));
+}
+
+py::list interpret(const runtime::CustomKernel& kernel, std::array<uint32_t, 3> grid, std::array<uint32_t, 3> block,
+                   int wave_size, const py::list& values, const py::object& observed) {
     GraphScope scope;
-    const std::vector<UOp> ops = codegen::order(Scopes(sink.get())).value();
-    Given given(sink.get(), values);
+    const UOp sink = kernel.graph.get();
+    const std::vector<UOp> ops = codegen::order(Scopes(sink)).value();
+    Given given(sink, values);
     codegen::InterpretedLaunch launch{.grid = grid, .block = block, .wave_size = wave_size};
     py::list seen;
     if (!observed.is_none()) {
@@ -79,11 +89,10 @@ py::list interpret(const Handle& sink, std::array<uint32_t, 3> grid, std::array<
             seen.append(py::make_tuple(from_uop(u), held));
         };
     }
-    if (const auto wrong = codegen::interpret(ops, launch, given.arguments))
-        user_error(wrong->kind, "[interpret] {}\n  in {}", wrong->what, to_string(wrong->node));
+    if (const auto wrong = codegen::interpret(ops, launch, given.arguments)) refuse(kernel, *wrong);
     if (!observed.is_none()) return seen;
     py::list written;
-    for (const int slot : written_by(sink.get())) {
+    for (const int slot : written_by(sink)) {
         const auto at = static_cast<size_t>(slot);
         const Tensor& t = values[at].cast<Tensor&>();
         written.append(py::make_tuple(slot, Tensor::from_host(given.bytes[at].data(), t.shape(), t.dtype())));
@@ -94,7 +103,7 @@ py::list interpret(const Handle& sink, std::array<uint32_t, 3> grid, std::array<
 }  // namespace
 
 void bind_lang_interpret(py::module_& m) {
-    m.def("interpret", &interpret, py::arg("sink"), py::arg("grid"), py::arg("block"), py::arg("wave_size"),
+    m.def("interpret", &interpret, py::arg("kernel"), py::arg("grid"), py::arg("block"), py::arg("wave_size"),
           py::arg("values"), py::arg("observed") = py::none());
 }
 

@@ -1,5 +1,6 @@
 // The trace that a thread builds: its memory, branches and loops.
 #include "kernels/kernels_p.h"
+#include "kernels/places_p.h"
 #include "kernels/uop_p.h"
 #include "lang/lang_p.h"
 #include "layout/layout_p.h"
@@ -18,6 +19,8 @@ using lang::Trace;
 /// A trace in Python, which ends it where an exception leaves it.
 struct OpenTrace {
     std::unique_ptr<Trace> trace;
+    std::unique_ptr<PythonPlaces> places = std::make_unique<PythonPlaces>();
+    void close() { trace.reset(), places.reset(); }
 };
 
 struct Mark {
@@ -87,8 +90,10 @@ void bind_memory(py::module_& m) {
 }
 
 void bind_kernels_of_traces(py::module_& m) {
-    m.def("kernel_of", [](const Handle& sink) {
-        return std::const_pointer_cast<runtime::CustomKernel>(ops::uop_kernel_of_any_grid(sink.get()));
+    m.def("kernel_of", [](const Handle& sink, const OpenTrace& trace) {
+        auto kernel = std::const_pointer_cast<runtime::CustomKernel>(ops::uop_kernel_of_any_grid(sink.get()));
+        keep_places(kernel, trace.places->of_tree(kernel->graph.get()));
+        return kernel;
     });
     m.def("graph_of", [](const runtime::CustomKernel& kernel) { return Handle(kernel.graph.get()); });
     m.def("wave_size_of", [](const std::string& arch) { return runtime::target_named(arch).wave_size; });
@@ -111,12 +116,12 @@ void bind_lang_trace(py::module_& m) {
         .def("finish",
              [](OpenTrace& t, const std::string& name) {
                  const Handle sink(t.trace->finish(name));
-                 t.trace.reset();
+                 t.trace.reset();  // the places live on
                  return sink;
              })
         .def("mark", [](const OpenTrace& t) { return Mark{t.trace->mark()}; })
         .def("undo_to", [](OpenTrace& t, const Mark& mark) { t.trace->undo_to(mark.state); })
-        .def("close", [](OpenTrace& t) { t.trace.reset(); });
+        .def("close", &OpenTrace::close);
     m.def("is_active", &Trace::is_active);
     py::class_<Pointer>(m, "Pointer", "An address of the device, as an argument of kernels.")
         .def(py::init([](uint64_t address, DType type) { return Pointer{address, type}; }), py::arg("address"),

@@ -51,13 +51,13 @@ class Fingerprint:
     """A hash of values, and of the code that functions among them reach.
 
     watched: (container, key, value) of what was read where it may change. is_portable: another process gives the same
-    hash; not where a value is known by its identity alone.
+    hash; not where a value is known by its identity alone. codes: its code objects, in an order that the hash fixes.
     """
 
     def __init__(self):
         self._hash = hashlib.blake2b(repr(sys.version_info).encode(), digest_size=16)
         self._seen, self._kept = {}, []
-        self.watched, self.is_portable = [], True
+        self.watched, self.codes, self.is_portable = [], [], True
 
     def digest(self):
         return self._hash.hexdigest()
@@ -134,6 +134,7 @@ class Fingerprint:
             self.add(f.__globals__[name], read)
 
     def _code(self, code):
+        self.codes.append(code)
         self._put(
             code.co_name, code.co_code, code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars,
             code.co_flags, code.co_argcount, code.co_exceptiontable,

@@ -13,6 +13,7 @@ from ._arguments import taker, takes
 from ._dynamic import TensorSpec
 from ._fingerprint import Fingerprint, disk_key
 from ._functions import rewritten
+from ._moved_places import placed, portable
 
 _lang = _strata._lang
 _FEW_BLOCKS = 2**20  # along x: what most launches have; 32 bits then hold the number of a thread
@@ -137,8 +138,9 @@ class Kernel:
             found = place and _lang.disk_get("kernels", place)
             if not found:
                 return None
-            sizes, _, code = found.partition(b" ")
-            kernel = _lang.compiled_kernel(code, launched)
+            sizes, _, rest = found.partition(b" ")
+            places, _, code = rest.partition(b"\n")
+            kernel = _lang.compiled_kernel(code, launched, placed(places, self._fingerprint.codes))
             if kernel is None:
                 return None
             self._loaded[full] = kernel, tuple(sizes)
@@ -148,7 +150,8 @@ class Kernel:
         place = disk_key(self._fingerprint, (self.__name__, key), arch)
         code = place and _lang.compiled_bytes(kernel, launched)
         if code:
-            _lang.disk_put("kernels", place, bytes(sizes) + b" " + code)
+            places = portable(_lang.places_of(kernel), self._fingerprint.codes)
+            _lang.disk_put("kernels", place, bytes(sizes) + b" " + places + b"\n" + code)
 
     def _traced(self, parameters, grid, block):
         most = (_FEW_BLOCKS if grid[0] <= _FEW_BLOCKS else _MOST_BLOCKS[0], *_MOST_BLOCKS[1:])
@@ -166,7 +169,7 @@ class Kernel:
                 raise UsageError(
                     f"[{self.__name__}] a kernel returns nothing: store its results in tensors it is given"
                 )
-            kernel, sizes = _lang.kernel_of(trace.finish(self.__name__)), tuple(launch.sizes)
+            kernel, sizes = _lang.kernel_of(trace.finish(self.__name__), trace), tuple(launch.sizes)
             if launch.messages:
                 self._messages[kernel] = launch.messages
             return kernel, sizes
@@ -231,7 +234,7 @@ class Kernel:
             if not isinstance(trace, tuple) or len(trace) != 2:
                 raise UsageError(f"[interpret] trace is (block, thread), each a number or three, not {trace!r}")
             observed = (_place(trace[0], grid, "block"), _place(trace[1], block, "thread"))
-        found = _lang.interpret(_lang.graph_of(kernel), grid, block, wave, launched, observed)
+        found = _lang.interpret(kernel, grid, block, wave, launched, observed)
         if observed:
             return found
         done = tuple(tensor for _, tensor in found)

@@ -76,6 +76,26 @@ TEST_P(EmitTest, LinesNameTheOperationThatCodeIsFor) {
     EXPECT_EQ(listing(function.program)[6], "out0[tx] = val0");
 }
 
+TEST_P(EmitTest, LinesOfAUsersKernelAreThoseOfItsTree) {
+    GraphScope scope;
+    Function function(GetParam(), counting(GetParam()), copying());
+    Places places;
+    places.set(function.program.ops[4], 40);
+    places.set(function.program.ops[6], 60);
+    function.program.places = &places;
+    for (Block& block : function.code.blocks)
+        for (Instruction& instruction : block.code)
+            instruction.origin = instruction.inst.row->flags & isa::kStore ? 6 : 4;
+    auto lowered = emit(function.code);
+    ASSERT_TRUE(lowered) << lowered.error().message;
+    const isa::CodeObject object = isa::CodeObject::parse(lowered->object(GetParam()).value()).value();
+    auto lines = isa::LineTable::read(object).value();
+    EXPECT_EQ(lines.find(object.kernels[0].entry_address).line, 40u);
+    const Error about = function.program.about(function.program.ops[6], make_error(ErrorKind::Unsupported, "no"));
+    EXPECT_EQ(about.line, 60);
+    EXPECT_EQ(about.file, "k.uops");
+}
+
 TEST_P(EmitTest, ABranchThatIsTooLongIsAnError) {
     Function function(GetParam(), "s_branch far\ns_nop 0\nfar:\ns_endpgm");
     std::vector<Instruction>& code = function.code.blocks[1].code;

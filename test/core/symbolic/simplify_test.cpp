@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "strata/core/symbolic/symbolic.h"
+#include "strata/core/uop/places.h"
 
 namespace strata {
 namespace {
@@ -182,6 +183,16 @@ TEST_F(Simplify, FloatsChangeOnlyWhereItIsExact) {
     EXPECT_BECOMES(v / constant(dtypes::float32, 4), v * constant(dtypes::float32, 0.25));
     UOp third = v / constant(dtypes::float32, 3);
     EXPECT_BECOMES(third, third);
+}
+
+TEST_F(Simplify, WhatRulesMakeComesFromWhereTheyFound) {
+    const UOp flat = a * 8 + b, found = flat / 8 * 3 + flat % 8;
+    Places places;
+    number_by_tree(places, found);
+    const UOp simple = simplify(found);
+    EXPECT_EQ(simple, a * 3 + b);
+    EXPECT_NE(places.of(simple), 0u);
+    EXPECT_NE(places.of(simple.src(0)), 0u);
 }
 
 }  // namespace
