@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """A matrix product from tiles: one source for the matrix instructions of four architectures.
 
-Look at the loop: a block copies tiles of both operands to local memory, and its waves multiply them. Change TILE, or
-the padding of eight elements a row: proofs over the layouts refuse what does not fit.
+Look at the loop: a block copies tiles of both operands to local memory one step ahead, and its waves multiply them.
+Change TILE, or the padding of eight elements a row: proofs over the layouts refuse what does not fit.
 """
 
 import numpy as np
@@ -23,7 +23,7 @@ def product(c: lang.Tensor, a: lang.Tensor, b: lang.Tensor, tile: lang.Constexpr
     sa, sb = (lang.shared(lo.Layout((rows, bk), (bk + 8, 1)), a.dtype) for rows in (bm, bn))
     sums = thread.make_fragment_C(gc)
     sums.fill(0)
-    for k in lang.range(ga.shape[2]):
+    for k in lang.range(ga.shape[2], stages=2):
         lang.copy_tile(ga[None, None, k], sa)
         lang.copy_tile(gb[None, None, k], sb)
         lang.barrier()

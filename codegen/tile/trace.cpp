@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "strata/codegen/tile/stages.h"
 #include "strata/codegen/tile/trace_p.h"
 #include "strata/core/support/error.h"
 #include "strata/core/symbolic/symbolic.h"
@@ -106,6 +107,10 @@ void Trace::reset(Scope& scope, UOp memory, UOp effect) {
 /// The memory after the accesses that must come first: of a load writes that may touch its elements, of a store reads
 /// as well.
 UOp Trace::pointer(UOp memory, UOp offset, int lanes, bool writes) {
+    if (std::ranges::find(state_.staged, memory) != state_.staged.end())
+        user_error(ErrorKind::Usage,
+                   "memory of the block that a loop with stages= copied to holds nothing after the loop: give what "
+                   "comes after it another lang.shared");
     const Memory& state = here(memory);
     std::vector<UOp> earlier = state.base;
     const auto add_overlapping = [&](const std::vector<Access>& accesses) {
@@ -203,7 +208,8 @@ void Trace::end_if() {
 }
 
 UOp Trace::begin_loop(int64_t size, UOp steps) {
-    const UOp range = uop::range(size, state_.next_range++, Axis::loop, steps);
+    // Simple steps stay what they are where an offset that has the range is simplified.
+    const UOp range = uop::range(size, state_.next_range++, Axis::loop, steps ? simplify(steps) : steps);
     state_.scopes.emplace_back().range = range;
     state_.scopes.back().predicate = state_.predicate;
     if (const UOp outside = std::exchange(state_.predicate, UOp())) break_if(alu(Op::logical_not, {outside}));
@@ -222,10 +228,11 @@ void Trace::break_if(UOp condition) {
     add(scope.effects, scope.left);
 }
 
-void Trace::end_loop() {
+void Trace::end_loop(int64_t stages) {
     Scope inner = std::move(state_.scopes.back());
     state_.scopes.pop_back();
     state_.predicate = inner.predicate;
+    if (stages > 1 && range_arg(inner.range).size > 1) stage(inner, stages);
     if (inner.effects.empty()) return;
     const UOp end = uop::end(inner.effects.size() == 1 ? inner.effects[0] : uop::group(inner.effects), {inner.range});
     for (UOp memory : inner.touched) {
@@ -233,6 +240,23 @@ void Trace::end_loop() {
         reset(state_.scopes.back(), memory, end);
     }
     add(state_.scopes.back().effects, end);
+}
+
+void Trace::stage(Scope& loop, int64_t stages) {
+    StagedLoop made =
+        lang::staged({loop.range, loop.effects, state_.scopes.size() > 1, threads_}, stages, state_.next_slot);
+    for (UOp memory : made.staged) {
+        const Memory& earlier = here(memory);
+        if (!earlier.reads.empty() || !earlier.writes.empty())
+            user_error(ErrorKind::Usage,
+                       "[range] stages={}: memory of the block that the loop copies to is used before it too. Give "
+                       "what comes before the loop another lang.shared",
+                       stages);
+        state_.staged.push_back(memory);
+        std::erase(loop.touched, memory);
+    }
+    for (UOp effect : made.before) add(state_.scopes.back().effects, effect);
+    loop.effects = std::move(made.effects);
 }
 
 bool Trace::is_uniform(UOp value) const {

@@ -53,7 +53,9 @@ class Trace {
     /// A serial loop of `size` steps, which threads outside of the branch around leave at once. `steps` is the number
     /// to run, the same in all threads of a block.
     UOp begin_loop(int64_t size, UOp steps = {});
-    void end_loop();
+    /// `stages`: steps for which local memory has room that the loop copies to, ahead of the step that reads it
+    /// (stages.h).
+    void end_loop(int64_t stages = 1);
     /// Threads for which the condition holds leave the innermost loop here, each by itself.
     void break_if(UOp condition);
     /// Whether a value is surely the same in all threads of a block.
@@ -94,6 +96,7 @@ class Trace {
     std::vector<UOp> seen_by_others();
     void order_others(UOp effect);
     UOp in_loop(UOp value) const;  ///< of threads that have not left the loop around
+    void stage(Scope& loop, int64_t stages);
     static std::vector<UOp> all_of(const Memory& memory);
     static void reset(Scope& scope, UOp memory, UOp effect);
 
@@ -103,6 +106,7 @@ class Trace {
         std::vector<Branch> branches;
         UOp predicate;
         int next_slot = 0, next_range = 0;
+        std::vector<UOp> staged;  ///< memories of loops with stages, which hold nothing after them
     };
     /// The kernel so far; what is traced after it can be undone, to be traced again in another way.
     State mark() const { return state_; }

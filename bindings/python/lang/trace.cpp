@@ -43,7 +43,7 @@ void bind_control(py::module_& m) {
             return from_value(Trace::current("a loop").begin_loop(size, count));
         },
         py::arg("size"), py::arg("steps") = py::none());
-    m.def("end_loop", [] { Trace::current("a loop").end_loop(); });
+    m.def("end_loop", [](int64_t stages) { Trace::current("a loop").end_loop(stages); }, py::arg("stages") = 1);
     m.def("break_if",
           [](As<"Value | bool"> condition) { Trace::current("a break").break_if(to_condition(condition, "break")); });
     m.def("barrier", [] { Trace::current("lang.barrier").barrier(); });

@@ -78,14 +78,10 @@ def barrier():
 def range(*bounds, unroll=None, stages=None):
     """range(stop), range(start, stop), range(start, stop, step): a loop of the kernel.
 
-    unroll and stages are refused (Unsupported): lang.static_range unrolls, and no loop copies ahead of its steps yet.
+    unroll: steps that follow each other without a test. stages: parts of the lang.shared memory that the loop copies
+    to. Copies come ahead of the step that reads them; UsageError says why where they cannot.
     """
-    if unroll is not None or stages is not None:
-        raise _strata.Unsupported(
-            "[lang.range] unroll= and stages= are not there yet: write lang.static_range to unroll, and copy in the "
-            "step that reads"
-        )
-    return _Range.of(*bounds)
+    return _Range.of(*bounds).scheduled(unroll, stages)
 
 
 def copy_tile(src, dst):

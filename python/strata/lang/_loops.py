@@ -207,12 +207,24 @@ class _KernelLoop(Region):
             ends[id(of)] = content_of(of)
         self.again = self._check(ends)
         if self.again:
+            self.copy = 0
+            return False
+        if self.goes_on(ends, names):
             return False
         self._store(ends, names)
         self.end_of_step(names)
-        _lang.end_loop()
+        self.end_loop()
         self._finish(names)
         return False
+
+    copy = 0  # which of the unrolled steps is traced
+
+    def goes_on(self, ends, names):
+        """Whether another step is traced into the same one of the kernel."""
+        return False
+
+    def end_loop(self):
+        _lang.end_loop()
 
     def _store(self, ends, names):
         stores = [pair for name, carried in self.carried.items() for pair in carried.ends(ends[name])]
@@ -298,7 +310,9 @@ class _KernelFor(_KernelLoop):
     def __init__(self, iterated, names, outer, line, lines, leaves, targets, found):
         if len(targets) != 1:
             refuse(f"line {line}: a loop over a range has one number a step")
-        self.range, self.targets = iterated, targets
+        self.range, self.targets, self.copy = iterated, targets, 0
+        if iterated.unroll > 1 and leaves:
+            refuse(f"line {line}: unroll={iterated.unroll} of a loop that break or return leaves: leave unroll out")
         super().__init__(names, outer, line, lines, leaves, found)
 
     def __iter__(self):
@@ -307,14 +321,30 @@ class _KernelFor(_KernelLoop):
     def __next__(self):
         if not self.again:
             raise StopIteration
-        self.begin()
-        return self.range.step_value(self.index)
+        if self.copy == 0:
+            self.begin()
+            return self.range.step_value(self.index)
+        return self.range.step_value(self.index + self.copy)
 
     def open(self):
         self.index = self.range.open()
 
+    def goes_on(self, ends, names):
+        # The values that a step ends with are those that the next unrolled one begins with.
+        self.copy = (self.copy + 1) % self.range.unroll
+        self.again = self.copy > 0
+        if self.again and self.range.has_rest():
+            self._store(ends, names)
+            _lang.break_if(self.index + self.copy >= self.range.steps)
+        if self.again:
+            self.values = {**self.found, **{name: end for name, end in ends.items() if isinstance(name, str)}}
+        return self.again
+
+    def end_loop(self):
+        _lang.end_loop(self.range.stages)
+
     def is_sure(self):
-        return self.range.has_a_step()
+        return self.range.has_a_step() and not self.range.has_rest()
 
     def _finish(self, names):
         super()._finish(names)

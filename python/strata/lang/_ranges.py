@@ -29,6 +29,23 @@ class Range:
             raise TypeError(f"range expected 1 to 3 arguments, got {len(given)}")
         return cls(*given)
 
+    unroll = stages = 1
+
+    def scheduled(self, unroll, stages):
+        """How the kernel goes through it."""
+        for name, value in (("unroll", unroll), ("stages", stages)):
+            if value is None:
+                continue
+            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+                raise UsageError(f"[range] {name} is a number from 1 on, not {value!r}")
+            setattr(self, name, value)
+        if self.unroll > 1 and self.stages > 1:
+            raise UsageError(
+                "[range] unroll= and stages= are for different loops: a step of a loop with stages copies once; unroll "
+                "a loop inside of it"
+            )
+        return self
+
     def _python(self):
         if Value in (type(self.start), type(self.stop)):
             raise UsageError(
@@ -61,16 +78,23 @@ class Range:
         return Value not in (type(self.start), type(self.stop)) and not self._python()
 
     def open(self):
-        """Begins the loop; the number of its step, from 0 on."""
-        self.steps = self.count()
+        """Begins the loop; the number of the first of its unrolled steps, from 0 on."""
+        self.steps, by = self.count(), self.unroll
         if type(self.steps) is not Value:
-            return _lang.begin_loop(self.steps)
+            index = _lang.begin_loop(-(-self.steps // by))
+            return index if by == 1 else index * by
         most = min(max(_lang.bounds(self.steps)[1], 1), _MOST)
         if _lang.is_uniform(self.steps):
-            return _lang.begin_loop(most, self.steps)
-        index = _lang.begin_loop(most)
+            index = _lang.begin_loop(-(-most // by), self.steps if by == 1 else (self.steps + (by - 1)) // by)
+            return index if by == 1 else index * by
+        index = _lang.begin_loop(-(-most // by))
+        index = index if by == 1 else index * by
         _lang.break_if(index >= self.steps)
         return index
+
+    def has_rest(self):
+        """Whether the loop may end between unrolled steps."""
+        return self.unroll > 1 and (type(self.steps) is Value or self.steps % self.unroll != 0)
 
     def step_value(self, index):
         value = index if self.step == 1 else index * self.step

@@ -31,7 +31,20 @@ def _call(function, at, *given):
     return ast.fix_missing_locations(ast.copy_location(ast.Call(ast.copy_location(of, at), list(given), []), at))
 
 
+def _start(at):
+    """The place of a statement's head: Python puts a call of a method that spans lines at the last of them."""
+    if at.lineno == at.end_lineno:
+        return at
+    head = getattr(at, "iter", None) or getattr(at, "test", None)
+    place = ast.copy_location(ast.Pass(), at)
+    place.end_lineno, place.end_col_offset = at.lineno, at.col_offset + 1
+    if head is not None and head.end_lineno == at.lineno:
+        place.end_col_offset = head.end_col_offset
+    return place
+
+
 def _method(of, function, at, *given):
+    at = _start(at)
     what = ast.copy_location(ast.Attribute(_name(of, at), function, ast.Load()), at)
     return ast.copy_location(ast.Call(what, list(given), []), at)
 

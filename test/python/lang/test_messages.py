@@ -143,12 +143,3 @@ def test_the_traceback_is_the_users_own():
 def test_values_outside_of_a_kernel_say_where_they_belong():
     with pytest.raises(strata.UsageError, match="lang.thread_idx is for kernels"):
         lang.thread_idx.x
-
-
-@pytest.mark.parametrize("asked", [{"stages": 2}, {"unroll": 4}])
-def test_a_loop_refuses_what_it_would_not_do(asked):
-    def f(out, n):
-        for i in lang.range(n, **asked):
-            out[i] = 1.0
-
-    assert "static_range" in str(refusal(f, strata.Unsupported))
