@@ -7,6 +7,7 @@
 #include "strata/codegen/kernel/build.h"
 #include "strata/codegen/kernel/in_place.h"
 #include "strata/codegen/lower/lower.h"
+#include "strata/codegen/lower/pass_by_name.h"
 #include "strata/codegen/optimize/action.h"
 #include "strata/codegen/render/hip_source.h"
 #include "strata/codegen/schedule/schedule.h"
@@ -61,6 +62,10 @@ Result<void> verify_in_place(const Scheduled& kernel, const Target& target, std:
 /// buffers, the graph over ranges, the actions of its schedule, operations in order of execution, instructions, machine
 /// code.
 Result<std::vector<Stage>> stages_of(const ScheduleItem& item, const Target& target);
+
+/// Names and invariants of the passes over instructions, in order; a kernel's instructions after one of them.
+std::vector<LoweringPass> instruction_passes();
+Result<std::string> instructions_after(const Kernel& kernel, const Target& target, std::string_view pass);
 
 /// The text that the route hip compiles.
 Result<HipSource> render_kernel(const Kernel& kernel, const Target& target);

@@ -44,6 +44,7 @@ E lookup(std::span<const std::string_view> names, std::string_view what, const s
     return static_cast<E>(found - names.begin());
 }
 
+void bind_text(UOpClass& c, UOpModule& u);     ///< graphs as JSON and as text
 void bind_threads(UOpClass& c, UOpModule& u);  ///< what threads do by themselves, or with each other
 
 /// A node that has a value: not a place in memory that somebody forgot to load, nor an effect.

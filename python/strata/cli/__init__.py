@@ -1,4 +1,4 @@
-"""The command line: strata info | asm | disasm | lint | mutate | run | hip-run | emu | explain | tune | bench."""
+"""The command line: strata info | asm | disasm | lint | mutate | run | hip-run | emu | explain | opt | tune | bench."""
 
 import os
 import sys

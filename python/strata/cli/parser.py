@@ -65,6 +65,24 @@ def explaining(add):
     )
 
 
+def passes(add):
+    """The command that runs passes on a graph."""
+    c = add(
+        "opt", command("opt"), "Run passes of the compiler on a kernel's graph: JSON or tree() from standard input."
+    )
+    c.add_argument("--list", action="store_true", help="list the passes, and what holds after each")
+    c.add_argument(
+        "--pass",
+        dest="passes",
+        metavar="A,B",
+        help="passes in this order; one of lower, as the last, prints instructions",
+    )
+    c.add_argument("--arch", default="gfx1100", choices=ARCHS, help="the target (default: gfx1100)")
+    c.add_argument(
+        "--interpret", action="store_true", help="compare what the reference says of the graph before and after"
+    )
+
+
 def tuning(add):
     """The command that searches for schedules."""
     c = add(
@@ -324,6 +342,6 @@ def parser():
         return c
 
     add("info", command("info"), "Devices, toolchain and settings of this installation.")
-    for commands in (assembly, mutations, launches, programs, explaining, tuning, benchmarks):
+    for commands in (assembly, mutations, launches, programs, explaining, passes, tuning, benchmarks):
         commands(add)
     return p

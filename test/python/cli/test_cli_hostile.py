@@ -50,6 +50,7 @@ COMMANDS = {
     "run": ["missing.s", "--arg", "f32[4]"],
     "hip-run": ["./missing"],
     "explain": ["Tensor.empty(2).exp()"],
+    "opt": ["--list"],
     "tune": ["missing.py"],
 }
 

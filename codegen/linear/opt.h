@@ -1,0 +1,23 @@
+#pragma once
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "strata/codegen/target/target.h"
+#include "strata/core/support/result.h"
+#include "strata/core/uop/uop.h"
+
+namespace strata::codegen {
+
+/// A row of passes.def.
+struct PassName {
+    std::string_view name, invariant;  ///< what holds after it
+};
+std::vector<PassName> linear_passes();
+
+/// A kernel's graph after some passes of linearize, in the order in which they are named; nothing else is done to it.
+/// Error (Usage) lists the passes where there is none of a name.
+Result<UOp> run_passes(UOp sink, std::span<const std::string> names, const Target& target);
+
+}  // namespace strata::codegen

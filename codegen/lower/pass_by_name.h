@@ -1,0 +1,20 @@
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "strata/codegen/linear/linear.h"
+
+namespace strata::codegen {
+
+/// Names and invariants of the passes of lower(), in order.
+struct LoweringPass {
+    std::string_view name, invariant;
+};
+std::vector<LoweringPass> lowering_passes();
+
+/// Instructions after selection and all passes up to one, or the last of that name. Error (Usage) lists those there
+/// are.
+Result<std::string> lowered_until(const LinearProgram& program, const Target& target, std::string_view pass);
+
+}  // namespace strata::codegen
