@@ -31,10 +31,12 @@ SHOWS = {  # a line that a reader looks for, as a pattern
     "16_generation": r"with a cache:    1 5 9( \d+){12}\nwithout a cache: 1 5 9( \d+){12}\n",
     "17_language": r"(gfx\w+: sum and softmax agree with NumPy; the longest of 64 walks took 124 steps\n){4}",
     "18_tiled_product": r"(gfx\w+: 256 x 192 sums of 128 products agree with NumPy's in float64\n){4}",
+    "19_softmax": r"(gfx\w+: \d+ GB/s modelled, agrees with NumPy in float64\n){4}",
+    "20_layernorm": r"(gfx\w+: \d+ GB/s modelled, agrees with NumPy in float64\n){4}",
 }
 ONLY = {
     "amd": ["01", "06", "08"],
-    "emulated": ["05", "07", "10"],
+    "emulated": ["05", "07", "10", "19", "20"],
 }  # with instructions of AMD's; with modelled times, faults
 ARGUMENTS = {"12_digits": ["60"], "13_characters": ["12"]}  # fewer steps than people want
 
