@@ -7,12 +7,14 @@
 #include <set>
 
 #include "strata/codegen/driver/compile.h"
+#include "strata/codegen/driver/dump_p.h"
 #include "strata/codegen/kernel/flops.h"
 #include "strata/codegen/kernel/signature.h"
 #include "strata/codegen/linear/linear.h"
 #include "strata/codegen/linear/verify_in_place.h"
 #include "strata/codegen/render/render.h"
 #include "strata/core/support/parallel.h"
+#include "strata/core/support/settings.h"
 #include "strata/core/uop/places.h"
 #include "strata/core/uop/scratch.h"
 #include "strata/core/uop/uop.h"
@@ -121,15 +123,27 @@ SharedKernels::Use SharedKernels::start(const ScheduleItem& item) {
     return use;
 }
 
-Result<executable::Code> compile_kernel(const Scheduled& scheduled, const Target& target, Text text) {
-    const GraphScope scope;
-    const ScratchNodes own;
+namespace {
+
+Result<executable::Code> compile(const Scheduled& scheduled, const Target& target, Text text) {
     std::optional<Places> places;
     if (is_users(scheduled.kernel.sink)) number_by_tree(places.emplace(), scheduled.kernel.sink);
     STRATA_TRY(LinearProgram program, linearize(spread_finish(scheduled.kernel, target), target));
     if (places) program.places = &*places;
     STRATA_TRY(executable::Code compiled, to_machine_code(program, target, text));
     add_launch(compiled, program, scheduled);
+    return compiled;
+}
+
+}  // namespace
+
+Result<executable::Code> compile_kernel(const Scheduled& scheduled, const Target& target, Text text) {
+    const GraphScope scope;
+    const ScratchNodes own;
+    if (settings().dump.empty()) return compile(scheduled, target, text);
+    Result<executable::Code> compiled = compile(scheduled, target, Text::yes);
+    const Kernel kernel = spread_finish(scheduled.kernel, target);
+    STRATA_TRY_VOID(dump_kernel(kernel, target, linearize(kernel, target), compiled));
     return compiled;
 }
 

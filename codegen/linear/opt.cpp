@@ -29,6 +29,19 @@ std::vector<PassName> linear_passes() {
     return all;
 }
 
+Result<std::vector<GraphAfter>> graphs_by_pass(const Kernel& kernel, const Target& target) {
+    GraphScope scope;
+    Context context{
+        .target = target, .program = {.name = kernel.name}, .threads = {}, .finish = finish_of(kernel.sink)};
+    UOp sink = without_finish(kernel.sink);
+    std::vector<GraphAfter> graphs;
+    for (const NamedPass& pass : kNamed) {
+        STRATA_TRY(sink, pass.run(sink, context));
+        graphs.push_back({pass.of.name, tree(sink)});
+    }
+    return graphs;
+}
+
 Result<UOp> run_passes(UOp sink, std::span<const std::string> names, const Target& target) {
     GraphScope scope;
     if (!sink.is(Op::sink)) return make_error(ErrorKind::Usage, "passes take a kernel, which ends in a sink");

@@ -46,4 +46,16 @@ Result<std::string> lowered_until(const LinearProgram& given, const Target& targ
     return to_string(function);
 }
 
+Result<std::vector<Stage>> instructions_by_pass(const LinearProgram& given, const Target& target) {
+    GraphScope scope;
+    const LinearProgram program = decompose(given, target);
+    STRATA_TRY(MachineFunction function, select(program, target));
+    std::vector<Stage> stages{{"select", to_string(function)}};
+    for (const NamedLowering& pass : kNamedLowerings) {
+        STRATA_TRY_VOID(pass.run(function));
+        stages.push_back({std::string(pass.of.name), to_string(function)});
+    }
+    return stages;
+}
+
 }  // namespace strata::codegen

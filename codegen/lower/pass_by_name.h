@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "strata/codegen/linear/linear.h"
+#include "strata/codegen/lower/lower.h"
 
 namespace strata::codegen {
 
@@ -16,5 +17,8 @@ std::vector<LoweringPass> lowering_passes();
 /// Instructions after selection and all passes up to one, or the last of that name. Error (Usage) lists those there
 /// are.
 Result<std::string> lowered_until(const LinearProgram& program, const Target& target, std::string_view pass);
+
+/// Instructions after selection and after each pass, in order.
+Result<std::vector<Stage>> instructions_by_pass(const LinearProgram& program, const Target& target);
 
 }  // namespace strata::codegen

@@ -151,7 +151,7 @@ DiskCache::DiskCache(std::string folder, uint64_t capacity) : folder_(std::move(
 DiskCache DiskCache::of_settings() {
     const Settings& now = settings();
     if (!now.no_cache && now.cache_dir.empty()) tell_of_unused_cache("there is no home folder to keep it in");
-    return DiskCache(now.no_cache ? std::string() : now.cache_dir);
+    return DiskCache(now.no_cache || !now.dump.empty() ? std::string() : now.cache_dir);
 }
 
 std::optional<Folder> DiskCache::open(CacheKind kind) const {
