@@ -1,11 +1,15 @@
 """strata bench lang: kernels of Python functions: the host's time of a call and of a first call, modelled products."""
 
+import os
+import subprocess
+import sys
+import tempfile
 import time
 
 import strata
-from strata import Tensor, lang
+from strata import Tensor, lang, layout as lo
 
-from . import lang_kernels as kernels, median
+from . import elapsed_ms, lang_kernels as kernels, median
 
 # Tiles of the products of 1024: (arch, dtype): (kernel, tile).
 TILES = {
@@ -69,40 +73,85 @@ def code_ms(function, block, *arguments, repeat):
 
 
 def call_us(repeat):
-    """A call of a known kernel with three tensors and a number. Measured are one thread on the emulated device, and the
-    host's part up to the launch alone."""
+    """A call of a known kernel with three tensors and a number, one thread on the emulated device: the whole call, the
+    host's part up to the launch, the call captured by strata.jit."""
     kernel = strata.kernel(kernels.vecadd, grid=1, block=1)
     out, a, b = (Tensor.zeros(1).contiguous().realize() for _ in range(3))
     kernel(out, a, b, 1)
-    whole, chosen = [], []
+    captured = strata.jit(lambda out, a, b: kernel(out, a, b, 1)[0])
+    ways = {
+        "call_us": lambda: kernel(out, a, b, 1),
+        "choose_us": lambda: kernel.chosen(out, a, b, 1),
+        "captured_us": lambda: captured(out, a, b),
+    }
+    return {name: median(times_us(way, repeat), 1) for name, way in ways.items()}
+
+
+def times_us(call, repeat):
+    for _ in range(5):
+        call()
+    times = []
     for _ in range(repeat):
         start = time.perf_counter()
-        kernel(out, a, b, 1)
-        whole.append((time.perf_counter() - start) * 1e6)
-        start = time.perf_counter()
-        kernel.chosen(out, a, b, 1)
-        chosen.append((time.perf_counter() - start) * 1e6)
-    return {"call_us": median(whole, 1), "choose_us": median(chosen, 1)}
+        call()
+        times.append((time.perf_counter() - start) * 1e6)
+    return times
+
+
+def layout_us(repeat):
+    """A composition of two layouts."""
+    a, b = lo.Layout((64, (4, 8)), (32, (1, 4))), lo.Layout((16, 8), (8, 1))
+    return median(times_us(lambda: lo.composition(a, b), repeat), 2)
+
+
+def first_launch_ms():
+    """The first launch of a kernel in this process."""
+    out, a, b = (Tensor.zeros(1).contiguous().realize() for _ in range(3))
+    kernel = strata.kernel(kernels.vecadd, grid=1, block=1)
+    return elapsed_ms(lambda: kernel(out, a, b, 1))
+
+
+def first_launches_ms(repeat):
+    """In new processes, after one that left the kernel on disk."""
+    code = f"from {__package__} import lang; print(lang.first_launch_ms())"
+    with tempfile.TemporaryDirectory() as folder:
+        environment = {**os.environ, "STRATA_CACHE_DIR": folder}
+        run = [sys.executable, "-P", "-c", code]
+        times = [
+            float(subprocess.run(run, env=environment, check=True, capture_output=True, text=True).stdout)
+            for _ in range(repeat + 1)
+        ]
+    return median(times[1:], 2)
 
 
 def bench_lang(quick):
     repeat = 5 if quick else 40
     vectors, rows = [lang.TensorSpec(1 << 20)] * 3, [lang.TensorSpec((64, 4096))] * 2
+    halves, tile = [lang.TensorSpec((1024, 1024), dtype) for dtype in ("float32", "float16", "float16")], (64, 64, 64)
     return {
         **call_us(200 if quick else 5000),
+        "layout_us": layout_us(200 if quick else 5000),
+        "first_launch_ms": first_launches_ms(2 if quick else 9),
         "trace_add": traced_ms(kernels.vecadd, 256, *vectors, 1 << 20, repeat=repeat),
         "trace_softmax": traced_ms(kernels.softmax, 128, *rows, 4096, repeat=repeat),
+        "trace_matmul": traced_ms(kernels.matmul, 128, *halves, tile, repeat=repeat),
         "products_tflop_per_s": products(quick),
         "lines": {name: kernels.lines(function) for name, function in kernels.KERNELS.items()},
         "code_add_ms": code_ms(kernels.vecadd, 256, *vectors, 1 << 20, repeat=repeat),
         "code_softmax_ms": code_ms(kernels.softmax, 128, *rows, 4096, repeat=repeat),
+        "code_matmul_ms": code_ms(kernels.matmul, 128, *halves, tile, repeat=repeat),
     }
 
 
 def rows_of(result):
     """(what, figure) of a result."""
-    yield "call of a known kernel, three tensors and a number", f"{result['call_us']:.1f} us"
-    for name in ("add", "softmax"):
+    yield (
+        "call of a known kernel, three tensors and a number; captured by `strata.jit`",
+        (f"{result['call_us']:.1f} us; {result['captured_us']:.1f} us"),
+    )
+    yield "first launch in a new process, of a kernel on disk", f"{result['first_launch_ms']:.1f} ms"
+    yield "composition of two layouts", f"{result['layout_us']:.2f} us"
+    for name in ("add", "softmax", "matmul"):
         trace = result[f"trace_{name}"]
         yield (
             f"trace of {name}, the first; again; its machine code",
@@ -119,7 +168,7 @@ def rows_of(result):
 
 def document(result):
     """The table of docs/benchmarks.md."""
-    machine = "times of the host on a shared machine, medians; modelled figures are the same on any"
+    machine = "medians of host times on 2 cores where builds run too; modelled figures are the same on any machine"
     rows = [list(row) for row in rows_of(result)]
     return {"machine": machine, "columns": ["what", "figure"], "align": ["left", "left"], "rows": rows}
 
