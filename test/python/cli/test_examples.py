@@ -33,6 +33,7 @@ SHOWS = {  # a line that a reader looks for, as a pattern
     "18_tiled_product": r"(gfx\w+: 256 x 192 sums of 128 products agree with NumPy's in float64\n){4}",
     "19_softmax": r"(gfx\w+: \d+ GB/s modelled, agrees with NumPy in float64\n){4}",
     "20_layernorm": r"(gfx\w+: \d+ GB/s modelled, agrees with NumPy in float64\n){4}",
+    "21_attention": r"(gfx\w+: 2 heads of 128 queries agree with NumPy in float64\n){4}",
 }
 ONLY = {
     "amd": ["01", "06", "08"],
