@@ -11,14 +11,14 @@ from strata import Tensor, lang, layout as lo
 
 from . import elapsed_ms, lang_kernels as kernels, median
 
-# Tiles of the products of 1024: (arch, dtype): (kernel, tile).
+# Tiles of the products of 1024, with the stages of the loop along k: (arch, dtype): (kernel, tile).
 TILES = {
     ("gfx1100", "float32"): (kernels.matmul_by_lanes, (128, 64, 16)),
-    ("gfx1100", "float16"): (kernels.matmul, (128, 64, 64)),
-    ("gfx1100", "bfloat16"): (kernels.matmul, (128, 64, 64)),
-    ("gfx942", "float32"): (kernels.matmul, (64, 64, 16)),
-    ("gfx942", "float16"): (kernels.matmul, (64, 64, 64)),
-    ("gfx942", "bfloat16"): (kernels.matmul, (64, 64, 64)),
+    ("gfx1100", "float16"): (kernels.matmul, (128, 64, 64, 1)),
+    ("gfx1100", "bfloat16"): (kernels.matmul, (128, 64, 64, 1)),
+    ("gfx942", "float32"): (kernels.matmul, (64, 64, 32, 2)),
+    ("gfx942", "float16"): (kernels.matmul, (64, 64, 64, 2)),
+    ("gfx942", "bfloat16"): (kernels.matmul, (64, 64, 64, 2)),
 }
 
 
@@ -127,7 +127,10 @@ def first_launches_ms(repeat):
 def bench_lang(quick):
     repeat = 5 if quick else 40
     vectors, rows = [lang.TensorSpec(1 << 20)] * 3, [lang.TensorSpec((64, 4096))] * 2
-    halves, tile = [lang.TensorSpec((1024, 1024), dtype) for dtype in ("float32", "float16", "float16")], (64, 64, 64)
+    halves, tile = (
+        [lang.TensorSpec((1024, 1024), dtype) for dtype in ("float32", "float16", "float16")],
+        (64, 64, 64, 1),
+    )
     return {
         **call_us(200 if quick else 5000),
         "layout_us": layout_us(200 if quick else 5000),

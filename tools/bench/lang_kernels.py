@@ -43,7 +43,7 @@ def tiled_mma(c: lang.Tensor, a: lang.Tensor, b: lang.Tensor):  # c = a @ b.T, o
 
 
 def matmul(c: lang.Tensor, a: lang.Tensor, b: lang.Tensor, tile: lang.Constexpr):  # c = a @ b.T
-    (bm, bn, bk), m, n = tile, lang.block_idx.x, lang.block_idx.y
+    (bm, bn, bk, stages), m, n = tile, lang.block_idx.x, lang.block_idx.y
     mma = lang.make_tiled_mma(lang.MmaAtom(a.dtype), (2, 2, 1))
     thread = mma.get_slice(lang.thread_idx.x)
     ga, gb = lo.local_tile(a, (bm, bk), (m, None)), lo.local_tile(b, (bn, bk), (n, None))
@@ -51,7 +51,7 @@ def matmul(c: lang.Tensor, a: lang.Tensor, b: lang.Tensor, tile: lang.Constexpr)
     sa, sb = (lang.shared(lo.Layout((rows, bk), (bk + 8, 1)), a.dtype) for rows in (bm, bn))
     sums = thread.make_fragment_C(gc)
     sums.fill(0)
-    for k in lang.range(ga.shape[2]):
+    for k in lang.range(ga.shape[2], stages=stages):
         lang.copy_tile(ga[None, None, k], sa)
         lang.copy_tile(gb[None, None, k], sb)
         lang.barrier()
