@@ -196,7 +196,9 @@ std::shared_ptr<runtime::CustomKernel> kernel_of_graph(UOp sink) {
                    "[uop_kernel] '{}' cannot be a kernel's name, which is letters a to z, digits and _: say sink(..., "
                    "name=\"...\")",
                    name);
-    sink = make(Op::sink, dtypes::none, sink.src(), SinkArg{name});  // a named sink is a user's: errors are theirs
+    SinkArg named = sink.as<SinkArg>();
+    named.name = name;
+    sink = make(Op::sink, dtypes::none, sink.src(), named);  // a named sink is a user's: errors are theirs
     auto kernel = std::make_shared<runtime::CustomKernel>();
     kernel->body = codegen::Kernel{sink, name};
     kernel->name = name;

@@ -78,7 +78,8 @@ class Run {
             case Op::atomic: for_each_thread([&](size_t t) { atomic(u, t); }); break;
             case Op::fetched:
             case Op::fence:
-            case Op::wave_barrier: break;
+            case Op::wave_barrier:
+            case Op::priority: break;
             case Op::trap: for_each_thread([&](size_t t) { trap(u, t); }); break;
             case Op::barrier: meet(u); break;
             case Op::shuffle_xor:
@@ -261,7 +262,7 @@ class Run {
         }
     }
     void compute_elements(UOp u, size_t t, std::span<ConstArg> out) {
-        if (!info(u.op()).elementwise())
+        if (!info(u.op()).computes())
             return check(u, t, Fault{ErrorKind::Unsupported, "is an operation that the interpreter does not know"});
         sources_.resize(u.src().size());
         for (size_t i = 0; i < out.size(); ++i) {

@@ -103,6 +103,8 @@ Result<LinearProgram> linearize(const Kernel& kernel, const Target& target) {
     STRATA_TRY_VOID(verify_input(kernel));
     Context context{
         .target = target, .program = {.name = kernel.name}, .threads = {}, .finish = finish_of(kernel.sink)};
+    context.program.waves = kernel.sink.as<SinkArg>().waves;
+    context.program.registers = kernel.sink.as<SinkArg>().registers;
     UOp sink = without_finish(kernel.sink);
     for (const Pass& pass : kPasses) {
         STRATA_TRY(sink, run(pass, sink, context));

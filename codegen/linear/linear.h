@@ -25,6 +25,7 @@ struct LinearProgram {
     std::array<uint32_t, 3> grid{1, 1, 1};   ///< workgroups
     std::array<uint32_t, 3> block{1, 1, 1};  ///< threads of a workgroup
     uint32_t lds = 0;                        ///< bytes of local params
+    int waves = 0, registers = 0;            ///< SinkArg's
     bool has_counter = false;  ///< its last parameter, which no kernel names: a zero that each launch leaves one
     bool copies_ahead =
         false;  ///< what stores copy from global to local memory need be there from the next barrier on alone

@@ -29,7 +29,8 @@ std::array<bool, 3> scalar_threads(const LinearProgram& program, const Target& t
         uint8_t all = 0;
         for (UOp s : u.src())
             if (const auto found = by.find(skip_after(s)); found != by.end()) all |= found->second;
-        const bool of_lane = u.is(Op::load) || u.is(Op::fetched) || u.is(Op::shuffle) || u.is(Op::shuffle_xor);
+        const bool of_lane =
+            u.is(Op::load) || u.is(Op::fetched) || u.is(Op::shuffle) || u.is(Op::shuffle_xor) || u.is(Op::foreign);
         mine = of_lane ? kDiffers : all;
         if (!u.is(Op::load) || all & kDiffers || u.src(0).src().size() > 2) continue;
         const UOp memory = memory_of(u);

@@ -21,7 +21,7 @@ bool is_users(std::span<const UOp> nodes) {
         return own_memory || named || u.is(Op::after) || u.is(Op::barrier) || u.is(Op::special) ||
                u.is(Op::atomic_add) || u.is(Op::atomic) || u.is(Op::first_wave) || u.is(Op::last_block) ||
                u.is(Op::break_if) || u.is(Op::trap) || u.is(Op::shuffle_xor) || u.is(Op::shuffle) || u.is(Op::ballot) ||
-               u.is(Op::wmma);
+               u.is(Op::wmma) || u.is(Op::foreign) || u.is(Op::priority);
     });
 }
 
@@ -60,6 +60,15 @@ Result<void> verify_ballot(UOp u, const LinearProgram& program, const Target& ta
                  target.arch.name(), target.wave_size);
 }
 
+Result<void> verify_foreign(UOp u, const LinearProgram& program, const Target& target) {
+    const std::string& name = u.as<ForeignArg>().name;
+    if (name.empty() || target.route == Route::hip) return {};
+    return make_error(ErrorKind::Unsupported,
+                      "kernel {}: {} is a function of HIP source (lang.extern), which the target asm does not compile; "
+                      "use the target hip",
+                      program.name, name);
+}
+
 Result<void> verify_product(UOp u, const LinearProgram& program, const Target& target) {
     const std::string& name = u.as<MatrixArg>().name;
     const std::string_view arch = target.arch.name();
@@ -95,6 +104,7 @@ Result<void> verify_waves(const LinearProgram& program, const Target& target) {
         if (u.is(Op::shuffle_xor)) STRATA_TRY_VOID(verify_shuffle(u, program, target));
         if (u.is(Op::atomic)) STRATA_TRY_VOID(verify_atomic(u, program, target));
         if (u.is(Op::ballot)) STRATA_TRY_VOID(verify_ballot(u, program, target));
+        if (u.is(Op::foreign)) STRATA_TRY_VOID(verify_foreign(u, program, target));
         if (u.is(Op::wmma) && !is_ldmatrix(u)) STRATA_TRY_VOID(verify_product(u, program, target));
     }
     return {};

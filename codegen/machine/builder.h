@@ -45,6 +45,7 @@ class Code {
 
     /// The instruction as it is, to be filled in.
     Instruction& add(Mnemonic name);
+    Instruction& add(const isa::Row& row) { return insert(block_, row); }
     void copy(Place to, const Source& from);
 
     /// The same value in vector registers, its modifiers applied; `sign`: its sign bit in the last dword.

@@ -27,6 +27,9 @@ RegisterLimits register_limits(const MachineFunction& function) {
     RegisterLimits limits{.sgprs = arch.sgprs, .file = file_rows(arch.family, wave), .granule = granule};
     limits.most_waves = isa::is_cdna(arch.family) ? 8 : 16;
     limits.total = std::min(limits.file / waves_per_unit / granule * granule, arch.max_vgprs);
+    const auto limit = [&](int rows) { limits.total = std::min(limits.total, std::max(rows, 16) / granule * granule); };
+    if (function.program.waves) limit(limits.file / function.program.waves);
+    if (function.program.registers) limit(function.program.registers);
     limits.vgprs = std::min(limits.total, 256);
     limits.agprs = isa::is_cdna(arch.family) ? std::min(limits.total, 256) : 0;
     return limits;

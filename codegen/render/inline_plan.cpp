@@ -13,7 +13,7 @@ using Form = InlinePlan::Form;
 
 bool is_statement(UOp u) {
     return u.dtype().scalar == Scalar::none || u.is(Op::range) || u.is(Op::special) || u.is(Op::param) ||
-           u.is(Op::define_var);
+           u.is(Op::define_var) || u.is(Op::foreign);
 }
 /// True if the source of that number is where a tile in local memory starts.
 bool reads_tile(UOp u, size_t source) {

@@ -11,7 +11,9 @@
 #include "strata/codegen/linear/scalar_threads.h"
 #include "strata/codegen/render/buffer_text_p.h"
 #include "strata/codegen/render/expression_p.h"
+#include "strata/codegen/render/foreign_p.h"
 #include "strata/codegen/render/inline_plan_p.h"
+#include "strata/codegen/render/launch_p.h"
 #include "strata/codegen/render/loops_p.h"
 #include "strata/codegen/render/render.h"
 #include "strata/codegen/render/text_lines_p.h"
@@ -91,9 +93,10 @@ class Renderer {
             parameters += fmt::format("{}{}* __restrict__ {}", written ? "" : "const ", hip_type(p.dtype()), name);
             values_[p] = {name};
         }
+        text_ = foreign_sources(program_) + text_;
         std::string name = program_.name;
-        if (!is_generated_name(
-                name)) {  // a user's may be a word of the language or of a library: only the symbol has it
+        // A user's name may be a word of the language or of a library: only the symbol has it.
+        if (!is_generated_name(name)) {
             name += "_kernel";
             if (target_.arch.is_amd())
                 text_ += fmt::format("\nextern \"C\" __global__ void {}({}) __asm__(\"{}\");", name, parameters,
@@ -101,8 +104,8 @@ class Renderer {
             else  // NVRTC gives no function another symbol
                 entry_ = name;
         }
-        text_ += fmt::format("\nextern \"C\" __global__ void __launch_bounds__({}) {}({}) {{\n", b[0] * b[1] * b[2],
-                             name, parameters);
+        text_ += fmt::format("\nextern \"C\" __global__ void {} {}({}) {{\n", launch_bounds(program_, target_), name,
+                             parameters);
         depth_ = 1;
         if (asks_for_memory())
             line("extern __shared__ __attribute__((aligned({}))) unsigned char strata_lds[];", local_alignment());
@@ -123,8 +126,10 @@ class Renderer {
                 return true;
             case Op::atomic: atomic(u); return true;
             case Op::fetched: values_[u] = values_.at(u.src(0)); return true;
-            case Op::fence: line("strata_fence<{}>();", scope(u.as<ScopeArg>().scope)); return true;
+            case Op::fence: line("strata_fence<{}>();", scope_name(u.as<ScopeArg>().scope)); return true;
             case Op::wave_barrier: line("strata_wave_barrier();"); return true;
+            case Op::priority:
+            case Op::foreign: foreign(u); return true;
             case Op::trap: line("if ({}) __builtin_trap();", value(u.src(0)).text); return true;
             case Op::barrier:
                 start_copies();
@@ -133,7 +138,7 @@ class Renderer {
                 line("__syncthreads();");
                 return true;
             case Op::first_wave:
-                line("if ({} >= {}) return;", first_lane(value(u.src(0)).text), u.as<IndexArg>().index);
+                line("if ({} >= {}) return;", first_lane(value(u.src(0)).text, target_), u.as<IndexArg>().index);
                 return true;
             case Op::last_block: {
                 const std::string word = u.src(1).is(Op::index) ? fmt::format("&{}, ", element(u.src(1)).text) : "";
@@ -183,15 +188,10 @@ class Renderer {
     int64_t local_alignment() const { return by_warpgroups_ ? kSwizzledBytes : 16; }
     bool asks_for_memory() const { return dynamic_lds(program_, target_) > 0; }
 
-    /// A value that is equal in all lanes of a wave.
-    std::string first_lane(const std::string& text) const {
-        return target_.arch.is_amd() ? fmt::format("__builtin_amdgcn_readfirstlane({})", text) : text;
-    }
-
     Expression special(UOp u) const {
         const SpecialArg& arg = u.as<SpecialArg>();
         if (arg.thread && scalar_threads_[static_cast<size_t>(arg.dim)])
-            return {first_lane(fmt::format("threadIdx.{}", "xyz"[arg.dim]))};
+            return {first_lane(fmt::format("threadIdx.{}", "xyz"[arg.dim]), target_)};
         return {fmt::format("{}.{}", arg.thread ? "threadIdx" : "blockIdx", "xyz"[arg.dim])};
     }
 
@@ -240,19 +240,20 @@ class Renderer {
         if (!sums_.empty()) line("strata_products_end<0>({});", std::exchange(sums_, ""));
     }
 
-    const Expression& value(UOp u) const { return values_.at(skip_after(u)); }
-
-    static std::string_view scope(MemoryScope scope) {
-        static constexpr std::string_view kNames[] = {"strata_workgroup", "strata_device", "strata_system"};
-        return kNames[static_cast<size_t>(scope)];
+    void foreign(UOp u) {
+        const std::string name = fmt::format("alu{}", next_alu_++);
+        for (const std::string& statement : spell_foreign(u, name, values_, target_)) line("{}", statement);
+        values_[u] = {name};
     }
+
+    const Expression& value(UOp u) const { return values_.at(skip_after(u)); }
 
     /// The old value of the place has a name where something uses it.
     void atomic(UOp u) {
         const AtomicArg& arg = u.as<AtomicArg>();
         std::string call =
             fmt::format("strata_atomic_{}<{}>(&{}, {}", atomic_names()[static_cast<size_t>(arg.operation)],
-                        scope(arg.scope), place(u.src(0), u.src(1).dtype()).text, value(u.src(1)).text);
+                        scope_name(arg.scope), place(u.src(0), u.src(1).dtype()).text, value(u.src(1)).text);
         if (u.src().size() > 2) call += ", " + value(u.src(2)).text;
         call += ")";
         if (!asked_for_.contains(u)) return guarded(u, call);
@@ -359,6 +360,7 @@ class Renderer {
     Expression lane(UOp u) const {
         const Expression& vector = value(u.src(0));
         int i = u.as<IndexArg>().index;
+        if (skip_after(u.src(0)).is(Op::foreign)) return {result_name(vector.text, i)};
         std::string text = vector.within(kPrimary);
         text += u.src(0).dtype().lanes <= 4 ? fmt::format(".{}", "xyzw"[i]) : fmt::format("[{}]", i);
         return {std::move(text), kPrimary, vector.assumes_predicate};

@@ -4,6 +4,7 @@
 #include "strata/codegen/machine/passes.h"
 #include "strata/codegen/select/arithmetic/arithmetic.h"
 #include "strata/codegen/select/entry_p.h"
+#include "strata/codegen/select/foreign_p.h"
 #include "strata/codegen/select/lanes_p.h"
 #include "strata/codegen/select/last_block_p.h"
 #include "strata/codegen/select/matrix_p.h"
@@ -36,6 +37,7 @@ class Selector {
     OtherLanes lanes_{context_, packing_};
     Control control_{context_, addresses_, divergence_};
     LastBlock last_block_{context_, memory_, control_};
+    ForeignCode foreign_{context_};
 };
 
 Result<void> Selector::run() {
@@ -46,10 +48,13 @@ Result<void> Selector::run() {
     for (size_t i = 0; i < program.ops.size(); ++i) {
         context_.code.set_origin(static_cast<uint32_t>(i));
         const UOp u = program.ops[i];
-        if (!select(u))
+        if (u.is(Op::foreign)) {
+            STRATA_TRY_VOID(foreign_.run(u));
+        } else if (!select(u)) {
             return program.about(
                 u, make_error(ErrorKind::Unsupported, "{}: direct lowering for {} has no {}; use target 'hip'",
                               program.name, isa::info(context_.function.target.arch).name, to_string(u)));
+        }
         addresses_.split_sum(u);
     }
     context_.code.add("s_endpgm");
@@ -79,6 +84,7 @@ bool Selector::select(UOp u) {
             return true;
         case Op::wave_barrier: control_.wave_barrier(); return true;
         case Op::trap: control_.trap(u); return true;
+        case Op::priority: context_.code.add("s_setprio").inst.offset = u.as<IndexArg>().index; return true;
         case Op::first_wave: last_block_.first_wave(u); return true;
         case Op::last_block: last_block_.last_block(u); return true;
         case Op::vec:

@@ -39,6 +39,18 @@ void Trace::wave_barrier() {
     state_.scopes.back().ordered = done;
 }
 
+void Trace::priority(int level) {
+    if (level < 0 || level > 3)
+        user_error(ErrorKind::Usage, "[lang.set_priority] {}: a wave's priority is 0 to 3", level);
+    if (state_.predicate)
+        user_error(ErrorKind::Usage,
+                   "[lang.set_priority] in a branch: a wave has one priority, so set it before or "
+                   "after the branch");
+    const UOp done = uop::priority(level, seen_by_others());
+    order_others(done);
+    state_.scopes.back().ordered = done;
+}
+
 void Trace::trap() {
     const UOp always = constant(dtypes::boolean, 1);
     state_.scopes.back().effects.push_back(uop::trap(in_loop(state_.predicate ? state_.predicate : always)));

@@ -262,7 +262,7 @@ void Trace::stage(Scope& loop, int64_t stages) {
 bool Trace::is_uniform(UOp value) const {
     const auto may_differ = [](UOp u) {
         if (u.is(Op::special)) return u.as<SpecialArg>().thread;
-        return !u.is(Op::constant) && !u.is(Op::define_var) && !u.is(Op::range) && !info(u.op()).elementwise();
+        return !u.is(Op::constant) && !u.is(Op::define_var) && !u.is(Op::range) && !info(u.op()).computes();
     };
     return std::ranges::none_of(toposort(value), may_differ);
 }

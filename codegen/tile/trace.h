@@ -41,8 +41,9 @@ class Trace {
     UOp atomic(UOp memory, UOp offset, AtomicArg what, UOp value, UOp expected = {}, UOp predicate = {});
     /// Others in the scope see the accesses before this before those after it.
     void fence(MemoryScope scope);
-    void wave_barrier();  ///< the lanes of the wave have done what comes before
-    void trap();          ///< threads that come here end the kernel with a fault
+    void wave_barrier();       ///< the lanes of the wave have done what comes before
+    void priority(int level);  ///< of the wave from here on, 0 to 3
+    void trap();               ///< threads that come here end the kernel with a fault
     /// A bit for each lane of the wave that comes here and for which the condition holds.
     UOp ballot(UOp condition, DType type);
 

@@ -359,6 +359,19 @@ STRATA_FN void strata_copies_of_step_end() { asm volatile("cp.async.commit_group
 template <int under_way> STRATA_FN void strata_copies_done() {
     asm volatile("cp.async.wait_group %0;" ::"n"(under_way) : "memory");
 }
+//@ __builtin_amdgcn_rcpf
+STRATA_FN float __builtin_amdgcn_rcpf(float x) { float y; asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x)); return y; }
+//@ __builtin_amdgcn_rsqf
+STRATA_FN float __builtin_amdgcn_rsqf(float x) { float y; asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x)); return y; }
+//@ __builtin_amdgcn_sqrtf
+STRATA_FN float __builtin_amdgcn_sqrtf(float x) { float y; asm("sqrt.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x)); return y; }
+//@ __builtin_amdgcn_logf
+STRATA_FN float __builtin_amdgcn_logf(float x) { float y; asm("lg2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x)); return y; }
+//@ __builtin_amdgcn_sinf __builtin_amdgcn_cosf
+// Of turns; the instructions take radians, best from -pi to pi.
+STRATA_FN float strata_radians(float turns) { return (turns - rintf(turns)) * 6.2831853f; }
+STRATA_FN float __builtin_amdgcn_sinf(float x) { float y; asm("sin.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(strata_radians(x))); return y; }
+STRATA_FN float __builtin_amdgcn_cosf(float x) { float y; asm("cos.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(strata_radians(x))); return y; }
 //@ __builtin_amdgcn_exp2f
 STRATA_FN float __builtin_amdgcn_exp2f(float x) { float y; asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x)); return y; }
 //@ strata_read_matrices

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <bit>
 
 #include "strata/core/support/hash.h"
@@ -27,7 +28,8 @@ auto parts(const ParamArg& a) { return std::tuple(a.space, a.slot, a.size); }
 auto parts(const VariableArg& a) { return std::tuple(a.slot); }
 auto parts(const RangeArg& a) { return std::tuple(a.id, a.size, a.axis); }
 auto parts(const SpecialArg& a) { return std::tuple(a.thread, a.dim, a.size); }
-auto parts(const SinkArg& a) { return std::tie(a.name); }
+auto parts(const SinkArg& a) { return std::tie(a.name, a.waves, a.registers); }
+auto parts(const ForeignArg& a) { return std::tie(a.name, a.text); }
 auto parts(const MatrixArg& a) { return std::tie(a.name); }
 auto parts(const AtomicArg& a) { return std::tuple(a.operation, a.scope, a.number); }
 auto parts(const ScopeArg& a) { return std::tuple(a.scope); }
@@ -106,7 +108,16 @@ std::string text(const RangeArg& a, DType) { return fmt::format("r{} {} {}", a.i
 std::string text(const SpecialArg& a, DType) {
     return fmt::format("{}{} {}", a.thread ? "thread" : "block", "xyz"[a.dim], a.size);
 }
-std::string text(const SinkArg& a, DType) { return a.name; }
+std::string text(const SinkArg& a, DType) {
+    return a.name + (a.waves ? fmt::format(" waves={}", a.waves) : "") +
+           (a.registers ? fmt::format(" registers={}", a.registers) : "");
+}
+/// On one line.
+std::string text(const ForeignArg& a, DType) {
+    std::string line = a.name.empty() ? a.text : a.name;
+    std::ranges::replace(line, '\n', ' ');
+    return line;
+}
 std::string text(const MatrixArg& a, DType) { return a.name; }
 std::string text(const AtomicArg& a, DType) {
     const std::string number = a.number ? fmt::format(" #{}", a.number) : "";

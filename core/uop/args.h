@@ -84,7 +84,14 @@ struct SpecialArg {
     int64_t size;
 };
 struct SinkArg {
-    std::string name;  ///< of the kernel; empty = derived from its shape
+    std::string name;   ///< of the kernel; empty = derived from its shape
+    int waves = 0;      ///< that a vector unit is to hold beside each other; 0 = as many as come
+    int registers = 0;  ///< vector registers of a lane at most; 0 = as many as fit
+};
+/// A text that the compiler does not look into: source that defines a function of that name. Without a name it is
+/// instructions: %0 is the first result, of the node's type or an element of its vector, and numbers follow results.
+struct ForeignArg {
+    std::string name, text;
 };
 struct MatrixArg {
     std::string name;  ///< mnemonic of a matrix instruction: a row of codegen/target/matrix_shapes.def
@@ -112,7 +119,7 @@ struct ScopeArg {
 
 using Arg =
     std::variant<NoArg, ConstArg, BufferArg, ShapeArg, AxesArg, BoundsArg, ReduceArg, TakeArg, IndexArg, CustomArg,
-                 ParamArg, VariableArg, RangeArg, SpecialArg, SinkArg, MatrixArg, AtomicArg, ScopeArg>;
+                 ParamArg, VariableArg, RangeArg, SpecialArg, SinkArg, MatrixArg, AtomicArg, ScopeArg, ForeignArg>;
 
 uint64_t hash(const Arg& arg);
 bool equal(const Arg& a, const Arg& b);  ///< floats by bits

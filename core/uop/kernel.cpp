@@ -65,6 +65,12 @@ UOp fence(MemoryScope scope, std::span<const UOp> earlier) {
     return make(Op::fence, dtypes::none, earlier, ScopeArg{scope});
 }
 UOp wave_barrier(std::span<const UOp> earlier) { return make(Op::wave_barrier, dtypes::none, earlier); }
+UOp priority(int level, std::span<const UOp> earlier) {
+    return make(Op::priority, dtypes::none, earlier, IndexArg{level});
+}
+UOp foreign(DType type, ForeignArg what, std::span<const UOp> numbers) {
+    return make(Op::foreign, type, numbers, std::move(what));
+}
 UOp trap(UOp condition) { return make(Op::trap, dtypes::none, {condition}); }
 
 UOp shuffle(UOp value, UOp lane) { return make(Op::shuffle, value.dtype(), {value, lane}); }

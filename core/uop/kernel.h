@@ -48,6 +48,10 @@ UOp effect_below(UOp u);
 UOp fence(MemoryScope scope, std::span<const UOp> earlier);
 /// All lanes of the wave have finished the effects, and read the values.
 UOp wave_barrier(std::span<const UOp> earlier);
+/// The wave's priority among those of its vector unit from here on, 0 to 3.
+UOp priority(int level, std::span<const UOp> earlier);
+/// The results of a text that the compiler does not look into.
+UOp foreign(DType type, ForeignArg what, std::span<const UOp> numbers);
 /// Ends the kernel with a fault in threads for which the condition holds.
 UOp trap(UOp condition);
 

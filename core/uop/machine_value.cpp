@@ -5,11 +5,15 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <numbers>
 
 namespace strata {
 namespace {
 
 double scaled(double x, int by) { return std::ldexp(x, std::clamp(by, -5000, 5000)); }
+
+/// Sine of an angle in turns.
+double sine_of_turns(double a) { return std::sin(2 * std::numbers::pi * std::remainder(a, 1)); }
 
 double mantissa(double x) {
     int unused;

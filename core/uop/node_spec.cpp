@@ -250,6 +250,23 @@ std::string check_ballot(UOp u, Level) {
                : fmt::format("gives uint32 or uint64, not {}", u.dtype().name());
 }
 
+std::string check_foreign(UOp u, Level) {
+    const ForeignArg& arg = u.as<ForeignArg>();
+    if (arg.text.empty()) return "has no text";
+    if (!arg.name.empty() && u.dtype().lanes != 1) return "a function has one result";
+    const auto fits = [](DType type) { return !type.is_bool() && (type.bits() == 32 || type.bits() == 64); };
+    if (!fits(u.dtype().element())) return fmt::format("its results have 32 or 64 bits, not {}", u.dtype().name());
+    for (UOp s : u.src())
+        if (!fits(s.dtype()) || s.dtype().lanes != 1)
+            return fmt::format("takes numbers of 32 or 64 bits, not {}", to_string(s));
+    return {};
+}
+
+std::string check_priority(UOp u, Level) {
+    const int level = u.as<IndexArg>().index;
+    return level < 0 || level > 3 ? fmt::format("the priority {}; there are 0 to 3", level) : "";
+}
+
 std::string check_wmma(UOp u, Level) {
     if (u.src(0).dtype().element() != u.src(1).dtype().element())
         return fmt::format("multiplies {} and {}", to_string(u.src(0)), to_string(u.src(1)));
@@ -277,6 +294,8 @@ Check check_of(Op op) {
         case Op::atomic: return check_atomic;
         case Op::fetched: return check_fetched;
         case Op::trap: return check_trap;
+        case Op::priority: return check_priority;
+        case Op::foreign: return check_foreign;
         case Op::first_wave: return check_first_wave;
         case Op::last_block: return check_last_block;
         case Op::after: return check_after;

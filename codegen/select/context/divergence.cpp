@@ -20,6 +20,7 @@ bool Divergence::varies(UOp u) {
         case Op::fetched:
         case Op::shuffle_xor:
         case Op::shuffle:
+        case Op::foreign:  // in vector registers
         case Op::wmma: differs = true; break;
         case Op::param:
         case Op::range:
