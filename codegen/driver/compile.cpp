@@ -52,6 +52,7 @@ Result<Object> find_or_build(const HipSource& source, isa::Arch arch, const Sear
     auto found = store.find();
     cached = found.has_value();
     if (cached) return std::move(*found);
+    STRATA_TRY_VOID(check_may_compile(source.kernel));
     STRATA_TRY(Built built, build(tools, source, prelude, arch, Output::object));
     Object object{std::move(built.output), std::string(built.route)};
     store.add(object, built.includes);
@@ -77,6 +78,14 @@ Result<executable::Code> compile_hip(const HipSource& source, isa::Arch arch, co
     compiled.route = std::move(object.route);
     compiled.compile_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
     return compiled;
+}
+
+Result<void> check_may_compile(std::string_view kernel) {
+    if (!settings().run_only) return {};
+    return make_error(ErrorKind::Usage,
+                      "the kernel {} is in no cache, and with run_only nothing is compiled: run this once without it, "
+                      "with the same cache_dir, or unset run_only",
+                      kernel);
 }
 
 Result<executable::Code> compile_hip(const HipSource& source, Chip chip) {

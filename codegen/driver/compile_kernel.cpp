@@ -7,6 +7,7 @@
 #include <set>
 
 #include "strata/codegen/driver/compile.h"
+#include "strata/codegen/driver/compile_p.h"
 #include "strata/codegen/driver/dump_p.h"
 #include "strata/codegen/kernel/flops.h"
 #include "strata/codegen/kernel/signature.h"
@@ -58,6 +59,7 @@ Result<executable::Code> to_machine_code(const LinearProgram& program, const Tar
         }
         case Route::asm_: {
             STRATA_TRY_VOID(check_has_instructions(target));
+            STRATA_TRY_VOID(check_may_compile(program.name));
             return compile_directly(program, target, text);
         }
     }

@@ -8,4 +8,7 @@ namespace strata::codegen {
 Result<executable::Code> compile_hip(const HipSource& source, isa::Arch arch, const SearchPaths& paths);
 Result<std::string> compile_to_assembly(const HipSource& source, isa::Arch arch, const SearchPaths& paths);
 
+/// Nothing is compiled where the setting run_only is on: an error that names the kernel.
+Result<void> check_may_compile(std::string_view kernel);
+
 }  // namespace strata::codegen

@@ -2,6 +2,7 @@
 
 #include <chrono>
 
+#include "strata/codegen/driver/compile_p.h"
 #include "strata/codegen/signature/entry.h"
 #include "strata/codegen/toolchain/includes.h"
 #include "strata/codegen/toolchain/nvrtc/nvrtc.h"
@@ -26,6 +27,7 @@ Result<Object> find_or_build(const Nvrtc& compiler, const HipSource& source, Chi
     auto found = store.find();
     cached = found.has_value();
     if (cached) return std::move(*found);
+    STRATA_TRY_VOID(check_may_compile(source.kernel));
     STRATA_TRY(NvrtcBuilt built, build_by_nvrtc(compiler, source, chip, Output::object));
     Object object{built.symbol + "\n" + built.output, "NVRTC"};
     store.add(object, "");
