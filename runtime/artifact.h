@@ -13,6 +13,10 @@ struct Artifact {
     std::vector<executable::Code> kernels;  ///< by step; those of one name are the same
     codegen::Target target;
     executable::Executable executable = {};  ///< with names; of a kernel alone: without steps
+    std::string cache_key = {};              ///< of a kernel that is a Python function
+    Root graph = {};                         ///< of a kernel of a graph
+
+    bool from_cache() const;  ///< no machine code of it was made
 
     /// One that holds all kernels. Throws (Unsupported) where one of several was not written by Strata.
     isa::Bytes code_object() const;

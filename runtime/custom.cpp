@@ -52,18 +52,22 @@ Result<executable::Code> compile_custom(const CustomKernel& custom, const codege
 Result<std::string> bytes_of_compiled(const CustomKernel& kernel, Device& device) {
     const std::shared_ptr<Program> loaded = program_of_graph(device, kernel);
     if (!loaded->code.object) return make_error(ErrorKind::Unsupported, "kernel '{}' has no machine code", kernel.name);
-    executable::Executable alone{.arch = std::string(device.arch().name())};
-    alone.kernels.push_back({.code = {loaded, &loaded->code}});
+    return bytes_of_compiled(kernel, loaded->code, device.arch().name());
+}
+
+std::string bytes_of_compiled(const CustomKernel& kernel, const executable::Code& code, std::string_view arch) {
+    executable::Executable alone{.arch = std::string(arch)};
+    alone.kernels.push_back({.code = std::make_shared<const executable::Code>(code)});
     executable::Writer w;
     w.text(executable::to_bytes(alone));
     w.list(kernel.loaded->written_slots(kernel.graph.get()), [&](size_t slot) { w.number(slot); });
-    w.text(loaded->code.lines_of);
-    for (const std::vector<uint32_t>& lines : {loaded->code.lines, kernel.places.of_line})
+    w.text(code.lines_of);
+    for (const std::vector<uint32_t>& lines : {code.lines, kernel.places.of_line})
         w.list(lines, [&](uint32_t line) { w.number(line); });
     return std::move(w.bytes);
 }
 
-std::shared_ptr<CustomKernel> compiled_of_bytes(std::string_view bytes, const Device& device,
+std::shared_ptr<CustomKernel> compiled_of_bytes(std::string_view bytes, std::string_view arch,
                                                 std::vector<isa::SourceLine> places) {
     executable::Reader r(bytes);
     const std::optional<executable::Executable> alone = executable::of_bytes(r.text());
@@ -74,8 +78,7 @@ std::shared_ptr<CustomKernel> compiled_of_bytes(std::string_view bytes, const De
     r.list([&] { lines.push_back(r.word()); });
     r.list([&] { of_line.push_back(r.word()); });
     r.check(std::ranges::all_of(lines, [&](uint32_t line) { return line <= of_line.size(); }));
-    if (!r.done() || !alone || alone->arch != device.arch().name() || alone->kernels.size() != 1 ||
-        !alone->kernels[0].code)
+    if (!r.done() || !alone || alone->arch != arch || alone->kernels.size() != 1 || !alone->kernels[0].code)
         return nullptr;
     executable::Code code = *alone->kernels[0].code;
     code.cached = true, code.route = "disk cache";

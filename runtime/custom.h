@@ -63,8 +63,9 @@ struct CustomKernel {
 /// A kernel of a graph as bytes for a file, compiled for a device; Error where there is no machine code for it. The
 /// bytes have no places: a source may move.
 Result<std::string> bytes_of_compiled(const CustomKernel& kernel, Device& device);
+std::string bytes_of_compiled(const CustomKernel& kernel, const executable::Code& code, std::string_view arch);
 /// The kernel that such bytes are, or null for any others. A place of line 0 is none.
-std::shared_ptr<CustomKernel> compiled_of_bytes(std::string_view bytes, const Device& device,
+std::shared_ptr<CustomKernel> compiled_of_bytes(std::string_view bytes, std::string_view arch,
                                                 std::vector<isa::SourceLine> places = {});
 
 /// One call of a kernel, but for its tensors.

@@ -1,7 +1,12 @@
 // functions: real functions of values, of ops that there are.
 #include "strata/codegen/tile/functions.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <cmath>
+
+#include "strata/core/support/error.h"
 
 namespace strata::lang {
 namespace {
@@ -20,7 +25,45 @@ UOp in_wide(UOp x, F f) {
     return cast(f(wide), own);
 }
 
+constexpr double kLog2E = 0x1.715476p+0, kLn2 = 0x1.62e430p-1;
+
+UOp machine(Op op, UOp x) { return make(op, x.dtype(), {x}); }
+/// 1 / (1 + 2^x)
+UOp logistic_part(UOp x) { return machine(Op::rcp_approx, like(x, 1) + machine(Op::exp2_approx, x)); }
+/// Radians as turns from -1/2 to 1/2, which the instructions take.
+UOp turns(UOp x) {
+    const UOp t = times(x, 0.15915494309189533577);
+    return t - alu(Op::rint, {t});
+}
+
+constexpr FastFunction kFast[] = {
+#define FAST(name, value, relative, relative_of_x, absolute, absolute_of_x) \
+    {#name, [](UOp x, [[maybe_unused]] UOp y) { return value; }, relative, relative_of_x, absolute, absolute_of_x},
+#include "strata/codegen/tile/fast_functions.def"
+};
+
 }  // namespace
+
+std::span<const FastFunction> fast_functions() { return kFast; }
+
+const FastFunction* find_fast(std::string_view name) {
+    const auto found = std::ranges::find(kFast, name, &FastFunction::name);
+    return found == std::end(kFast) ? nullptr : found;
+}
+
+UOp fast(std::string_view name, UOp x, UOp y) {
+    const FastFunction* const row = find_fast(name);
+    if (!row) {
+        std::string known;
+        for (const FastFunction& f : kFast) known += fmt::format("{}{}", known.empty() ? "" : ", ", f.name);
+        user_error(ErrorKind::Unsupported, "[lang.{}] has no instruction of the chip: fast= is for {}", name, known);
+    }
+    const DType own = x.dtype().is_float() ? x.dtype() : dtypes::float32;
+    if (own.bits() == 64)
+        user_error(ErrorKind::DType, "[lang.{}] fast= is for float32 and narrower: x.cast('float32') first", name);
+    const auto single = [](UOp u) { return u ? cast(u, dtypes::float32) : u; };
+    return cast(row->value(single(x), single(y)), own);
+}
 
 /// A step of Newton's method after 2^(log2(x) / 3). Where x^2 would be a denormal, x is scaled by a power of 8.
 UOp cbrt(UOp given) {

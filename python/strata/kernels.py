@@ -109,21 +109,22 @@ def compile(
     """Schedules and compiles a tensor, several tensors, or a kernel, and runs nothing.
 
     Returns an Artifact: .source, .assembly, .code_object and .kernels[i].{name, grid, block, buffers, vgprs, sgprs,
-    lds, scratch}. A kernel takes one address a buffer, in the order of .buffers, (name, dtype, elements): out<i> it
-    writes, in<i> it reads, results first. What one kernel writes and a later one reads is a buffer of both. Where
-    out<last> is an int32 counter of a last block it holds one 0 before a launch, which leaves it so. .operands are the
-    buffers of all kernels, and .arguments which of them each kernel takes; .workspace_size bytes hold those between
-    kernels. Without a compiler for the target "hip" there is .source alone; .code_object, .assembly and resources then
-    raise DeviceError. arch: "gfx1100", ...; the default device's when empty. target: "hip" through clang, "asm"
-    directly; that of the settings when not given. For a function under @strata.kernel, arguments= are those of a call,
-    for which lang.TensorSpec may stand, and grid=, block= its launch. For anything else the options are arch and
+    lds, scratch}, and .from_cache. A kernel takes one address a buffer, in the order of .buffers, (name, dtype,
+    elements): out<i> it writes, in<i> it reads, results first. What one kernel writes and a later one reads is a buffer
+    of both. Where out<last> is an int32 counter of a last block it holds one 0 before a launch, which leaves it so.
+    .operands are the buffers of all kernels, and .arguments which of them each kernel takes; .workspace_size bytes hold
+    those between kernels. Without a compiler for the target "hip" there is .source alone; .code_object, .assembly and
+    resources then raise DeviceError. arch: "gfx1100", ...; the default device's when empty. target: "hip" through
+    clang, "asm" directly; that of the settings when not given. For a function under @strata.kernel, arguments= are
+    those of a call, for which lang.TensorSpec may stand, and grid=, block= its launch. The Artifact of such a function
+    has .graph and .cache_key, and serves launches of later processes. For anything else the options are arch and
     target. Raises CompileError, Unsupported.
     """
     given: Any = {"target": target} if target else {}
     of: Any = what
     if hasattr(what, "chosen"):
         with _strata.config(**given):
-            return _strata._compile_kernel(of.compiled(*arguments, grid=grid, block=block, arch=arch), arch)
+            return of.artifact(arguments, grid, block, arch)
     if arguments or grid is not None or block is not None:
         if len(arguments) > 2 or grid is not None or block is not None:
             raise UsageError(

@@ -51,10 +51,12 @@ codegen::Target target_named(const std::string& arch) {
     return codegen::target_of(chip, codegen::route_in_force(chip));
 }
 
+bool Artifact::from_cache() const { return std::ranges::all_of(kernels, &executable::Code::cached); }
+
 Artifact compile(const CustomKernel& custom, const codegen::Target& target) {
     executable::Code compiled = compile_custom(custom, target).value();
     (void)compiled.info();  // its entry is there
-    return {{std::move(compiled)}, target};
+    return {{std::move(compiled)}, target, {}, {}, custom.graph};
 }
 
 Artifact compile(std::span<const UOp> roots, const codegen::Target& target) {

@@ -2,6 +2,7 @@
 
 #include "front_end_p.h"
 #include "kernels/places_p.h"
+#include "kernels/uop_p.h"
 #include "kernels_p.h"
 #include "package_p.h"
 #include "strata/asm/llvm/assemble.h"
@@ -274,6 +275,15 @@ void bind_artifact(py::module_& m) {
         .def_property_readonly(
             "source", [](const Artifact& a) { return joined(a, "\n", [](const Code& k) { return k.text; }); },
             "HIP text of all kernels.")
+        .def_property_readonly("from_cache", &Artifact::from_cache,
+                               "Whether all machine code of it was in a cache, in memory or on disk.")
+        .def_readonly("cache_key", &Artifact::cache_key,
+                      "What a kernel under @strata.kernel is known by in the cache; \"\" of anything else.")
+        .def_property_readonly(
+            "graph", [](const Artifact& a) -> As<"UOp | None"> {
+                return a.graph.get() ? py::cast(Handle(a.graph.get())) : py::object(py::none());
+            },
+            "The traced graph of a kernel under @strata.kernel or of UOps, a strata.uop.UOp; None of anything else.")
         .def_property_readonly(
             "assembly", [](const Artifact& a) { return joined(a, "", assembly_of); }, "Listings of all kernels.")
         .def_property_readonly(

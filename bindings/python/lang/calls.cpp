@@ -125,7 +125,7 @@ class KnownCalls {
 
     /// The tensors that the kernel wrote, or none where no call like this is known.
     py::object launch(const py::tuple& given, const py::object& grid, const py::object& block) const {
-        if (!is_current()) return py::none();
+        if (!is_current() || settings().compile_only) return py::none();
         std::array<uint32_t, 3> blocks{}, threads{};
         if (!take_sizes(resolved(grid, given), blocks) || !take_sizes(resolved(block, given), threads))
             return py::none();

@@ -9,6 +9,7 @@
 #include "strata/runtime/artifact.h"
 #include "strata/runtime/custom.h"
 #include "strata/runtime/device.h"
+#include "strata/runtime/program.h"
 #include "strata/runtime/search/tuning_record.h"
 
 namespace strata::python {
@@ -30,6 +31,46 @@ runtime::Device& device_of(const py::sequence& arguments) {
             if (const runtime::Device* device = given.cast<const Tensor&>().placement())
                 return runtime::device(device->index());
     return runtime::device();
+}
+
+runtime::Artifact artifact_of(const runtime::CustomKernel& kernel, executable::Code code, const codegen::Target& target,
+                              const std::string& key) {
+    return {{runtime::at_places_of(kernel, std::move(code))}, target, {}, key, kernel.graph};
+}
+
+void bind_artifacts(py::module_& m) {
+    m.def(
+        "prepare",
+        [](const Kernel& kernel, const py::sequence& launched) {
+            runtime::Device& device = device_of(launched);
+            return computing([&] {
+                (void)runtime::program(device, *kernel);
+                const auto* graph = std::get_if<codegen::Kernel>(&kernel->body);
+                return kernel->loaded->written_slots(graph ? graph->sink : UOp());
+            });
+        },
+        "Compiles the kernel for the device of the arguments; the places of those that it writes.");
+    m.def(
+        "artifact",
+        [](const Kernel& kernel, const std::string& arch, const std::string& key,
+           const py::object& kept) -> As<"tuple[Artifact, bytes]"> {
+            std::string bytes = kept.is_none() ? std::string() : std::string(kept.cast<py::bytes>());
+            const runtime::Artifact artifact = computing([&] {
+                const codegen::Target target = runtime::target_named(arch);
+                if (const Kernel known = runtime::compiled_of_bytes(bytes, target.arch.name()))
+                    return artifact_of(*kernel, std::get<executable::Code>(known->body), target, key);
+                runtime::CustomKernel without_places = *kernel;
+                without_places.places = {};
+                Result<executable::Code> made = runtime::compile_custom(without_places, target);
+                if (!made) throw Exception(runtime::at_places_of(*kernel, made.error()));
+                bytes = made->object ? runtime::bytes_of_compiled(*kernel, *made, target.arch.name()) : std::string();
+                return artifact_of(*kernel, *std::move(made), target, key);
+            });
+            return py::object(py::make_tuple(artifact, py::bytes(bytes)));
+        },
+        py::arg("kernel"), py::arg("arch"), py::arg("key"), py::arg("kept"),
+        "The kernel as an Artifact, by bytes that it gave before, or None; and such bytes, empty where there are "
+        "none.");
 }
 
 }  // namespace
@@ -75,7 +116,8 @@ void bind_lang_disk(py::module_& m) {
             std::vector<isa::SourceLine> lines;
             for (const auto& [file, line, column, end_column, text] : places)
                 lines.push_back({file, line, column, end_column, text});
-            const Kernel kernel = runtime::compiled_of_bytes(std::string(bytes), device_of(launched), std::move(lines));
+            const Kernel kernel =
+                runtime::compiled_of_bytes(std::string(bytes), device_of(launched).arch().name(), std::move(lines));
             return kernel ? py::cast(kernel) : py::object(py::none());
         },
         "The kernel of such bytes, without its graph; places: as places_of gave them for the kernel.");
@@ -88,6 +130,7 @@ void bind_lang_disk(py::module_& m) {
             return places;
         },
         "Where its operations come from: (file, line, first column, the first one after it, text of the line).");
+    bind_artifacts(m);
 }
 
 }  // namespace strata::python

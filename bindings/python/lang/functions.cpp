@@ -1,4 +1,5 @@
 // Functions of elements, by the rows of ops/elementwise.def: the same values as those of tensors.
+#include "strata/codegen/tile/functions.h"
 #include "lang/lang_p.h"
 #include "strata/codegen/tile/arithmetic.h"
 
@@ -52,21 +53,33 @@ void bind_lang_functions(py::module_& m) {
     for (const RowOfOne& row : kUnaryFunctions)
         f.def(
             row.name,
-            [&row](As<"Value | Scalar"> x) -> As<"Value"> {
+            [&row](As<"Value | Scalar"> x, bool fast) -> As<"Value"> {
                 GraphScope scope;
                 const LangValue v = to_lang_value(x, row.name);
+                if (fast) return from_value(lang::fast(row.name, lang::machine_value(v.get())), v.weak);
                 return from_value(row.value(scalar_tensor(v.get())).uop(), v.weak);
             },
-            py::arg("x"), py::pos_only(), row.meaning);
+            py::arg("x"), py::pos_only(), py::arg("fast") = false, row.meaning);
     for (const RowOfTwo& row : kBinaryFunctions)
         f.def(
             row.name,
-            [&row](As<"Value | Scalar"> x, As<"Value | Scalar"> y) -> As<"Value"> {
+            [&row](As<"Value | Scalar"> x, As<"Value | Scalar"> y, bool fast) -> As<"Value"> {
                 GraphScope scope;
                 const MetPair given = met_pair(row.name, x, y);
+                if (fast) return from_value(lang::fast(row.name, given.a.uop(), given.b.uop()), given.weak);
                 return from_value(row.value(given.a, given.b).uop(), given.weak);
             },
-            py::arg("x"), py::arg("other"), py::pos_only(), row.meaning);
+            py::arg("x"), py::arg("other"), py::pos_only(), py::arg("fast") = false, row.meaning);
+    m.def(
+        "fast_functions",
+        [] {
+            py::dict bounds;
+            for (const lang::FastFunction& f : lang::fast_functions())
+                bounds[py::str(std::string(f.name))] =
+                    py::make_tuple(f.relative, f.relative_of_x, f.absolute, f.absolute_of_x);
+            return bounds;
+        },
+        "Functions that fast= is for, with their bounds in units of 2^-23: relative, of |x|, absolute, of |x|.");
 }
 
 }  // namespace strata::python

@@ -38,6 +38,9 @@ struct Place {
     lang::View element;  ///< of one coordinate, 0
 };
 
+/// Whether / is by the chip's reciprocal in the kernel that this thread traces.
+bool& divides_fast();
+
 Op parse_reduction(const std::string& name);  ///< "add", "max", ...; the error lists them
 
 void bind_lang(py::module_& root);
@@ -46,6 +49,7 @@ void bind_lang_functions(py::module_& m);
 void bind_lang_trace(py::module_& m);
 void bind_lang_views(py::module_& m);
 void bind_lang_threads(py::module_& m);
+void bind_lang_foreign(py::module_& m);
 void bind_lang_interpret(py::module_& m);
 void bind_lang_calls(py::module_& m);
 void bind_lang_disk(py::module_& m);

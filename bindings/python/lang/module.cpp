@@ -11,6 +11,7 @@ void bind_lang(py::module_& root) {
     bind_lang_products(m);
     bind_lang_copies(m);
     bind_lang_threads(m);
+    bind_lang_foreign(m);
     bind_lang_interpret(m);
     bind_lang_calls(m);
     bind_lang_arch(m);

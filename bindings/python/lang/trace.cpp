@@ -113,12 +113,15 @@ void bind_lang_trace(py::module_& m) {
                  return OpenTrace{std::make_unique<Trace>(std::move(threads))};
              }),
              py::arg("block") = std::array<int64_t, 3>{1, 1, 1})
-        .def("finish",
-             [](OpenTrace& t, const std::string& name) {
-                 const Handle sink(t.trace->finish(name));
-                 t.trace.reset();  // the places live on
-                 return sink;
-             })
+        .def(
+            "finish",
+            [](OpenTrace& t, const std::string& name, int waves, int registers) {
+                const UOp sink = t.trace->finish(name);
+                const Handle hinted(make(Op::sink, dtypes::none, sink.src(), SinkArg{name, waves, registers}));
+                t.trace.reset();  // the places live on
+                return hinted;
+            },
+            py::arg("name"), py::arg("waves") = 0, py::arg("registers") = 0)
         .def("mark", [](const OpenTrace& t) { return Mark{t.trace->mark()}; })
         .def("undo_to", [](OpenTrace& t, const Mark& mark) { t.trace->undo_to(mark.state); })
         .def("close", &OpenTrace::close);

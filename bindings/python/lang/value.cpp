@@ -1,6 +1,7 @@
 // Values of a kernel: Python's operators, types that promote as tensors' do, and what a value refuses.
 #include "lang/lang_p.h"
 #include "strata/codegen/tile/arithmetic.h"
+#include "strata/codegen/tile/functions.h"
 #include "strata/core/symbolic/symbolic.h"
 #include "strata/ops/tensor.h"
 
@@ -86,7 +87,8 @@ using MakesValue = UOp (*)(UOp, UOp);
 
 UOp float_quotient(UOp a, UOp b) {
     if (!a.dtype().is_float()) a = lang::converted(a, dtypes::float32), b = lang::converted(b, dtypes::float32);
-    return alu(Op::fdiv, {a, b});
+    const bool fast = divides_fast() && a.dtype().bits() < 64;
+    return fast ? lang::fast("div", a, b) : alu(Op::fdiv, {a, b});
 }
 UOp floor_quotient(UOp a, UOp b) {
     return a.dtype().is_float() ? as_tensor_of(a).floor_divide(as_tensor_of(b)).uop() : lang::floor_divided(a, b);

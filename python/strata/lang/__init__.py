@@ -37,6 +37,7 @@ from ._collectives import _threads, block_reduce, block_scan, wave_reduce, wave_
 from ._dynamic import TensorSpec, dynamic, pointer
 from ._flow import cond, loop, while_loop
 from ._indices import block_dim, block_idx, grid_dim, lane, thread, thread_idx, wave, wave_size
+from ._inline import extern, inline_asm, set_priority
 from ._lanes import all, any, ballot, shuffle_down, shuffle_idx, shuffle_up, shuffle_xor
 from ._math import (
     FUNCTIONS as _FUNCTIONS,

@@ -76,6 +76,8 @@ class Fingerprint:
         kind = type(value)
         if kind in _PLAIN:
             return self._put(kind.__name__, value if kind is bytes else repr(value))
+        if kind is tuple:  # one for two arguments is no other than two that are equal
+            return self._tuple(value, names)
         at = self._seen.get(id(value))
         if at is not None:
             return self._put("again", at)
@@ -230,6 +232,18 @@ _BY_KIND = (
     (property, Fingerprint._property),
     ((DType, slice, range), Fingerprint._shown),
 )
+
+
+def cache_key(fingerprint, parts, arch):
+    """64 hex digits of all that decides a kernel's code; the same in another process where the fingerprint is
+    portable."""
+    found = hashlib.blake2b(digest_size=32)
+    of_call = Fingerprint()
+    of_call.add(parts)
+    toolchain = _strata._lang.toolchain_of(arch)
+    for part in (fingerprint.digest(), of_call.digest(), arch, _strata._lang.route(), toolchain, _own_sources()):
+        found.update(f"{len(part)} {part}".encode())
+    return found.hexdigest()
 
 
 def disk_key(fingerprint, parts, arch):

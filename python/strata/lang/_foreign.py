@@ -45,8 +45,8 @@ LANG = {
     "MemRange": "lang.Array[dtype, n]",
     "buffer_load": 'lang.copy(lang.CopyAtom(bits, dtype, kind="buffer"), src, dst), or lang.bounded(view)',
     # HIP, CUDA
-    "inline_asm": "strata.asm_kernel(text), a whole kernel of assembly: a Python function holds none",
-    "extern": "strata.hip_kernel(source), a whole kernel of HIP: a Python function holds none",
+    "inline_asm_elementwise": "lang.inline_asm(text, outputs, inputs)",
+    "extern_elementwise": "lang.extern(hip_source, name, args, returns)",
     "threadIdx": _INDEX, "blockIdx": "lang.block_idx.x; .y, .z", "blockDim": "lang.block_dim.x; .y, .z",
     "gridDim": "lang.grid_dim.x; .y, .z", "thread_id": _INDEX, "block_id": "lang.block_idx.x; .y, .z",
     "lane_id": "lang.lane()", "warp_id": "lang.wave()", "wave_id": "lang.wave()", "warp_size": "lang.wave_size()",

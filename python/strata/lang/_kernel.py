@@ -11,7 +11,7 @@ from .._strata import CustomKernel, LaunchError, Unsupported, UsageError
 from . import _indices, _state
 from ._arguments import taker, takes
 from ._dynamic import TensorSpec
-from ._fingerprint import Fingerprint, disk_key
+from ._fingerprint import Fingerprint, cache_key, disk_key
 from ._functions import rewritten
 from ._moved_places import placed, portable
 
@@ -43,17 +43,28 @@ def _place(value, sizes, what):
     return place
 
 
+def _count(name, value, least, most):
+    """A hint of the decorator, 0 where there is none."""
+    if value is None:
+        return 0
+    if type(value) is not int or not least <= value <= most:
+        raise UsageError(f"[kernel] {name}={value!r}: an integer from {least} to {most}")
+    return value
+
+
 class Kernel:
     """A Python function as a kernel. A call launches it and returns the tensors that it writes."""
 
-    def __init__(self, function, grid, block):
+    def __init__(self, function, grid, block, waves=None, registers=None, fast=False):
         if not isinstance(function, types.FunctionType):
             raise UsageError(f"[kernel] decorates a Python function, not {function!r}")
         functools.update_wrapper(self, function)
         self.function, self.grid, self.block = function, grid, block
+        self.hints = (_count("waves", waves, 1, 32), _count("registers", registers, 16, 512), bool(fast))
         self._signature = inspect.signature(function)
         self._names, self._takers, self._calls = None, (), None
         self._specialised, self._loaded, self._fingerprint = {}, {}, None
+        self._compiled = {}  # by cache key and route: the code of artifacts
         self._messages = {}  # of kernels that say something
 
     def __repr__(self):
@@ -101,26 +112,35 @@ class Kernel:
             self._calls.watch(self._fingerprint.watched)
         return self._fingerprint
 
+    def _key(self, parameters, grid, block):
+        """The facts of a call that decide its kernel, beside the function, the arch and the settings."""
+        return (grid[0] > _FEW_BLOCKS, block, self.hints, *(parameter.key for parameter in parameters))
+
     def _specialise(self, given, grid, block, launches=False):
         """The compiled kernel for these arguments, and what its launch is given: at the end the sizes of the grid that
         the kernel reads. launches: one from disk serves, which has no graph."""
         fingerprint = self._current()
-        parameters, launched, key = [], [], [grid[0] > _FEW_BLOCKS, block]
+        parameters, launched = [], []
         for name, take, value in zip(self._names, self._takers, given):
             parameter, arguments = take(name, value)
             parameters.append(parameter)
-            key.append(parameter.key)
             launched += arguments
+        key = self._key(parameters, grid, block)
         arch = _indices.chosen_machine() or _lang.arch_of(launched)
         full = (fingerprint.digest(), *key, arch)
         known = self._specialised.get(full)
         if known is None and launches:
-            known = self._on_disk(full, tuple(key), arch, launched)
+            known = self._on_disk(full, key, arch, launched)
         if known is None:
+            if launches and _lang.run_only():
+                raise UsageError(
+                    f"[{self.__name__}] no cache has this kernel for these arguments, and with run_only nothing is "
+                    f"compiled: call it once without run_only, with the same cache_dir, or with compile_only"
+                )
             with _indices.Machine(arch):
                 known = self._specialised[full] = self._traced(parameters, grid, block)
             if launches and _indices.RING not in known[1]:
-                self._keep(tuple(key), arch, launched, *known)
+                self._keep(key, arch, launched, *known)
         kernel, sizes = known
         if _indices.RING in sizes:
             from ._messages import new_ring
@@ -156,7 +176,8 @@ class Kernel:
     def _traced(self, parameters, grid, block):
         most = (_FEW_BLOCKS if grid[0] <= _FEW_BLOCKS else _MOST_BLOCKS[0], *_MOST_BLOCKS[1:])
         count = sum(parameter.slots for parameter in parameters)
-        with _state.Tracing(block) as trace, _indices.Launch(most, block, count) as launch:
+        waves, registers, fast = self.hints
+        with _state.Tracing(block, fast) as trace, _indices.Launch(most, block, count) as launch:
             slot, arguments = 0, []
             for parameter in parameters:
                 arguments.append(parameter.traced(slot))
@@ -169,7 +190,8 @@ class Kernel:
                 raise UsageError(
                     f"[{self.__name__}] a kernel returns nothing: store its results in tensors it is given"
                 )
-            kernel, sizes = _lang.kernel_of(trace.finish(self.__name__), trace), tuple(launch.sizes)
+            sink = trace.finish(self.__name__, waves, registers)
+            kernel, sizes = _lang.kernel_of(sink, trace), tuple(launch.sizes)
             if launch.messages:
                 self._messages[kernel] = launch.messages
             return kernel, sizes
@@ -184,6 +206,8 @@ class Kernel:
         given = self._arguments(given, named)
         grid, block = self._launch_size("grid", grid, given), self._launch_size("block", block, given)
         kernel, launched = self._specialise(given, grid, block, launches=True)
+        if _lang.compile_only():
+            return tuple(launched[at] for at in _lang.prepare(kernel, launched) if launched[at] in given)
         with stream or contextlib.nullcontext():
             done = kernel(*launched, grid=grid)
         return self._reported(kernel, done) if kernel in self._messages else done
@@ -212,6 +236,34 @@ class Kernel:
         grid, block = self._launch_size("grid", grid, given), self._launch_size("block", block, given)
         with _indices.Machine(arch):
             return self._specialise(given, grid, block)[0]
+
+    def artifact(self, given, grid, block, arch):
+        """The Artifact of strata.compile. An entry on disk serves both it and the launches of another process."""
+        given = self._arguments(given, {})
+        grid, block = self._launch_size("grid", grid, given), self._launch_size("block", block, given)
+        with _indices.Machine(arch):
+            kernel, launched = self._specialise(given, grid, block)
+            arch = arch or _lang.arch_of(launched)
+            parameters = [take(name, value)[0] for name, take, value in zip(self._names, self._takers, given)]
+            parts = (self.__name__, self._key(parameters, grid, block))
+            key = cache_key(self._fingerprint, parts, arch)
+            place = disk_key(self._fingerprint, parts, arch)
+            known = (key, _lang.route())
+            kept = self._compiled.get(known) or (place and _lang.disk_get("kernels", place + " artifact")) or None
+            artifact, code = _lang.artifact(kernel, arch, key, kept)
+            if code:
+                self._compiled[known] = code
+            if code and place and not artifact.from_cache:
+                self._store(place, kernel, code)
+        return artifact
+
+    def _store(self, place, kernel, code):
+        """Keeps the code of an artifact on disk, for artifacts and for launches."""
+        _lang.disk_put("kernels", place + " artifact", code)
+        sizes = next(sizes for traced, sizes in self._specialised.values() if traced is kernel)
+        if _indices.RING not in sizes:
+            places = portable(_lang.places_of(kernel), self._fingerprint.codes)
+            _lang.disk_put("kernels", place, bytes(sizes) + b" " + places + b"\n" + code)
 
     def interpret(self, *given, grid=None, block=None, trace=None, arch="", **named):
         """The results of a call, as new tensors, by the reference of graphs: no code is made, no device runs it.
@@ -265,13 +317,15 @@ def _explained(error):
     return error.with_traceback(kept)
 
 
-def kernel(function=None, *, grid=None, block=None):
+def kernel(function=None, *, grid=None, block=None, waves=None, registers=None, fast=False):
     """A kernel from a Python function: @strata.kernel(grid=..., block=...).
 
     grid: blocks, block: threads of a block, each a number, up to three, or a function of the arguments; a call may give
-    others. The function runs once for each kind of arguments, on values of the kernel. `if`, `while`, `for` over range
-    and other decisions by such a value become control flow of the kernel. docs/language.md
+    others. waves: waves that a vector unit is to hold beside each other. registers: vector registers of a lane at most;
+    what needs more is spilled. fast: functions and / by the chip's own instructions where there are, as fast= of each
+    function. The function runs once for each kind of arguments, on values of the kernel. `if`, `while`, `for` over
+    range and other decisions by such a value become control flow of the kernel. docs/language.md
     """
     if function is None:
-        return lambda f: Kernel(f, grid, block)
-    return Kernel(function, grid, block)
+        return lambda f: Kernel(f, grid, block, waves, registers, fast)
+    return Kernel(function, grid, block, waves, registers, fast)

@@ -1,6 +1,8 @@
 """Functions of numbers, and of each element of register views."""
 
 from .. import _strata
+from .._strata import dtypes
+from ._state import state
 
 _lang = _strata._lang
 View = _lang.View
@@ -21,9 +23,30 @@ def elementwise(name, of):
     return computed
 
 
-FUNCTIONS = {
-    name: elementwise(name, getattr(_lang.functions, name)) for name in dir(_lang.functions) if not name.startswith("_")
-}
+_FAST = _lang.fast_functions()
+
+
+def _function(name):
+    """A row of ops/elementwise.def; fast= is for those that the chip has an instruction for."""
+    of = getattr(_lang.functions, name)
+    slow = elementwise(name, of)
+    quick = elementwise(name, lambda *given: of(*given, fast=True))
+
+    def computed(*given, fast=None):
+        own = state.fast and name in _FAST and not _is_wide(given)
+        return (quick if fast or (fast is None and own) else slow)(*given)
+
+    computed.__name__ = computed.__qualname__ = name
+    computed.__doc__, computed.__module__ = slow.__doc__, "strata.lang"
+    return computed
+
+
+def _is_wide(given):
+    """Whether a float64 is among values: the decorator's hint leaves those as they are."""
+    return any(isinstance(x, (View, _lang.Value)) and x.dtype == dtypes.float64 for x in given)
+
+
+FUNCTIONS = {name: _function(name) for name in dir(_lang.functions) if not name.startswith("_")}
 
 
 def _larger(x, y):

@@ -15,6 +15,7 @@ class _State(threading.local):
         self.regions = []  # branches and loops that are open
         self.operands = []  # of and, or and conditional expressions
         self.missing = {}  # why a name has no value
+        self.fast = False  # the decorator's hint
 
 
 state = _State()
@@ -23,17 +24,19 @@ state = _State()
 class Tracing:
     """A kernel that this thread traces, from here to its end."""
 
-    def __init__(self, block):
-        self.block = block
+    def __init__(self, block, fast=False):
+        self.block, self.fast = block, fast
 
     def __enter__(self):
-        self.before = (state.trace, state.regions, state.operands, state.missing)
+        self.before = (state.trace, state.regions, state.operands, state.missing, state.fast)
+        state.fast, self.divided = self.fast, _lang.divide_fast(self.fast)
         state.trace, state.regions, state.operands, state.missing = _lang.Trace(self.block), [], [], {}
         return state.trace
 
     def __exit__(self, *exception):
         state.trace.close()
-        state.trace, state.regions, state.operands, state.missing = self.before
+        _lang.divide_fast(self.divided)
+        state.trace, state.regions, state.operands, state.missing, state.fast = self.before
 
 
 class Region:

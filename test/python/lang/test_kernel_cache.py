@@ -1,5 +1,7 @@
 """Kernels are known again by all that decides their code: in memory and on disk, across processes."""
 
+import concurrent.futures
+import linecache
 import os
 import subprocess
 import sys
@@ -7,8 +9,8 @@ import textwrap
 
 import pytest
 import strata
-from strata import Tensor
-from tested import specialisations
+from strata import Tensor, lang
+from tested import TARGETS, specialisations
 
 
 class Settings:
@@ -140,3 +142,86 @@ def test_what_decides_the_code_makes_another_kernel(ran):
         found, traces = ran(**changes)
         assert traces == 1 and found == want(changes.get("scale", 2), changes.get("twice", 10)), changes
     assert ran() == (want(), 0)
+
+
+def test_eight_processes_at_once_have_the_same_values(ran):
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        results = list(pool.map(lambda i: ran(name=f"program{i}.py"), range(8)))
+    assert [values for values, _ in results] == [want()] * 8
+    assert ran() == (want(), 0)
+
+
+KEYED = """
+import types
+import strata
+from strata import lang
+
+FACTOR, BOX = {factor}, types.SimpleNamespace(shift={shift})
+
+def helper(x):
+    return x {operation} FACTOR
+
+def made():
+    inside = {inside}
+
+    @strata.kernel(grid=1, block={block}{hints})
+    def kernel(out, constant: lang.Constexpr, number):
+        i = lang.thread_idx.x
+        out[i] = helper(i) + BOX.shift + inside + constant + number{more}
+
+    return kernel
+
+kernel = made()
+unread = {unread}
+"""
+BASE = {
+    **{"factor": 2, "shift": 3, "operation": "*", "inside": 4, "block": 64, "hints": "", "more": "", "unread": 0},
+    **{"dtype": "int32", "size": 64, "constant": 5, "number": 6, "arch": "gfx1100", "target": "asm", "settings": {}},
+}
+INGREDIENTS = {
+    "bytes of the function": {"more": " + 0 * i"},
+    "a helper": {"operation": "+"},
+    "a global": {"factor": 3},
+    "a closure": {"inside": 5},
+    "an attribute": {"shift": 4},
+    "an argument's type": {"dtype": "int64"},
+    "an argument's shape": {"size": 128},
+    "a constant": {"constant": 6},
+    "the type of a constant": {"constant": True},
+    "the type of a number": {"number": 6.5},
+    "the width of a number": {"number": 2**40},
+    "the block": {"block": 32},
+    "a hint": {"hints": ", registers=64"},
+    "the arch": {"arch": "gfx942"},
+    **({"the target": {"target": "hip"}} if "hip" in TARGETS else {}),
+}
+SAME = {
+    "another number": {"number": 7},
+    "a name that it does not read": {"unread": 1},
+    "a setting that decides no code": {"settings": {"emu_seed": 7, "debug": 0, "garbage_mb": 99}},
+}
+
+
+def key_of(file, **changes):
+    given = BASE | changes
+    text = KEYED.format(**given)
+    linecache.cache[file] = (len(text), None, text.splitlines(True), file)
+    space = {"__name__": "keyed"}
+    exec(compile(text, file, "exec"), space)
+    spec = lang.TensorSpec((given["size"],), given["dtype"])
+    with strata.config(**given["settings"]):
+        return strata.compile(
+            space["kernel"], spec, given["constant"], given["number"], arch=given["arch"], target=given["target"]
+        ).cache_key
+
+
+def test_each_ingredient_makes_another_key(tmp_path):
+    keys = {name: key_of(str(tmp_path / f"{i}.py"), **changes) for i, (name, changes) in enumerate(INGREDIENTS.items())}
+    base = key_of(str(tmp_path / "base.py"))
+    assert base not in keys.values(), [name for name, key in keys.items() if key == base]
+    assert len(set(keys.values())) == len(keys)
+
+
+@pytest.mark.parametrize("name", SAME)
+def test_what_decides_no_code_is_not_in_the_key(tmp_path, name):
+    assert key_of(str(tmp_path / "one.py")) == key_of(str(tmp_path / "other.py"), **SAME[name])
