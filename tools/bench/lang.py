@@ -73,8 +73,10 @@ def code_ms(function, block, *arguments, repeat):
 
 
 def call_us(repeat):
-    """A call of a known kernel with three tensors and a number, one thread on the emulated device: the whole call, the
-    host's part up to the launch, the call captured by strata.jit."""
+    """A call of a known kernel with three tensors and a number, one thread on the emulated device.
+
+    Measured are the whole call, the host's part up to the launch, and the call captured by strata.jit.
+    """
     kernel = strata.kernel(kernels.vecadd, grid=1, block=1)
     out, a, b = (Tensor.zeros(1).contiguous().realize() for _ in range(3))
     kernel(out, a, b, 1)
