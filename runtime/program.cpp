@@ -233,6 +233,7 @@ std::shared_ptr<Program> LoadedKernel::made_of(const std::shared_ptr<Program>& s
 
 void LoadedKernel::add_made(std::shared_ptr<Program> shared, std::shared_ptr<Program> made) {
     std::lock_guard lock(mutex_);
+    std::erase_if(made_, [](const auto& pair) { return pair.first.use_count() == 1; });  // it left for want of memory
     made_.emplace_back(std::move(shared), std::move(made));
 }
 
