@@ -207,7 +207,8 @@ class Kernel:
         grid, block = self._launch_size("grid", grid, given), self._launch_size("block", block, given)
         kernel, launched = self._specialise(given, grid, block, launches=True)
         if _lang.compile_only():
-            return tuple(launched[at] for at in _lang.prepare(kernel, launched) if launched[at] in given)
+            written = tuple(launched[at] for at in _lang.prepare(kernel, launched))
+            return written[:-1] if kernel in self._messages else written  # the last one is the memory of messages
         with stream or contextlib.nullcontext():
             done = kernel(*launched, grid=grid)
         return self._reported(kernel, done) if kernel in self._messages else done

@@ -68,6 +68,19 @@ def test_compile_only_launches_nothing_and_serves_run_only(cache):
         assert again(out, x)[0].numpy()[8] == 24
 
 
+def test_compile_only_gives_the_tensors_that_the_launch_would_write(cache):
+    @strata.kernel(grid=1, block=4)
+    def kernel(x, out, says):
+        out[lang.thread_idx.x] = x[lang.thread_idx.x]
+        if says:
+            lang.printf("{}", x[0])
+
+    x, out = Tensor(np.arange(4, dtype="float32")).realize(), Tensor.ones(4).realize()
+    for says in (False, True):
+        with strata.config(compile_only=True):
+            assert [tensor is out for tensor in kernel(x, out, says)] == [True]
+
+
 def test_compile_only_still_reports_what_does_not_compile():
     @strata.kernel(grid=1, block=1)
     def kernel(out):
