@@ -185,13 +185,17 @@ std::shared_ptr<Program> program_of_graph(Device& device, const CustomKernel& cu
 
 namespace {
 
-/// Loaded by itself, so that what is said of the code names the kernel's own lines.
+/// Loaded by itself, so that what is said of the code names the kernel's own lines. Kernels of equal graphs from the
+/// same lines have one program: a capture compares programs.
 std::shared_ptr<Program> program_at_places(Device& device, const CustomKernel& custom) {
     std::shared_ptr<Program> shared = program_of_graph(device, custom);
     if (auto known = custom.loaded->made_of(shared)) return known;
-    executable::Code code = at_places_of(custom, shared->code);
-    std::shared_ptr<Module> module = context().modules.load(device, code.code_object());
-    std::shared_ptr<Program> made = Program::of_module(std::move(module), std::move(code));
+    std::shared_ptr<Program> made = shared->placed(custom.places);
+    if (!made) {
+        executable::Code code = at_places_of(custom, shared->code);
+        std::shared_ptr<Module> module = context().modules.load(device, code.code_object());
+        made = shared->add_placed(custom.places, Program::of_module(std::move(module), std::move(code)));
+    }
     custom.loaded->add_made(std::move(shared), made);
     return made;
 }
@@ -210,6 +214,18 @@ std::shared_ptr<Program> program(Device& device, const CustomKernel& custom) {
     executable::Code compiled = compile_custom(custom, target_of(device)).value();
     std::shared_ptr<Module> module = context().modules.load(device, compiled.code_object());
     return custom.loaded->add(device, Program::of_module(std::move(module), std::move(compiled)));
+}
+
+std::shared_ptr<Program> Program::placed(const isa::SourcePlaces& places) const {
+    std::lock_guard lock(placed_mutex_);
+    const auto found = std::ranges::find(placed_, places, [](const auto& pair) -> const auto& { return pair.first; });
+    return found == placed_.end() ? nullptr : found->second;
+}
+
+std::shared_ptr<Program> Program::add_placed(const isa::SourcePlaces& places, std::shared_ptr<Program> made) {
+    if (auto other = placed(places)) return other;
+    std::lock_guard lock(placed_mutex_);
+    return placed_.emplace_back(places, std::move(made)).second;
 }
 
 std::shared_ptr<Program> LoadedKernel::find(const Device& device) {

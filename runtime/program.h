@@ -4,8 +4,10 @@
 #include <span>
 #include <vector>
 
+#include "strata/asm/object/source_places.h"
 #include "strata/codegen/optimize/action.h"
 #include "strata/codegen/target/target.h"
+#include "strata/core/support/mutex.h"
 #include "strata/executable/code.h"
 #include "strata/runtime/buffer.h"
 #include "strata/runtime/custom.h"
@@ -81,6 +83,10 @@ class Program {
     }
     size_t bytes() const;  ///< of the host that it takes, about
     bool has_wanted_text() const;
+    /// The same code under the places of a kernel of this graph; null: add_placed() was not called with them.
+    std::shared_ptr<Program> placed(const isa::SourcePlaces& places) const;
+    /// Keeps one, and gives the one that counts: another thread may have been first.
+    std::shared_ptr<Program> add_placed(const isa::SourcePlaces& places, std::shared_ptr<Program> made);
     /// A variable of the module, by its symbol or as C++ writes it. Usage error that lists those there are.
     providers::DeviceRange variable(std::string_view name) const;
 
@@ -96,6 +102,8 @@ class Program {
     std::shared_ptr<Module> module_;
     providers::FunctionHandle* function_ = nullptr;
     std::shared_ptr<Buffer> counter_;  ///< of its blocks, 0 between launches; none: it has no such parameter
+    mutable Mutex placed_mutex_;
+    std::vector<std::pair<isa::SourcePlaces, std::shared_ptr<Program>>> placed_;
 };
 
 /// The __device__ and __constant__ variables of a code object, by their symbols.

@@ -13,6 +13,8 @@ struct SourceLine {
     uint32_t line = 0, column = 0;
     uint32_t end_column = 0;  ///< the first one after it; 0 where it is not known
     std::string text = {};    ///< of the line, where the code object has it
+
+    bool operator==(const SourceLine&) const = default;
 };
 
 /// The line with a caret under its columns, as lines of their own; "" where the text is not known.

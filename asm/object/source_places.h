@@ -12,6 +12,8 @@ struct SourcePlaces {
     std::string listing;            ///< how the names of files of those lines end
     std::vector<uint32_t> of_line;  ///< by line of the listing, from line 1: which of the places, from 1; 0: none
     std::vector<SourceLine> places;
+
+    bool operator==(const SourcePlaces&) const = default;
 };
 
 /// The code object with the places in a section of its own, which LineTable reads. The code stays where it is.

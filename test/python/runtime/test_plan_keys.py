@@ -19,6 +19,7 @@ ROWS = re.findall(
 LEFT = {
     "tools": "where programs are looked for",
     "cache_dir": "where files are kept",
+    "dump": "where stages of kernels are written",
     "emu_simd": "chosen when the first kernel is loaded",
 }
 
@@ -61,7 +62,7 @@ def test_a_plan_serves_the_values_that_its_key_says(name, accepts, keys):
     first, second = made(list(strata.settings()).index(name), name, value)
     assert first == (1, 0)
     assert second == ((0, 1) if keys in ("none", "search") else (1, 0))
-    if keys == "none":
+    if keys == "none" and name != "run_only":  # under which nothing new is compiled
         assert text(name, value) == text(name, strata.settings()[name])
 
 
