@@ -155,11 +155,15 @@ def _imported(name):
 
 def _when_called(module, name):
     """The function of a module of the package that is imported at the first call."""
+    function = None
 
     def call(*given, **named):
-        from importlib import import_module
+        nonlocal function
+        if function is None:
+            from importlib import import_module
 
-        return getattr(import_module(f".{module}", __name__), name)(*given, **named)
+            function = getattr(import_module(f".{module}", __name__), name)
+        return function(*given, **named)
 
     return call
 
