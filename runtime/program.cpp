@@ -185,7 +185,7 @@ std::shared_ptr<Program> program_of_graph(Device& device, const CustomKernel& cu
 
 namespace {
 
-/// Loaded by itself, so that what is said of the code names the kernel's own lines. Kernels of equal graphs from the
+/// The shared code, loaded again with the kernel's own lines for faults and profiles. Kernels of equal graphs from the
 /// same lines have one program: a capture compares programs.
 std::shared_ptr<Program> program_at_places(Device& device, const CustomKernel& custom) {
     std::shared_ptr<Program> shared = program_of_graph(device, custom);

@@ -265,7 +265,7 @@ Result<LineTable> LineTable::read(const CodeObject& object) {
     return table;
 }
 
-/// Rows of the places' listing get their places; those that have none take what is said before them.
+/// Replaces rows of the listing by their places. A row without a place takes the place of the row before it.
 void LineTable::name_places(const SourcePlaces& places) {
     places_ = places.places;
     std::vector<bool> is_listing;

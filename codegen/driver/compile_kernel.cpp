@@ -66,7 +66,7 @@ Result<executable::Code> to_machine_code(const LinearProgram& program, const Tar
     STRATA_CHECK(false, "a target without a route");
 }
 
-/// A named sink is a user's: what is said of its code names lines of its tree().
+/// True for a user's kernel, whose sink has a name. Errors and faults of its code name lines of its tree().
 bool is_users(UOp sink) { return sink.is(Op::sink) && !sink.as<SinkArg>().name.empty(); }
 
 std::vector<executable::TakenBuffer> buffers_of(const LinearProgram& program) {

@@ -24,7 +24,7 @@ class Places {
     void note(UOp made, UOp replaced);
 
   protected:
-    /// The number of what is made now.
+    /// The number that a new node gets.
     virtual uint32_t here() { return current_; }
 
   private:

@@ -31,7 +31,7 @@ def modelled_ms(call):
 
 def products(quick):
     """Modelled TFLOP/s of products a @ b.T of 1024: a kernel of the language, and the scheduler's without a search. The
-    scheduler's of a @ b stands beside them: memory goes on along n in its b, along k in the others'."""
+    scheduler's of a @ b stands beside them. Its b is contiguous along n, the others' along k."""
     n, out = 1024, {}
     for (arch, dtype), (function, tile) in TILES.items():
         if quick and arch != "gfx942":
