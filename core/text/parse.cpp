@@ -101,7 +101,18 @@ bool parse(Words& words, DType, SpecialArg& arg) {
     return arg.dim >= 0 && arg.dim < 3 && read(words.next(), arg.size);
 }
 bool parse(Words& words, DType, ReduceArg& arg) { return read_op(words.next(), arg.op) && words.next() == "axes=()"; }
-bool parse(Words& words, DType, SinkArg& arg) { return arg.name = words.rest(), true; }
+bool parse(Words& words, DType, SinkArg& arg) {
+    std::string_view text = words.rest();
+    const auto take_last = [&](std::string_view prefix, int& to) {
+        const size_t space = text.rfind(' ');
+        int number = 0;
+        if (space == text.npos || !read(prefix, text.substr(space + 1), number)) return;
+        to = number, text = text.substr(0, space);
+    };
+    take_last("registers=", arg.registers);
+    take_last("waves=", arg.waves);
+    return arg.name = text, true;
+}
 bool parse(Words& words, DType, MatrixArg& arg) { return arg.name = words.rest(), !arg.name.empty(); }
 bool parse(Words& words, DType, ScopeArg& arg) { return read_name(words.next(), scope_names(), arg.scope); }
 bool parse(Words& words, DType, AtomicArg& arg) {

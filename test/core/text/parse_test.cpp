@@ -44,6 +44,18 @@ TEST(ParseTree, NumbersKeepTheirBits) {
         EXPECT_EQ(parse_tree(tree(c)).value(), c) << tree(c);
 }
 
+TEST(ParseTree, ReadsTheHintsOfAKernel) {
+    for (const SinkArg& arg :
+         {SinkArg{"k", 2, 64}, SinkArg{"k", 0, 64}, SinkArg{"k", 4, 0}, SinkArg{"two words", 0, 0}}) {
+        const Result<Arg> read = parse_arg(Op::sink, dtypes::none, to_string(Arg(arg), dtypes::none));
+        ASSERT_TRUE(read);
+        const auto& found = std::get<SinkArg>(*read);
+        EXPECT_EQ(found.name, arg.name);
+        EXPECT_EQ(found.waves, arg.waves);
+        EXPECT_EQ(found.registers, arg.registers);
+    }
+}
+
 TEST(ParseTree, SaysWhichLineIsWrongAndWhy) {
     GraphScope scope;
     const auto said = [](const char* text) {
