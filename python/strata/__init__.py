@@ -128,7 +128,7 @@ _MEMBERS = {
     **dict.fromkeys(("load", "save"), "files"),
     **dict.fromkeys(("checkpoint", "custom_gradient", "grad", "jvp", "no_grad", "value_and_grad", "vjp"),
                     "_derivatives"),
-    **dict.fromkeys(("asm_kernel", "compile", "hip_kernel"), "kernels"), "explain": "_explain", "jit": "_jit",
+    **dict.fromkeys(("asm_kernel", "compile", "hip_kernel"), "kernels.custom"), "explain": "_explain", "jit": "_jit",
     "kernel": "lang._kernel",
     **dict.fromkeys(("autotune", "Config"), "lang._autotune"), "arch": "lang._arch",
     "profile": "_profile",

@@ -16,7 +16,7 @@ from strata import emulator
 from .._files import open_regular, read_regular
 from .._strata import _MOST_AXES
 from .._written import written
-from ..kernels import device_arch
+from ..kernels.custom import device_arch
 
 SHORT = {
     "f16": "float16",

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from . import _strata
-from ._checks import show
-from ._strata import Artifact, CustomKernel, Tensor, UsageError
+from .. import _strata
+from .._checks import show
+from .._strata import Artifact, CustomKernel, Tensor, UsageError
 
 TYPE_CHECKING = False  # importing typing takes longer than the rest of the package
 if TYPE_CHECKING:
@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from os import PathLike
     from typing import Any, Literal
 
-    from ._types import Sizes
-    from .asm import Assembler
-    from .lang._kernel import Kernel as LangKernel
+    from .._types import Sizes
+    from ..asm import Assembler
+    from ..lang._kernel import Kernel as LangKernel
 
 
 def device_arch() -> str:
@@ -70,7 +70,7 @@ def asm_kernel(
     workgroups, block: threads of a workgroup, each an int or up to three. An Assembler may have set both, and a launch
     may give them. lds: dynamic LDS bytes. Raises AssemblyError with file, line and column, LaunchError.
     """
-    from . import asm
+    from .. import asm
 
     if isinstance(source, str) and ".amdhsa_kernel" not in source:
         text, source = source, asm.Assembler(arch or device_arch(), name=name or "kernel", block=block, grid=grid)

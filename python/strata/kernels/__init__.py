@@ -1,0 +1,30 @@
+"""Kernels by name: one's own from HIP source or assembly, and those of language models.
+
+docs/library.md has the formula, shapes and errors of each.
+"""
+
+import sys as _sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .custom import asm_kernel, compile, hip_kernel
+
+# A family is imported when one of its names is first used.
+_FAMILIES = {
+    "custom": ("asm_kernel", "compile", "hip_kernel"),
+}
+_HOMES = {name: family for family, names in _FAMILIES.items() for name in names}
+__all__ = ["asm_kernel", "compile", "hip_kernel"]
+
+
+def __getattr__(name):
+    from importlib import import_module
+
+    if name in _HOMES:
+        globals()[name] = getattr(import_module(f".{_HOMES[name]}", __name__), name)
+        return globals()[name]
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'", name=name, obj=_sys.modules[__name__])
+
+
+def __dir__():
+    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})
