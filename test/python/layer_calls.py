@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import random_values as st
 import strata
-from strata import Tensor, nn, optim
+from strata import Tensor, kernels, nn, optim
 
 FOLDER = Path(tempfile.mkdtemp(prefix="strata-calls-"))
 SHAPES = [(), (0,), (2,), (3,), (2, 2), (2, 3), (2, 0, 4), (1, 2, 4), (2, 2, 4, 4), (1, 2, 3, 4, 4)]
@@ -157,7 +157,7 @@ class Called:
         self._fixed = [
             (p.name, strategy_of(p.name), p.default is p.empty)
             for p in parameters
-            if p.kind is p.POSITIONAL_OR_KEYWORD and p.name != "self"
+            if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY) and p.name != "self"
         ]
         more = [p.name for p in parameters if p.kind is p.VAR_POSITIONAL]
         self._more = st.lists(strategy_of(more[0]), max_size=3) if more else None
@@ -201,6 +201,9 @@ def targets():
         for name, f in vars(module).items():
             if inspect.isfunction(f) and not name.startswith("_") and f.__module__.startswith(module.__name__):
                 yield Called(f"{module.__name__}.{name}", f, 6)
+    for name in kernels.__all__:
+        if name not in kernels._FAMILIES["custom"]:  # those of one's own take text, or compile
+            yield Called(f"kernels.{name}", getattr(kernels, name), 6)
     yield Called("nn.rotary_embedding", nn.rotary_embedding, 6)
     for name, cls in vars(nn).items():
         if isinstance(cls, type) and issubclass(cls, nn.Module) and cls is not nn.Module:

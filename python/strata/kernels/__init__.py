@@ -7,14 +7,27 @@ import sys as _sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from .activations import gelu_and_mul, gelu_tanh_and_mul, silu_and_mul
     from .custom import asm_kernel, compile, hip_kernel
+    from .norms import add_layer_norm, add_rms_norm
 
 # A family is imported when one of its names is first used.
 _FAMILIES = {
+    "activations": ("gelu_and_mul", "gelu_tanh_and_mul", "silu_and_mul"),
     "custom": ("asm_kernel", "compile", "hip_kernel"),
+    "norms": ("add_layer_norm", "add_rms_norm"),
 }
 _HOMES = {name: family for family, names in _FAMILIES.items() for name in names}
-__all__ = ["asm_kernel", "compile", "hip_kernel"]
+__all__ = [
+    "add_layer_norm",
+    "add_rms_norm",
+    "asm_kernel",
+    "compile",
+    "gelu_and_mul",
+    "gelu_tanh_and_mul",
+    "hip_kernel",
+    "silu_and_mul",
+]
 
 
 def __getattr__(name):

@@ -1,0 +1,52 @@
+"""Parts that the families share: checks of types and shapes, widening, results without a gradient."""
+
+from __future__ import annotations
+
+from .. import _strata
+from .._strata import DTypeError, ShapeError, Tensor, Unsupported
+
+NARROWEST_NORMAL = 2.0**-126  # of float32
+
+
+def widened(x: Tensor) -> Tensor:
+    """x, as float32 where it is narrower: what is summed and rounded once."""
+    return x.cast("float32") if x.dtype.itemsize < 4 else x
+
+
+def floats(name: str, **tensors: Tensor | None) -> None:
+    """DTypeError for a tensor that is not of floats."""
+    for what, t in tensors.items():
+        if t is not None and not t.dtype.is_float:
+            raise DTypeError(f"[{name}] {what} is of {t.dtype.name}: it takes floats, cast it first")
+
+
+def integers(name: str, **tensors: Tensor | None) -> None:
+    """DTypeError for a tensor that is not of integers."""
+    for what, t in tensors.items():
+        if t is not None and not t.dtype.is_integer:
+            raise DTypeError(f"[{name}] {what} is of {t.dtype.name}: it takes int32 or int64")
+
+
+def shaped(name: str, words: str, fits: bool, **tensors: Tensor | None) -> None:
+    """ShapeError with all shapes where they do not fit."""
+    if not fits:
+        shapes = ", ".join(f"{what} {t.shape}" for what, t in tensors.items() if t is not None)
+        raise ShapeError(f"[{name}] {shapes}: {words}")
+
+
+def without_gradient(name: str, sources: list[Tensor], *results: Tensor) -> tuple[Tensor, ...]:
+    """The results, of which those of floats raise Unsupported when a gradient arrives for one of the sources."""
+    inputs = [x for x in sources if isinstance(x, Tensor) and x.dtype.is_float]
+
+    def refused(_):
+        raise Unsupported(f"[{name}] has no gradient: detach what it gives, or its inputs")
+
+    if not inputs:
+        return results
+    return tuple(_strata._with_gradient(r, inputs, refused) if r.dtype.is_float else r for r in results)
+
+
+def from_start(index: Tensor, n: int) -> Tensor:
+    """The index as a signed type, with n, which is out of range, for negative ones: none counts from the end."""
+    signed = index.cast("int32") if index.dtype.bits < 32 else index.cast("int64") if index.dtype.is_unsigned else index
+    return (signed < 0).where(n, signed)
