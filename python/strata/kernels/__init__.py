@@ -10,12 +10,28 @@ if TYPE_CHECKING:
     from .activations import gelu_and_mul, gelu_tanh_and_mul, silu_and_mul
     from .custom import asm_kernel, compile, hip_kernel
     from .norms import add_layer_norm, add_rms_norm
+    from .packing import mx_dequantize, mx_quantize, shuffle_weight, unpack_int4, unshuffle_weight
+    from .quantisation import (
+        normalize_e4m3fn_to_e4m3fnuz,
+        quantize_per_block,
+        quantize_per_group,
+        quantize_per_tensor,
+        quantize_per_token,
+    )
 
 # A family is imported when one of its names is first used.
 _FAMILIES = {
     "activations": ("gelu_and_mul", "gelu_tanh_and_mul", "silu_and_mul"),
     "custom": ("asm_kernel", "compile", "hip_kernel"),
     "norms": ("add_layer_norm", "add_rms_norm"),
+    "packing": ("mx_dequantize", "mx_quantize", "shuffle_weight", "unpack_int4", "unshuffle_weight"),
+    "quantisation": (
+        "normalize_e4m3fn_to_e4m3fnuz",
+        "quantize_per_block",
+        "quantize_per_group",
+        "quantize_per_tensor",
+        "quantize_per_token",
+    ),
 }
 _HOMES = {name: family for family, names in _FAMILIES.items() for name in names}
 __all__ = [
@@ -26,7 +42,17 @@ __all__ = [
     "gelu_and_mul",
     "gelu_tanh_and_mul",
     "hip_kernel",
+    "mx_dequantize",
+    "mx_quantize",
+    "normalize_e4m3fn_to_e4m3fnuz",
+    "quantize_per_block",
+    "quantize_per_group",
+    "quantize_per_tensor",
+    "quantize_per_token",
+    "shuffle_weight",
     "silu_and_mul",
+    "unpack_int4",
+    "unshuffle_weight",
 ]
 
 
