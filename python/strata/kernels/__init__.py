@@ -8,9 +8,11 @@ import sys as _sys
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .activations import gelu_and_mul, gelu_tanh_and_mul, silu_and_mul
+    from .caches import reshape_and_cache
     from .custom import asm_kernel, compile, hip_kernel
     from .norms import add_layer_norm, add_rms_norm
     from .packing import mx_dequantize, mx_quantize, shuffle_weight, unpack_int4, unshuffle_weight
+    from .positions import rotary_cos_sin, rotary_embedding
     from .quantisation import (
         normalize_e4m3fn_to_e4m3fnuz,
         quantize_per_block,
@@ -22,9 +24,11 @@ if TYPE_CHECKING:
 # A family is imported when one of its names is first used.
 _FAMILIES = {
     "activations": ("gelu_and_mul", "gelu_tanh_and_mul", "silu_and_mul"),
+    "caches": ("reshape_and_cache",),
     "custom": ("asm_kernel", "compile", "hip_kernel"),
     "norms": ("add_layer_norm", "add_rms_norm"),
     "packing": ("mx_dequantize", "mx_quantize", "shuffle_weight", "unpack_int4", "unshuffle_weight"),
+    "positions": ("rotary_cos_sin", "rotary_embedding"),
     "quantisation": (
         "normalize_e4m3fn_to_e4m3fnuz",
         "quantize_per_block",
@@ -49,6 +53,9 @@ __all__ = [
     "quantize_per_group",
     "quantize_per_tensor",
     "quantize_per_token",
+    "reshape_and_cache",
+    "rotary_cos_sin",
+    "rotary_embedding",
     "shuffle_weight",
     "silu_and_mul",
     "unpack_int4",

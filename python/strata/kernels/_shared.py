@@ -50,3 +50,8 @@ def from_start(index: Tensor, n: int) -> Tensor:
     """The index as a signed type, with n, which is out of range, for negative ones: none counts from the end."""
     signed = index.cast("int32") if index.dtype.bits < 32 else index.cast("int64") if index.dtype.is_unsigned else index
     return (signed < 0).where(n, signed)
+
+
+def checked(index: Tensor, n: int) -> Tensor:
+    """The index as int64, each at least 0 and below n: another ends the kernel that computes it."""
+    return Tensor.arange(n).take(from_start(index, n), 0)

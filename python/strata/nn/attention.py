@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import math
-from fractions import Fraction
-
-import numpy as np
-
 from .. import _strata
 from .._checks import check_all, integer, real
 from .._renamed import renamed_function
 from .._strata import ShapeError, Tensor, UsageError
 from ..functional import scaled_dot_product_attention
+from ..kernels.positions import angles
 from .layers import Linear
 from .module import Module
 
@@ -20,23 +16,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .._types import DTypeLike
-
-
-_TURN = 2**64
-
-
-def _in_turn(turns):
-    """Parts of a turn as integers of 64 bits, of which sums and products leave out whole turns."""
-    return Tensor(np.array([int(Fraction(t) * _TURN) % _TURN for t in turns], np.uint64))
-
-
-def _angles(positions, pairs, offset, base):
-    """(positions, pairs) in [-pi, pi], as exact far from 0 as near it: rates are float64, their multiples integers."""
-    rates = [base ** (-i / pairs) / (2 * math.pi) for i in range(pairs)]
-    turns = (Tensor.arange(positions) + math.floor(offset)).cast("uint64").unsqueeze(1) * _in_turn(rates)
-    if rest := offset - math.floor(offset):
-        turns = turns + _in_turn([rest * rate for rate in rates])
-    return turns.bitcast("int64").bitwise_right_shift(32).cast("float32") * (2 * math.pi / 2**32)
 
 
 def rotary_embedding(x: Tensor, offset: int = 0, base: float = 10000.0) -> Tensor:
@@ -51,7 +30,7 @@ def rotary_embedding(x: Tensor, offset: int = 0, base: float = 10000.0) -> Tenso
     positions, width = x.shape[-2:]
     if width % 2:
         raise ShapeError(f"[rotary_embedding] the width {width} of shape {x.shape} is odd")
-    angle = _angles(positions, width // 2, offset, base)
+    angle = angles(positions, width // 2, offset, base)
     cos, sin = angle.cos(), angle.sin()
     a, b = x.split(width // 2, -1)
     return _strata.cat([a * cos - b * sin, b * cos + a * sin], -1).cast(x.dtype)
