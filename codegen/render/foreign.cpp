@@ -11,7 +11,7 @@
 namespace strata::codegen {
 namespace {
 
-std::string quoted(std::string_view text) {
+std::string string_literal(std::string_view text) {
     std::string out = "\"";
     for (const char c : text) {
         if (c == '"' || c == '\\') out += '\\';
@@ -67,7 +67,7 @@ std::vector<std::string> spell_foreign(UOp u, const std::string& name, const UOp
         inputs.push_back(fmt::format("\"{}\"({})", constraint(u.src(i).dtype(), target), numbers[i]));
     std::vector<std::string> statements{
         fmt::format("{} {};", element, fmt::join(names, ", ")),
-        fmt::format("asm({} : {} : {});", quoted(arg.text), fmt::join(outputs, ", "), fmt::join(inputs, ", "))};
+        fmt::format("asm({} : {} : {});", string_literal(arg.text), fmt::join(outputs, ", "), fmt::join(inputs, ", "))};
     return statements;
 }
 
