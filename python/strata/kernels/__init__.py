@@ -8,8 +8,10 @@ import sys as _sys
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .activations import gelu_and_mul, gelu_tanh_and_mul, silu_and_mul
+    from .attention import flash_attention, flash_attention_varlen, merge_states
     from .caches import reshape_and_cache
     from .custom import asm_kernel, compile, hip_kernel
+    from .decoding import mla_decode, paged_attention
     from .norms import add_layer_norm, add_rms_norm
     from .packing import mx_dequantize, mx_quantize, shuffle_weight, unpack_int4, unshuffle_weight
     from .positions import rotary_cos_sin, rotary_embedding
@@ -24,8 +26,10 @@ if TYPE_CHECKING:
 # A family is imported when one of its names is first used.
 _FAMILIES = {
     "activations": ("gelu_and_mul", "gelu_tanh_and_mul", "silu_and_mul"),
+    "attention": ("flash_attention", "flash_attention_varlen", "merge_states"),
     "caches": ("reshape_and_cache",),
     "custom": ("asm_kernel", "compile", "hip_kernel"),
+    "decoding": ("mla_decode", "paged_attention"),
     "norms": ("add_layer_norm", "add_rms_norm"),
     "packing": ("mx_dequantize", "mx_quantize", "shuffle_weight", "unpack_int4", "unshuffle_weight"),
     "positions": ("rotary_cos_sin", "rotary_embedding"),
@@ -43,12 +47,17 @@ __all__ = [
     "add_rms_norm",
     "asm_kernel",
     "compile",
+    "flash_attention",
+    "flash_attention_varlen",
     "gelu_and_mul",
     "gelu_tanh_and_mul",
     "hip_kernel",
+    "merge_states",
+    "mla_decode",
     "mx_dequantize",
     "mx_quantize",
     "normalize_e4m3fn_to_e4m3fnuz",
+    "paged_attention",
     "quantize_per_block",
     "quantize_per_group",
     "quantize_per_tensor",

@@ -49,28 +49,29 @@ def kernels(*tensors):
     return len(strata.compile(list(tensors), target="asm").kernels)
 
 
-def slopes(f, arrays, weights, step=1e-6):
-    """Derivatives of sum(weights * f) by every element of every array, by central differences in float64."""
-    out = []
-    for at, x in enumerate(arrays):
-        found = np.zeros_like(x)
-        for i in np.ndindex(x.shape):
-            ends = []
-            for sign in (1, -1):
-                moved = x.copy()
-                moved[i] += sign * step
-                ends.append((f(*arrays[:at], moved, *arrays[at + 1 :]) * weights).sum())
-            found[i] = (ends[0] - ends[1]) / (2 * step)
-        out.append(found)
-    return out
+def slope_of(f, arrays, at, place, weights, step=1e-6):
+    """The derivative of sum(weights * f) by one element of one array, by central differences in float64."""
+    ends = []
+    for sign in (1, -1):
+        moved = arrays[at].copy()
+        moved[place] += sign * step
+        ends.append((f(*arrays[:at], moved, *arrays[at + 1 :]) * weights).sum())
+    return (ends[0] - ends[1]) / (2 * step)
 
 
-def check_slopes(f, reference, arrays, dtype="float32", seed=3):
-    """Gradients of a function of tensors are those of the reference, an array of f's shape."""
+def check_slopes(f, reference, arrays, dtype="float32", most=24, seed=3):
+    """Gradients of a function of tensors are those of the reference, an array of f's shape; at most `most` elements of
+    each operand are compared."""
+    r = np.random.default_rng(seed)
     tensors = [of(x, dtype) for x in arrays]
     values = [wide(x) for x in tensors]
-    weights = np.random.default_rng(seed).standard_normal(reference(*values).shape)
+    weights = r.standard_normal(reference(*values).shape)
     made = strata.grad(lambda *x: (f(*x).cast("float32") * of(weights)).sum(), tuple(range(len(arrays))))(*tensors)
-    for got, want in zip(made, slopes(reference, values, weights), strict=True):
-        assert got.dtype == dtype
-        close(got, want, tolerance=SLOPES[dtype])
+    for at, (got, x) in enumerate(zip(made, values, strict=True)):
+        assert (got.dtype.name, got.shape) == (dtype, x.shape)
+        found = wide(got)
+        assert np.isfinite(found).all()
+        flat = r.permutation(x.size)[:most]
+        want = [slope_of(reference, values, at, np.unravel_index(i, x.shape), weights) for i in flat]
+        scale = np.abs(found).max()
+        np.testing.assert_allclose(found.reshape(-1)[flat], want, rtol=ROUNDINGS[dtype], atol=SLOPES[dtype] * scale)
