@@ -45,7 +45,8 @@ struct LaunchConfig {
     /// Run the timing model on representative workgroups, whose waves take turns as in hardware and not by the seed.
     /// Values that depend on the order of a workgroup's waves may differ from an untimed launch.
     bool timed = true;
-    /// Run those workgroups alone that the timing model measures: what others would write stays as it was.
+    /// Run those workgroups alone that the timing model measures: what others would write stays as it was. Where they
+    /// do not all do as much, some more run, from which the work of all is estimated.
     bool sampled = false;
     /// Runs the first of those, the last and one between: enough to see what a kernel computes, and how far from
     /// another its time is.

@@ -5,8 +5,10 @@
 #include <cstring>
 #include <numeric>
 #include <optional>
+#include <utility>
 
 #include "strata/asm/emu/launch/abi.h"
+#include "strata/asm/emu/launch/sample.h"
 #include "strata/asm/emu/launch/state.h"
 #include "strata/asm/emu/observe/estimate.h"
 #include "strata/asm/emu/observe/group_timing.h"
@@ -21,16 +23,6 @@ namespace {
 
 constexpr uint64_t kDefaultBudget = 1ull << 33;  // of a wave, and of a launch for each thread (SECURITY.md)
 constexpr size_t kKernargOffset = 256;           // in the launch area; the dispatch packet is at its start
-
-/// Workgroups to measure: the first two, one in the middle and the last. A kernel that divides the same work into other
-/// workgroups is measured at the same places. sparse: one of the first two.
-std::vector<uint64_t> representatives(uint64_t groups, bool sparse = false) {
-    std::vector<uint64_t> numbers = {0, sparse ? 0u : 1u, groups / 2, groups - 1};
-    std::erase_if(numbers, [&](uint64_t number) { return number >= groups; });
-    std::ranges::sort(numbers);
-    numbers.erase(std::ranges::unique(numbers).begin(), numbers.end());
-    return numbers;
-}
 
 /// One thread alone gives workgroups an order that the seed fixes.
 int thread_count(const LaunchConfig& config, Order order) {
@@ -118,11 +110,19 @@ class Timing {
         for (uint64_t number : numbers)
             plan.of_group[number] = &groups_.emplace_back(*kernel.costs, model, *plan.launch.memory, place);
     }
-    void finish(const Plan& plan, const LoadedKernel& kernel, LaunchStats& stats) const {
+    /// True if workgroups that were measured have not all run about as many instructions.
+    bool differ(const Plan& plan) const {
+        constexpr double kAlike = 1.0 / 64;
+        double least = 0, most = 0;
+        for (const GroupTiming& group : std::span(groups_).first(groups_.size() - (plan.last_waits ? 1 : 0)))
+            if (const double ran = group.executed(); ran > 0)
+                least = least > 0 ? std::min(least, ran) : ran, most = std::max(most, ran);
+        return most > least * (1 + kAlike);
+    }
+    /// instructions: of a workgroup, on average of all.
+    void finish(const Plan& plan, const LoadedKernel& kernel, double instructions, LaunchStats& stats) const {
         const isa::ArchInfo& arch = arch_of(model_);
         const Occupancy shape = shape_of(plan, kernel);
-        const double instructions =
-            static_cast<double>(stats.wave_instructions) / static_cast<double>(plan.groups_to_run());
         if (profiled_)
             stats.profile =
                 std::make_shared<LaunchProfile>(profile(model_, arch, shape, groups_, instructions, *kernel.program));
@@ -203,6 +203,27 @@ class Checks {
     std::vector<lint::Finding>* findings_;
 };
 
+double per_group(const Outcome& outcome, const Plan& plan) {
+    return static_cast<double>(outcome.instructions) / static_cast<double>(plan.groups_to_run());
+}
+
+/// Instructions of a workgroup on average, by more of them than the sample, which are counted and not measured.
+Result<double> counted_per_group(Pool& pool, Plan& plan, int threads, Outcome& ran) {
+    constexpr uint64_t kCounted = 64;
+    const auto all = static_cast<double>(plan.groups()), measured = static_cast<double>(plan.sample.size());
+    std::vector<uint64_t> others = spread_over(plan.groups(), kCounted + plan.sample.size());
+    std::erase_if(others, [&](uint64_t number) { return std::ranges::binary_search(plan.sample, number); });
+    plan.sample = std::move(others);
+    if (plan.sample.empty()) return static_cast<double>(ran.instructions) / all;
+    plan.of_group.clear();
+    const bool last_waits = std::exchange(plan.last_waits, false);
+    STRATA_TRY(const Outcome more, pool.run(plan, threads));
+    plan.last_waits = last_waits;
+    const double sum = static_cast<double>(ran.instructions) + per_group(more, plan) * (all - measured);
+    ran.instructions += more.instructions, ran.waves += more.waves;
+    return sum / all;
+}
+
 /// Runs the plan, observed as the configuration asks.
 Result<LaunchStats> run(Pool& pool, Plan& plan, const LoadedKernel& kernel, const Model& model, Caches& caches,
                         const LaunchConfig& config, std::span<const uint8_t> arguments) {
@@ -223,10 +244,13 @@ Result<LaunchStats> run(Pool& pool, Plan& plan, const LoadedKernel& kernel, cons
     const KeepOutput keep{plan.services, config.output};
     std::optional<Checks> checks;
     if (config.check != Check::off) checks.emplace(plan, kernel, config, arguments);
-    const Result<Outcome> ran = pool.run(plan, threads);
+    Result<Outcome> ran = pool.run(plan, threads);
+    Result<double> instructions = ran ? Result<double>(per_group(*ran, plan)) : ran.error();
+    if (ran && timing && config.sampled && timing->differ(plan))
+        instructions = counted_per_group(pool, plan, threads, *ran);
     if (checks && checks->ended_launch()) return checks->error(*plan.launch.object, kernel);
     if (config.over_budget) *config.over_budget = plan.over_budget;
-    if (!ran) return ran.error();
+    if (!instructions) return instructions.error();
     const Outcome& outcome = *ran;
     LaunchStats stats;
     stats.wall_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
@@ -235,7 +259,7 @@ Result<LaunchStats> run(Pool& pool, Plan& plan, const LoadedKernel& kernel, cons
     if (counted)
         stats.instructions =
             instructions_of(*kernel.program, [&](const Chunk& chunk) { return kernel.counter->counts(chunk); });
-    if (timing) timing->finish(plan, kernel, stats);
+    if (timing) timing->finish(plan, kernel, *instructions, stats);
     return stats;
 }
 

@@ -82,3 +82,21 @@ def test_dram_moves_no_fewer_bytes_than_a_launch_must(name, shape):
     assert sum(launch["dram_bytes"] for launch in shown) >= least * 0.98, (
         "each element is read once, each result written once"
     )
+
+
+@pytest.mark.parametrize("arch", ["gfx1100", "gfx942"])
+@pytest.mark.parametrize(
+    "shape, window", [((1, 4, 512, 64), 0), ((2, 3, 333, 64), 0), ((1, 2, 1024, 64), 128)], ids=str
+)
+def test_a_sample_of_masked_attention_takes_as_long_as_all_of_it(arch, shape, window):
+    at = Tensor.arange(shape[-2])
+    before = at.reshape(-1, 1) - at.reshape(1, -1)
+    mask = (before >= 0) & (before < window) if window else None
+    times = {}
+    for sampled in (True, False):
+        with strata.config(device=f"emu:{arch}", target="asm", emu_sampled=sampled):
+            q, k, v = (Tensor.empty(*shape, dtype="float16").realize() for _ in range(3))
+            with strata.profile() as p:
+                F.scaled_dot_product_attention(q, k, v, mask, is_causal=not window).realize()
+        times[sampled] = sum(launch["time_ms"] for launch in p.launches)
+    assert times[True] == pytest.approx(times[False], rel=0.02)

@@ -29,6 +29,7 @@ class Timing : public ::testing::Test {
             if (number != groups - 1) return;
             float x = TX; for (int i = 0; i < n; ++i) x = x * 1.5f + 0.25f;
             o[TX] = x; if (TX == 0) o[0] = BX; }
+        KERNEL void rows_of_work(float* o, uint beside, uint row, uint most) { float x = TX; for (uint i = 0, k = BX / beside % row, n = 8 * (k < most ? k : most); i < n; ++i) x = x * 1.5f + 0.25f; o[BX * NX + TX] = x; }
         KERNEL void triangle(float* o) { float x = TX; for (int i = 0; i < (BX & 127) * 16; ++i) x = x * 1.5f + 0.25f; o[BX * NX + TX] = x; }
     )"))
                                          .value();
@@ -96,6 +97,29 @@ TEST_F(Timing, OfASampleIsThatOfTheWholeLaunchAndOnlyTheSampleIsWritten) {
     const LaunchStats whole = gpu.launch(*module, "straight", shape, arguments.bytes()).value();
     EXPECT_EQ(sampled.modelled_cycles, whole.modelled_cycles);
     EXPECT_EQ(whole.waves, kCount / 32);
+}
+
+TEST_F(Timing, OfASampleIsNearThatOfTheWholeLaunchWhereWorkgroupsDoNotAllDoTheSame) {
+    // As causal attention has them (rows of a head, heads beside each other or not), ragged ones, and sliding windows.
+    struct Grid {
+        uint32_t groups, beside, row, most;
+    };
+    for (const auto [groups, beside, row, most] :
+         {Grid{1024, 1, 16, 16}, Grid{1024, 64, 16, 16}, Grid{4096, 1, 128, 128}, Grid{4096, 32, 128, 128},
+          Grid{208, 1, 13, 13}, Grid{624, 48, 13, 13}, Grid{4096, 1, 64, 8}, Grid{2048, 16, 32, 4},
+          Grid{50, 5, 10, 9}}) {
+        const Arguments arguments = Arguments() << out << beside << row << most;
+        LaunchConfig shape = config({groups, 1, 1}, {128, 1, 1});
+        const auto whole =
+            static_cast<double>(gpu.launch(*module, "rows_of_work", shape, arguments.bytes()).value().modelled_cycles);
+        shape.sampled = true;
+        const LaunchStats sampled = gpu.launch(*module, "rows_of_work", shape, arguments.bytes()).value();
+        EXPECT_NEAR(static_cast<double>(sampled.modelled_cycles), whole, 0.03 * whole)
+            << groups << " workgroups, " << beside << " alike of " << row << ", " << most << " at most";
+        EXPECT_LE(sampled.waves, 4u * 72);
+        EXPECT_EQ(gpu.launch(*module, "rows_of_work", shape, arguments.bytes()).value().modelled_cycles,
+                  sampled.modelled_cycles);
+    }
 }
 
 TEST_F(Timing, StraightCodeIsMeasuredToItsEnd) {
