@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from .caches import reshape_and_cache
     from .custom import asm_kernel, compile, hip_kernel
     from .decoding import mla_decode, paged_attention
+    from .experts import fused_moe, moe_align_block_size, moe_sum, topk_softmax
     from .norms import add_layer_norm, add_rms_norm
     from .packing import mx_dequantize, mx_quantize, shuffle_weight, unpack_int4, unshuffle_weight
     from .positions import rotary_cos_sin, rotary_embedding
@@ -30,6 +31,7 @@ _FAMILIES = {
     "caches": ("reshape_and_cache",),
     "custom": ("asm_kernel", "compile", "hip_kernel"),
     "decoding": ("mla_decode", "paged_attention"),
+    "experts": ("fused_moe", "moe_align_block_size", "moe_sum", "topk_softmax"),
     "norms": ("add_layer_norm", "add_rms_norm"),
     "packing": ("mx_dequantize", "mx_quantize", "shuffle_weight", "unpack_int4", "unshuffle_weight"),
     "positions": ("rotary_cos_sin", "rotary_embedding"),
@@ -49,11 +51,14 @@ __all__ = [
     "compile",
     "flash_attention",
     "flash_attention_varlen",
+    "fused_moe",
     "gelu_and_mul",
     "gelu_tanh_and_mul",
     "hip_kernel",
     "merge_states",
     "mla_decode",
+    "moe_align_block_size",
+    "moe_sum",
     "mx_dequantize",
     "mx_quantize",
     "normalize_e4m3fn_to_e4m3fnuz",
@@ -67,6 +72,7 @@ __all__ = [
     "rotary_embedding",
     "shuffle_weight",
     "silu_and_mul",
+    "topk_softmax",
     "unpack_int4",
     "unshuffle_weight",
 ]
