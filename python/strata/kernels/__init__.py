@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from .activations import gelu_and_mul, gelu_tanh_and_mul, silu_and_mul
     from .attention import flash_attention, flash_attention_varlen, merge_states
     from .caches import reshape_and_cache
+    from .collectives import all_reduce
     from .custom import asm_kernel, compile, hip_kernel
     from .decoding import mla_decode, paged_attention
     from .experts import fused_moe, moe_align_block_size, moe_sum, topk_softmax
@@ -23,12 +24,14 @@ if TYPE_CHECKING:
         quantize_per_tensor,
         quantize_per_token,
     )
+    from .sampling import sample
 
 # A family is imported when one of its names is first used.
 _FAMILIES = {
     "activations": ("gelu_and_mul", "gelu_tanh_and_mul", "silu_and_mul"),
     "attention": ("flash_attention", "flash_attention_varlen", "merge_states"),
     "caches": ("reshape_and_cache",),
+    "collectives": ("all_reduce",),
     "custom": ("asm_kernel", "compile", "hip_kernel"),
     "decoding": ("mla_decode", "paged_attention"),
     "experts": ("fused_moe", "moe_align_block_size", "moe_sum", "topk_softmax"),
@@ -42,11 +45,13 @@ _FAMILIES = {
         "quantize_per_tensor",
         "quantize_per_token",
     ),
+    "sampling": ("sample",),
 }
 _HOMES = {name: family for family, names in _FAMILIES.items() for name in names}
 __all__ = [
     "add_layer_norm",
     "add_rms_norm",
+    "all_reduce",
     "asm_kernel",
     "compile",
     "flash_attention",
@@ -70,6 +75,7 @@ __all__ = [
     "reshape_and_cache",
     "rotary_cos_sin",
     "rotary_embedding",
+    "sample",
     "shuffle_weight",
     "silu_and_mul",
     "topk_softmax",

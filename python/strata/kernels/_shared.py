@@ -55,3 +55,16 @@ def from_start(index: Tensor, n: int) -> Tensor:
 def checked(index: Tensor, n: int) -> Tensor:
     """The index as int64, each at least 0 and below n: another ends the kernel that computes it."""
     return Tensor.arange(n).take(from_start(index, n), 0)
+
+
+def covered(n: int, scales: int) -> int:
+    """Neighbours of n that each scale covers: n / scales, or the next power of two where that is not whole."""
+    return n // scales if n % scales == 0 else 1 << (n // scales).bit_length()
+
+
+def spread(scale: Tensor, rows: int, columns: int, block: tuple[int, int]) -> Tensor:
+    """(..., a, b) repeated to (..., rows, columns): each covers a block, the last ones may cover less of it."""
+    before, (a, b) = scale.shape[:-2], scale.shape[-2:]
+    every = scale.unsqueeze(-1).unsqueeze(-3).expand(*before, a, block[0], b, block[1])
+    every = every.reshape(*before, a * block[0], b * block[1])
+    return every.shrink([*[(0, n) for n in before], (0, rows), (0, columns)])

@@ -6,7 +6,7 @@ import math
 
 from .._checks import check_all, integer, real
 from .._strata import DTypeError, Tensor, UsageError
-from ._shared import checked, floats, integers, shaped, widened, without_gradient
+from ._shared import checked, covered, floats, integers, shaped, spread, widened, without_gradient
 from .packing import BLOCK, e8m0, fp4_values, unpack_int4, unpacked
 
 TYPE_CHECKING = False
@@ -125,14 +125,6 @@ def moe_align_block_size(
 _ACTIVATIONS = {"silu": Tensor.silu, "gelu": Tensor.gelu, "gelu_tanh": Tensor.gelu_tanh}
 
 
-def _spread(scale: Tensor, rows: int, columns: int) -> Tensor:
-    """(..., a, b) repeated to (..., rows, columns): each covers neighbours, the last ones may cover fewer."""
-    before, (a, b) = scale.shape[:-2], scale.shape[-2:]
-    high, wide = -(-rows // a), -(-columns // b)
-    every = scale.unsqueeze(-1).unsqueeze(-3).expand(*before, a, high, b, wide).reshape(*before, a * high, b * wide)
-    return every.shrink([*[(0, n) for n in before], (0, rows), (0, columns)])
-
-
 def _weights(name, what, w, scale, ids):
     """float32 weights (tokens, k, rows, columns) of the experts that were chosen, of which alone are read."""
     mine = w.take(ids, 0)
@@ -145,16 +137,14 @@ def _weights(name, what, w, scale, ids):
     fits = grid.ndim == 3 and grid.shape[0] == w.shape[0] and 1 <= grid.shape[1] <= rows
     words = f"{what}_scale is (E,), (E, rows) or (E, rows / a, columns / b)"
     shaped(name, words, fits and 1 <= grid.shape[2] <= columns, **{what: w, f"{what}_scale": scale})
-    every = _spread(grid.take(ids, 0), rows, columns)
+    is_e8m0 = w.dtype.name == scale.dtype.name == "uint8"  # MXFP4
+    block = (covered(rows, grid.shape[1]), BLOCK if is_e8m0 else covered(columns, grid.shape[2]))
+    fits = -(-rows // block[0]) == grid.shape[1] and -(-columns // block[1]) == grid.shape[2]
+    shaped(name, words, fits, **{what: w, f"{what}_scale": scale})
+    every = spread(grid.take(ids, 0), rows, columns, block)
     if w.dtype.name != "uint8":
         return mine.cast("float32") * every
-    if scale.dtype.name == "uint8":  # MXFP4
-        shaped(
-            name,
-            f"a scale for each {BLOCK} elements",
-            grid.shape[2] == -(-columns // BLOCK),
-            **{f"{what}_scale": scale},
-        )
+    if is_e8m0:
         return e8m0(fp4_values(unpacked(mine)), every)
     return unpack_int4(mine).cast("float32") * every
 
@@ -199,10 +189,10 @@ def fused_moe(
 
     x (t, h), w1 (E, 2 i, h), w2 (E, h, i), topk_weights and topk_ids (t, k), result (t, h) of x's type. Weights are
     floats, int8 or fp8, or uint8 of two 4-bit numbers, low half first: two's complement, or E2M1 where the scale is
-    uint8 (MXFP4). Scales are (E,), (E, rows), or (E, rows / a, columns / b). Biases are (E, 2 i) and (E, h).
-    expert_map: the id that an expert has here, or -1. Ids of -1, or mapped to -1, add 0. An id that comes twice counts
-    twice. Another id out of range is an error. apply_router_weight_on_input: x is multiplied, not the result.
-    ShapeError, DTypeError, UsageError. Shazeer et al. 2017.
+    uint8 (MXFP4). Scales are (E,), (E, rows), or (E, rows / a, columns / b), where a and b divide, or are powers of
+    two. Biases are (E, 2 i) and (E, h). expert_map: the id that an expert has here, or -1. Ids of -1, or mapped to
+    -1, add 0. An id that comes twice counts twice. Another id out of range is an error. apply_router_weight_on_input:
+    x is multiplied, not the result. ShapeError, DTypeError, UsageError. Shazeer et al. 2017.
     """
     name = "fused_moe"
     _checked_experts(name, x, w1, w2, topk_weights, topk_ids, activation, expert_map=expert_map, w1_bias=w1_bias,

@@ -1,9 +1,7 @@
-"""strata.nn.functional has the names, arguments, defaults, values and derivatives of torch.nn.functional."""
+"""strata.nn.functional has the values and derivatives of torch.nn.functional."""
 
-import ast
 import contextlib
 import inspect
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +11,7 @@ import torch_reference
 import torch_reference_images
 from rows_of_torch import ROWS
 from strata import Tensor, nn
+from test_torch_signatures import NOT, SIGNATURES
 from tested import QUICK_TARGET
 
 try:
@@ -20,52 +19,11 @@ try:
 except ImportError:
     torch = None
 
-# As torch 2.15 documents them.
-SIGNATURES = dict(
-    (line.split("(", 1)[0], line) for line in (Path(__file__).parent / "torch_signatures.txt").read_text().splitlines()
-)
-
-SCALED = "low-precision products with scales in torch's own layouts and recipes"
-NOT = {"scaled_mm": SCALED, "scaled_grouped_mm": SCALED, "scaled_addmm": SCALED, "scaled_addmm_": SCALED}
-RANDOM = {"dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout", "feature_alpha_dropout", "gumbel_softmax"}
-
 
 @pytest.fixture(autouse=True)
 def quickly():
     with strata.config(target=QUICK_TARGET):
         yield
-
-
-def parameters(signature):
-    return [(p.name, p.kind, p.default) for p in signature.parameters.values()]
-
-
-def documented(line):
-    """The same of a signature that is written out."""
-    given = ast.parse(f"def {line}: pass").body[0].args
-    plain = [None] * (len(given.args) - len(given.defaults)) + given.defaults
-    named = [(a.arg, inspect.Parameter.POSITIONAL_OR_KEYWORD, d) for a, d in zip(given.args, plain)] + [
-        (a.arg, inspect.Parameter.KEYWORD_ONLY, d) for a, d in zip(given.kwonlyargs, given.kw_defaults)
-    ]
-    return [(name, kind, inspect.Parameter.empty if d is None else ast.literal_eval(d)) for name, kind, d in named]
-
-
-@pytest.mark.parametrize("name", SIGNATURES)
-def test_names_arguments_and_defaults_are_torchs(name):
-    if name in NOT:
-        assert not hasattr(F, name), f"{name} is there: take it out of NOT"
-        return
-    assert parameters(inspect.signature(getattr(F, name))) == documented(SIGNATURES[name])
-    assert getattr(F, name).__doc__ and getattr(F, name).__name__ == name
-
-
-def test_there_is_no_name_that_torch_has_not():
-    assert {n for n in vars(F) if not n.startswith("_")} <= set(SIGNATURES)
-
-
-def test_every_function_has_a_row():
-    tested = {name for name, _, _ in ROWS} | {f"{name}_with_indices" for name, _, _ in ROWS}
-    assert set(SIGNATURES) - set(NOT) - RANDOM <= tested
 
 
 def reference(name):

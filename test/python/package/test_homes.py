@@ -26,6 +26,7 @@ DIFFERENT = {
     "scaled_dot_product_attention": TORCH, "sigmoid": TORCH, "silu": TORCH, "softmax": TORCH, "softplus": TORCH,
     "tanh": TORCH, "unfold": SHAPE, "zeros": ARRAY,
     "load": "strata.onnx loads a model, strata the tensors of a file",
+    "rotary_embedding": "nn's takes one tensor whose positions count on; kernels' has vLLM's arguments, with a table",
 }  # fmt: skip
 # Arguments of a function of strata and of the method of its name; those of the array API go by place.
 OTHER_ARGUMENTS = {

@@ -20,6 +20,7 @@ from ._images import *  # noqa: F403
 from ._losses import *  # noqa: F403
 from ._norms import *  # noqa: F403
 from ._pools import *  # noqa: F403
+from ._products import *  # noqa: F403
 from ._resize import *  # noqa: F403
 from ._rows import *  # noqa: F403
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from ..._checks import real
 from ..._strata import DTypeError, ShapeError, Tensor, UsageError
 from ...functional import cross_entropy as _picked, linear
 from .. import losses as _own
@@ -108,20 +109,31 @@ def linear_cross_entropy(
     input: Tensor,
     linear_weight: Tensor,
     target: Tensor,
+    bias: Tensor | None = None,
     *,
     linear_bias: Tensor | None = None,
     weight: Tensor | None = None,
     reduction: str = "mean",
     ignore_index: int | None = None,
     label_smoothing: float = 0.0,
+    softcap: float = 0.0,
     options: None = None,
 ) -> Tensor:
-    """cross_entropy(linear(input, linear_weight, linear_bias), target): input (n, in) or (in,). options: None."""
+    """cross_entropy(cap(linear(input, linear_weight, linear_bias)), target): input (n, in) or (in,), weight (classes,
+    in).
+
+    bias is another name of linear_bias. softcap c: cap(x) = c tanh(x / c), 0 for none. Computed in float32 and rounded
+    once. options: None.
+    """
     if options is not None:
         raise UsageError("[linear_cross_entropy] options: the schedule decides here; leave it out")
+    if bias is not None and linear_bias is not None:
+        raise UsageError("[linear_cross_entropy] bias and linear_bias are one argument: give one")
+    real("linear_cross_entropy", "softcap", softcap, 0)
     ignored = -100 if ignore_index is None else ignore_index
+    logits = linear(input, linear_weight, linear_bias if bias is None else bias)
     return cross_entropy(
-        linear(input, linear_weight, linear_bias),
+        (logits * (1 / softcap)).tanh() * softcap if softcap else logits,
         target,
         weight,
         ignore_index=ignored,

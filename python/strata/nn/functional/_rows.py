@@ -5,15 +5,10 @@ from __future__ import annotations
 import math
 
 from ... import functional as _own
-from ..._strata import ShapeError, Tensor, UsageError, cat, stack
+from ..._strata import ShapeError, Tensor, UsageError
 from ._shared import from_start, rounded_once
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from ..._types import DTypeLike
-
-
-__all__ = ["bilinear", "embedding", "embedding_bag", "grouped_mm", "linear", "one_hot"]
+__all__ = ["bilinear", "embedding", "embedding_bag", "linear", "one_hot"]
 
 
 @rounded_once
@@ -44,45 +39,6 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
     mixed = (first @ weight.permute(1, 0, 2).reshape(wide, out * deep)).reshape(-1, out, deep)
     y = (mixed @ second.unsqueeze(-1)).reshape(*input1.shape[:-1], out)
     return y if bias is None else y + bias
-
-
-def grouped_mm(
-    mat_a: Tensor,
-    mat_b: Tensor,
-    *,
-    offs: Tensor | None = None,
-    bias: Tensor | None = None,
-    out_dtype: DTypeLike | None = None,
-) -> Tensor:
-    """Products of groups: (groups, n, k) @ (groups, k, m), or groups that offs (groups,), where each ends, makes of an
-    axis.
-
-    (n, k) @ (groups, k, m) is grouped by rows: (n, m). (groups, n, k) @ (k, m) is grouped by columns: (n, m). (n, k) @
-    (k, m) is grouped by k: (groups, n, m). offs is read on the host. bias is None.
-    """
-    if bias is not None:
-        raise UsageError("[grouped_mm] bias: add it to the result")
-    if (mat_a.ndim, mat_b.ndim) == (3, 3):
-        out = mat_a @ mat_b
-    elif {mat_a.ndim, mat_b.ndim} <= {2, 3} and offs is not None and offs.ndim == 1:
-        ends = offs.tolist()
-        groups = [slice(start, end) for start, end in zip([0, *ends], ends)]
-        rows = [
-            mat_a[i] if mat_a.ndim == 3 else mat_a[at] if mat_b.ndim == 3 else mat_a[:, at]
-            for i, at in enumerate(groups)
-        ]
-        columns = [
-            mat_b[i] if mat_b.ndim == 3 else mat_b[:, at] if mat_a.ndim == 3 else mat_b[at]
-            for i, at in enumerate(groups)
-        ]
-        parts = [a @ b for a, b in zip(rows, columns)]
-        out = stack(parts) if mat_a.ndim == mat_b.ndim else cat(parts, 0 if mat_b.ndim == 3 else 1)
-    else:
-        raise ShapeError(
-            f"[grouped_mm] shapes {mat_a.shape} and {mat_b.shape}: matrices or stacks of them, "
-            f"with offs (groups,) unless both are stacks"
-        )
-    return out if out_dtype is None else out.cast(out_dtype)
 
 
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
