@@ -127,6 +127,25 @@ NN = {
                              "examples/13_characters.py has a block of them" for part in ("", "Encoder", "Decoder",
                                  "EncoderLayer", "DecoderLayer")},
 }  # fmt: skip
+# Names of vLLM, AITER, FlashInfer and flash-attention.
+KERNELS = {
+    "rms_norm": "strata.nn.functional.rms_norm(x, shape, weight)",
+    "layer_norm": "strata.nn.functional.layer_norm(x, shape, weight, bias)",
+    "fused_add_rms_norm": "strata.kernels.add_rms_norm(x, residual, weight)",
+    "scaled_int8_quant": "strata.kernels.quantize_per_token(x)",
+    "scaled_fp8_quant": 'strata.kernels.quantize_per_tensor(x, "fp8e4m3")',
+    "per_token_group_quant_fp8": 'strata.kernels.quantize_per_group(x, "fp8e4m3")',
+    "rotary_cos_sin_cache": "strata.kernels.rotary_cos_sin(max_positions, rotary_dim)",
+    "flash_attn_func": "strata.kernels.flash_attention(q, k, v)",
+    "flash_attn_varlen_func": "strata.kernels.flash_attention_varlen(...)",
+    "merge_attn_states": "strata.kernels.merge_states(out_a, lse_a, out_b, lse_b)",
+    "paged_attention_v1": "strata.kernels.paged_attention(...)",
+    "fused_experts": "strata.kernels.fused_moe(...)",
+    "grouped_topk": "strata.kernels.topk_softmax(logits, k, groups=g, topk_groups=n)",
+    "scaled_mm": "strata.nn.functional.scaled_mm(a, b, scale_a, scale_b)",
+    "grouped_mm": "strata.nn.functional.grouped_mm(a, b, offs)",
+    "linear_cross_entropy": "strata.nn.functional.linear_cross_entropy(x, weight, target)",
+}
 INIT = {**{f"{name}_": f"tensor.assign(strata.nn.init.{name}(tensor.shape))" for name in ("uniform", "normal", "zeros",
     "ones", "xavier_uniform", "xavier_normal", "kaiming_uniform", "kaiming_normal")},
         "constant_": "tensor.assign(tensor.full_like(value))",

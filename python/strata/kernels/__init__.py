@@ -5,6 +5,8 @@ docs/library.md has the formula, shapes and errors of each.
 
 import sys as _sys
 
+from .. import _names
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .activations import gelu_and_mul, gelu_tanh_and_mul, silu_and_mul
@@ -82,6 +84,7 @@ __all__ = [
     "unpack_int4",
     "unshuffle_weight",
 ]
+_missing = _names("strata.kernels", _sys.modules[__name__], "KERNELS")
 
 
 def __getattr__(name):
@@ -90,7 +93,7 @@ def __getattr__(name):
     if name in _HOMES:
         globals()[name] = getattr(import_module(f".{_HOMES[name]}", __name__), name)
         return globals()[name]
-    raise AttributeError(f"module '{__name__}' has no attribute '{name}'", name=name, obj=_sys.modules[__name__])
+    return _missing(name)
 
 
 def __dir__():

@@ -9,7 +9,7 @@ import pickle
 import numpy as np
 import pytest
 import strata
-from strata import Tensor, _hints, dtypes, nn, uop
+from strata import Tensor, _hints, dtypes, kernels, nn, uop
 from strata.nn import activations
 
 PYBIND = (
@@ -27,10 +27,11 @@ OWNERS = [
     (lambda: uop, "UOP"),
     (lambda: uop.const(1.0), "UOP"),
     (lambda: dtypes, "DTYPES"),
+    (lambda: kernels, "KERNELS"),
 ]
 
 
-@pytest.mark.parametrize("owner, table", OWNERS, ids=["Tensor", "strata", "uop", "UOp", "dtypes"])
+@pytest.mark.parametrize("owner, table", OWNERS, ids=["Tensor", "strata", "uop", "UOp", "dtypes", "kernels"])
 def test_every_name_of_the_table_is_explained_and_is_not_there(owner, table):
     explained = 0
     for name, text in getattr(_hints, table).items():
@@ -55,6 +56,7 @@ def test_every_name_of_the_table_is_explained_and_is_not_there(owner, table):
         (lambda: Tensor, "zeroes", "zeros"),
         (lambda: strata, "staks", "stack"),
         (lambda: strata, "wher", "where"),
+        (lambda: kernels, "flash_atention", "flash_attention"),
         (lambda: uop, "barier", "barrier"),
         (lambda: uop.const(1.0), "maximun", "maximum"),
         (lambda: dtypes, "float31", "float32"),
