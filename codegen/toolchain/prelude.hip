@@ -406,7 +406,7 @@ template <class T> STRATA_FN T bounded(T i, T size, T axis) {
     T at = i < 0 ? (T)(i + size) : i;
     if (at < 0 || at >= size) {
         constexpr int64_t most = (1l << 41) - 1;
-        int64_t which = (uint64_t)i > (uint64_t)most && (i > 0 || i < -most) ? (i < 0 ? -most : most) : (int64_t)i;
+        int64_t which = (int64_t)i > most ? most : (int64_t)i < -most ? -most : (int64_t)i;
         uint64_t address = 0xb1d0ul << 48 | (uint64_t)axis << 42 | ((uint64_t)which & ((1ul << 42) - 1));
         *(volatile __attribute__((address_space(1))) char*)address = 0;
     }

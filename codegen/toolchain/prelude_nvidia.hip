@@ -337,7 +337,7 @@ template <class T> STRATA_FN T bounded(T i, T size, T axis) {
     T at = i < 0 ? (T)(i + size) : i;
     if (at < 0 || at >= size) {
         constexpr int64_t most = (1l << 41) - 1;
-        int64_t which = (uint64_t)i > (uint64_t)most && (i > 0 || i < -most) ? (i < 0 ? -most : most) : (int64_t)i;
+        int64_t which = (int64_t)i > most ? most : (int64_t)i < -most ? -most : (int64_t)i;
         __strata_wrong_index = 0xb1d0ull << 48 | (unsigned long long)axis << 42 | ((unsigned long long)which & ((1ull << 42) - 1));
         asm volatile("exit;" ::: "memory");
         at = 0;  // the compiler takes the thread to go on, and may read what is at the index before it ends

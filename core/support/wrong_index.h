@@ -6,7 +6,7 @@ namespace strata {
 
 /// An index that a kernel found outside of its axis. The kernel stores to an address that encodes it (`bounded` of
 /// codegen/toolchain/prelude.hip): 16 bits of mark, 6 of axis, 42 of index. An index beyond these is given as the
-/// largest.
+/// largest. The bits of an index without a sign are read with one: a negative number that was cast is itself.
 struct WrongIndex {
     static constexpr uint64_t kMark = 0xb1d0;
     static constexpr int64_t kMost = (int64_t{1} << 41) - 1;

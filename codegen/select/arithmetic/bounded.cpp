@@ -33,8 +33,8 @@ void Arithmetic::bounded(UOp u, std::span<const Value> s) {
     if (wide) {
         const Value most = Source::of(code_.number(WrongIndex::kMost, 2)),
                     least = Source::of(code_.number(static_cast<uint64_t>(-WrongIndex::kMost), 2));
-        which = selected(pick(counts_from_end, "v_cmp_lt_i64", "v_cmp_lt_u64"), which, most, which, most);
-        if (counts_from_end) which = selected("v_cmp_gt_i64", which, least, which, least);
+        which = selected("v_cmp_lt_i64", which, most, which, most);
+        which = selected("v_cmp_gt_i64", which, least, which, least);
     }
     const Place address = function_.add(Bank::vector, 2);
     code_.copy(address.part(0), dword(which, 0));

@@ -46,15 +46,14 @@ def without_gradient(name: str, sources: list[Tensor], *results: Tensor) -> tupl
     return tuple(_strata._with_gradient(r, inputs, refused) if r.dtype.is_float else r for r in results)
 
 
-def from_start(index: Tensor, n: int) -> Tensor:
-    """The index as a signed type, with n, which is out of range, for negative ones: none counts from the end."""
-    signed = index.cast("int32") if index.dtype.bits < 32 else index.cast("int64") if index.dtype.is_unsigned else index
-    return (signed < 0).where(n, signed)
+def unsigned(index: Tensor) -> Tensor:
+    """The index as uint64, where negative ones are beyond every axis: none counts from the end."""
+    return index if index.dtype.name == "uint64" else index.cast("int64").bitcast("uint64")
 
 
 def checked(index: Tensor, n: int) -> Tensor:
     """The index as int64, each at least 0 and below n: another ends the kernel that computes it."""
-    return Tensor.arange(n).take(from_start(index, n), 0)
+    return Tensor.arange(n).take(unsigned(index), 0)
 
 
 def covered(n: int, scales: int) -> int:

@@ -7,7 +7,7 @@ import math
 from .._checks import check_all, integer, real
 from .._strata import Tensor
 from ._attend import Scores, attend, checked_window, heads_of, in_window
-from ._shared import floats, from_start, integers, shaped, widened
+from ._shared import floats, integers, shaped, unsigned, widened
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -156,7 +156,7 @@ def padded_rows(x: Tensor, starts: Tensor, counts: Tensor, most: int) -> tuple[T
     """(sequences, most, ...) of x (tokens, ...), 0 beyond each count, and where there is a token."""
     there = Tensor.arange(most) < counts.unsqueeze(1)
     at = there.where(starts.unsqueeze(1) + Tensor.arange(most), 0)
-    rows = x.take(from_start(at, x.shape[0]), 0)
+    rows = x.take(unsigned(at), 0)
     return there.reshape(*there.shape, *[1] * (x.ndim - 1)).where(rows, 0), there
 
 
@@ -224,7 +224,7 @@ def flash_attention_varlen(
 
 def _counts(cu, most):
     """Lengths of sequences; one below 0 or above most is an index out of range."""
-    return Tensor.arange(most + 1).take(from_start(cu[1:] - cu[:-1], most + 1), 0)
+    return Tensor.arange(most + 1).take(unsigned(cu[1:] - cu[:-1]), 0)
 
 
 def merge_states(out_a: Tensor, lse_a: Tensor, out_b: Tensor, lse_b: Tensor) -> tuple[Tensor, Tensor]:

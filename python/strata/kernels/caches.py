@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .._checks import check_all
 from .._strata import Tensor
-from ._shared import checked, floats, from_start, integers, shaped, widened, without_gradient
+from ._shared import checked, floats, integers, shaped, unsigned, widened, without_gradient
 from .quantisation import LARGEST, rounded
 
 
@@ -87,9 +87,7 @@ def rows_of(cache: Tensor, tables: Tensor, seen: Tensor) -> Tensor:
     sequences, most = tables.shape
     block = cache.shape[1]
     there = seen.reshape(sequences, most, block)[..., 0]
-    ids = from_start(
-        there.where(tables.cast("int64") if tables.dtype.bits > 32 else tables.cast("int32"), 0), cache.shape[0]
-    )
+    ids = unsigned(there.where(tables, 0))
     rows = cache.take(ids, 0).reshape(sequences, most * block, *cache.shape[2:])
     return seen.reshape(*seen.shape, *[1] * (rows.ndim - 2)).where(rows, 0)
 

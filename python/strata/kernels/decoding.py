@@ -25,9 +25,12 @@ def _of_tokens(name, query, block_tables, context_lens, cu_seqlens_q):
 
 
 def _places(name, cache, block_tables, lengths):
-    """Positions that are there, (sequences, positions). A length beyond the table is an index out of range."""
+    """Positions that are there, (sequences, positions). A length beyond the table is an index out of range.
+
+    Lengths are checked by a kernel of their own: the attention kernel then addresses the cache itself, without copies.
+    """
     most = block_tables.shape[1] * cache.shape[1]
-    return Tensor.arange(most) < checked(lengths, most + 1).unsqueeze(1)
+    return Tensor.arange(most) < checked(lengths, most + 1).contiguous().unsqueeze(1)
 
 
 def _gathered(name, query, caches, block_tables, context_lens, cu_seqlens_q, window=(-1, -1)):

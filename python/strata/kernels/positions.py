@@ -8,7 +8,7 @@ from fractions import Fraction
 from .. import _strata
 from .._checks import check_all, integer, real
 from .._strata import ShapeError, Tensor
-from ._shared import floats, from_start, integers, shaped, widened
+from ._shared import floats, integers, shaped, unsigned, widened
 
 _TURN = 2**64
 
@@ -91,7 +91,7 @@ def rotary_embedding(
     )
     words = "positions (...), query (..., heads, d), key (..., kv, d), cos_sin_cache (n, an even width up to d)"
     shaped(name, words, fits, **given)
-    rows = widened(cos_sin_cache).take(from_start(positions, cos_sin_cache.shape[0]), 0).unsqueeze(-2)
+    rows = widened(cos_sin_cache).take(unsigned(positions), 0).unsqueeze(-2)
     cos, sin = rows.split(width // 2, -1) if width else (rows, rows)
     return _turned(query, cos, sin, interleaved), _turned(key, cos, sin, interleaved)
 

@@ -84,13 +84,11 @@ def test_slopes_of_turned_elements_are_those_of_numpy(width, interleaved, rng):
     check_slopes(f, reference, [rng.standard_normal((3, 2, 6)), rng.standard_normal((3, 1, 6))])
 
 
-@pytest.mark.parametrize("bad", [10, 2**40])
+@pytest.mark.parametrize("bad", [10, -1, 2**40])
 def test_a_position_out_of_range_is_an_error_that_names_it(bad):
     q = Tensor.ones(2, 1, 4).contiguous()
     with pytest.raises(strata.MemoryFault, match=f"index {bad} is outside of axis 0"):
         K.rotary_embedding(Tensor([3, bad]), q, q, K.rotary_cos_sin(10, 4))[0].numpy()
-    with pytest.raises(strata.MemoryFault, match="index 10 is outside of axis 0"):  # negative: the first beyond
-        K.rotary_embedding(Tensor([3, -1]), q, q, K.rotary_cos_sin(10, 4))[0].numpy()
 
 
 def cached(rows, cache, slots, dtype, scale):
@@ -109,10 +107,10 @@ def cached(rows, cache, slots, dtype, scale):
 
 # Card, blocks, block, heads, widths of keys and values, types of rows and cache, scale.
 CACHES = [
-    ("gfx1100", 5, 16, 2, (64, 64), "bfloat16", "bfloat16", None, 4),
-    ("gfx1201", 9, 7, 1, (80, 16), "float16", "fp8e4m3", 0.5, 7),
-    ("gfx942", 3, 1, 3, (32, 8), "float32", "int8", "heads", 7),
-    ("gfx90a", 2, 256, 1, (8, 8), "float32", "float32", None, 4),
+    ("gfx1100", 5, 16, 2, (64, 64), "bfloat16", "bfloat16", None, 3),
+    ("gfx1201", 9, 7, 1, (80, 16), "float16", "fp8e4m3", 0.5, 6),
+    ("gfx942", 3, 1, 3, (32, 8), "float32", "int8", "heads", 6),
+    ("gfx90a", 2, 256, 1, (8, 8), "float32", "float32", None, 3),
 ]
 
 
@@ -145,10 +143,10 @@ def test_a_row_that_stores_nothing_may_be_nan(rng):
         close(got, want)
 
 
-@pytest.mark.parametrize("bad, named", [(4, 4), (1000, 1000), (-2, 4)])
-def test_a_slot_out_of_range_is_an_error(bad, named, rng):
+@pytest.mark.parametrize("bad", [4, 1000, -2])
+def test_a_slot_out_of_range_is_an_error(bad, rng):
     rows, cache = of(np.ones((2, 1, 4))), of(np.zeros((2, 2, 1, 4)))
-    with pytest.raises(strata.MemoryFault, match=f"index {named} is outside of axis 0"):
+    with pytest.raises(strata.MemoryFault, match=f"index {bad} is outside of axis 0"):
         K.reshape_and_cache(rows, rows, cache, cache, Tensor([0, bad]))[0].numpy()
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import strata
 from strata import Tensor
+from tested import TARGETS
 
 WRONG = [3, -4, 7, 2**31, 2**32 + 1, -(2**32), 2**40, 2**62, -(2**63), 2**63 - 1]
 
@@ -61,6 +62,14 @@ def test_every_type_of_index_is_checked_and_counts_from_the_end(name):
         if info.min <= i <= info.max and not -200 <= i < 200:
             with pytest.raises(strata.MemoryFault, match="outside of axis 0"):
                 x[Tensor(np.array([1, i], name))].realize()
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_negative_index_that_was_cast_to_one_without_a_sign_is_named_as_it_was(target):
+    x = Tensor(np.arange(9, dtype=np.float32)).realize()
+    for i in (-3, -(2**40)):
+        with strata.config(target=target), pytest.raises(strata.MemoryFault, match=f"index {i} is outside of axis 0"):
+            x.take(Tensor([i]).bitcast("uint64")).realize()
 
 
 def test_within_a_larger_allocation_is_outside_all_the_same():
