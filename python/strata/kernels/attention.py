@@ -72,10 +72,10 @@ def dense(
 
 def _of_nothing(q, b, h, n, e, sinks):
     """No query, or no key: 0, and the logarithm of the sinks alone."""
-    lse = Tensor.full((b, h, n), -math.inf, "float32")
+    lse = Tensor.full((b, h, n), -math.inf, "float32", device=q.device)
     if sinks is not None and lse.size:
         lse = widened(sinks).reshape(-1, h, 1).expand(b, h, n)
-    return Tensor.zeros(b, n, h, e, dtype=q.dtype), lse
+    return Tensor.zeros(b, n, h, e, dtype=q.dtype, device=q.device), lse
 
 
 def _checked(name, ndim, words, q, k, v, **more):

@@ -48,7 +48,7 @@ def quantize_per_token(x: Tensor, dtype: DTypeLike = "int8") -> tuple[Tensor, Te
     _checked("quantize_per_token", x)
     largest = _largest("quantize_per_token", dtype)
     if not x.size:
-        return x.zeros_like(dtype), Tensor.full((*x.shape[:-1], 1), NARROWEST_NORMAL)
+        return x.zeros_like(dtype), Tensor.full((*x.shape[:-1], 1), NARROWEST_NORMAL, device=x.device)
     scale = _scales(x, largest, (-1,))
     return without_gradient("quantize_per_token", [x], rounded(widened(x) / scale, dtype), scale)  # type: ignore
 
@@ -67,7 +67,7 @@ def quantize_per_tensor(x: Tensor, dtype: DTypeLike, scale: Tensor | None = None
     elif x.size:
         scale = _scales(x.reshape(-1), largest, (-1,))
     else:
-        scale = Tensor.full((1,), NARROWEST_NORMAL)
+        scale = Tensor.full((1,), NARROWEST_NORMAL, device=x.device)
     return without_gradient("quantize_per_tensor", [x], rounded(widened(x) / scale, dtype), scale)  # type: ignore
 
 
@@ -84,7 +84,7 @@ def _by_block(name: str, x: Tensor, dtype: DTypeLike, rows: int, columns: int) -
     n, k = x.shape[-2:]
     counts = (*x.shape[:-2], -(-n // rows), -(-k // columns))
     if not x.size:
-        return x.zeros_like(dtype), Tensor.full(counts, NARROWEST_NORMAL)
+        return x.zeros_like(dtype), Tensor.full(counts, NARROWEST_NORMAL, device=x.device)
     parts = _blocks(x, rows, columns)
     scale = _scales(parts, largest, (-3, -1))
     q = rounded(widened(parts) / scale, dtype).reshape(*x.shape[:-2], counts[-2] * rows, counts[-1] * columns)

@@ -59,7 +59,15 @@ class Draw:
         return self.r.standard_normal(shape)
 
     def given(self, *shape, dtype=None):
-        return of(self.normal(*shape), dtype or self.dtype)
+        """In memory in order, or with the last two axes exchanged, or as a part of more."""
+        array, layout = self.normal(*shape), self.one(["plain", "plain", "turned", "part"])
+        if layout == "turned" and len(shape) > 1:
+            return of(array.swapaxes(-1, -2), dtype or self.dtype).transpose()
+        if layout == "part":
+            return of(np.pad(array, [(1, 2)] * len(shape), constant_values=np.nan), dtype or self.dtype)[
+                tuple(slice(1, -2) for _ in shape)
+            ]
+        return of(array, dtype or self.dtype)
 
 
 def norms(d):

@@ -56,6 +56,24 @@ def test_integers_are_multiplied_exactly(arch, rng):
         exact(F.scaled_mm(a, b, one, one, out_dtype="float32"), np.full((2, 3), np.float32(127 * 127 * 2049)))
 
 
+MATRIX = [
+    ("gfx1100", "int8", "v_wmma_i32_16x16x16_iu8"),
+    ("gfx1201", "fp8e4m3", "v_wmma_f32_16x16x16_fp8_fp8"),
+    ("gfx942", "fp8e4m3fnuz", "v_mfma_f32_16x16x32_fp8_fp8"),
+    ("gfx90a", "int8", "v_mfma_i32_16x16x16i8"),
+]
+
+
+@pytest.mark.amd
+@pytest.mark.usual_schedules
+@pytest.mark.parametrize("arch, dtype, mnemonic", MATRIX)
+def test_products_by_rows_use_matrix_instructions_of_8_bits(arch, dtype, mnemonic):
+    a, b = Tensor.empty(512, 512, dtype=dtype), Tensor.empty(512, 512, dtype=dtype)
+    y = F.scaled_mm(a, b, Tensor.empty(512, 1), Tensor.empty(1, 512))
+    (kernel,) = strata.compile(y, arch=arch, target="asm").kernels
+    assert mnemonic in kernel.assembly
+
+
 def test_a_scale_of_255_is_nan_in_its_block_alone(rng):
     a, b = of(np.ones((2, 64)), "fp8e4m3"), of(np.ones((64, 2)), "fp8e4m3")
     scale = np.full((2, 2), 127, np.uint8)
