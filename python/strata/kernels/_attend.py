@@ -1,4 +1,4 @@
-"""softmax(scores) @ values with caps, biases, masks and sinks. Its gradients compute the scores again.
+"""softmax(scores) @ values with caps, biases, masks and attention sinks. Its gradients compute the scores again.
 
 Axes are (batch, heads of keys, queries' heads of each, queries, keys or width).
 """

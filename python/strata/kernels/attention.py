@@ -1,4 +1,5 @@
-"""Attention by the arguments of flash-attention: dense, and of sequences one after the other."""
+"""Attention by the arguments of flash-attention: dense, and of sequences one after the other. The log-sum-exp
+of its rows merges attention to parts of the keys."""
 
 from __future__ import annotations
 

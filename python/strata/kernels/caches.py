@@ -1,4 +1,4 @@
-"""Caches of keys and values in blocks: the slots of new tokens, and the rows that a table of blocks names."""
+"""The paged cache, keys and values in blocks: the slots of new tokens, and the rows that a table of blocks names."""
 
 from __future__ import annotations
 

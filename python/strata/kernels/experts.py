@@ -1,4 +1,4 @@
-"""Mixtures of experts: which experts a token goes to, the order of tokens by expert, and the experts themselves."""
+"""Mixture of experts: which experts a token goes to, the order of tokens by expert, and the experts themselves."""
 
 from __future__ import annotations
 
