@@ -21,9 +21,12 @@ def folded(g: Tensor, shape: tuple[int, ...]) -> Tensor:
 
 
 class Scores:
-    """How scores follow from queries and keys; what of them a query sees."""
+    """How scores follow from queries and keys; masks of the keys that a query sees.
 
-    def __init__(self, scale: float, softcap: float, see: Tensor | None) -> None:
+    One after the other: masks of one comparison are computed in the kernel, their product would lie in memory.
+    """
+
+    def __init__(self, scale: float, softcap: float, see: list[Tensor]) -> None:
         self.scale, self.softcap, self.see = scale, softcap, see
 
     def products(self, q: Tensor, k: Tensor) -> Tensor:
@@ -33,7 +36,9 @@ class Scores:
         s = self.products(q, k)
         s = (s * (1 / self.softcap)).tanh() * self.softcap if self.softcap else s
         s = s if add is None else s + widened(add)
-        return s if self.see is None else self.see.where(s, _NEVER)
+        for mask in self.see:
+            s = mask.where(s, _NEVER)
+        return s
 
     def slope(self, q: Tensor, k: Tensor, g: Tensor) -> Tensor:
         """The gradient of the scaled products, from that of the scores."""
@@ -103,14 +108,10 @@ def heads_of(name: str, heads: int, of_keys: int) -> int:
     return heads // of_keys
 
 
-def in_window(place: Tensor, keys: Tensor, window: tuple[int, int], causal: bool) -> Tensor | None:
-    """Which keys a query at that place sees; None: all. window: keys left and right of it, -1 for all."""
+def in_window(place: Tensor, keys: Tensor, window: tuple[int, int], causal: bool) -> list[Tensor]:
+    """Masks of the keys that a query at that place sees. window: keys left and right of it, -1 for all."""
     left, right = window[0], 0 if causal else window[1]
-    see = None if left < 0 else keys >= place - left
-    if right >= 0:
-        until = keys <= place + right
-        see = until if see is None else see & until
-    return see
+    return [*([keys >= place - left] if left >= 0 else []), *([keys <= place + right] if right >= 0 else [])]
 
 
 def checked_window(name: str, window: object) -> tuple[int, int]:

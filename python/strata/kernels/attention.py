@@ -33,7 +33,7 @@ def dense(
     k: Tensor,
     v: Tensor,
     place: Tensor,
-    see: Tensor | None,
+    see: list[Tensor],
     scores: tuple[float | None, float],
     bias: Tensor | None = None,
     alibi_slopes: Tensor | None = None,
@@ -41,7 +41,7 @@ def dense(
 ) -> tuple[Tensor, Tensor]:
     """Attention of q (b, n, h, d) to k (b, m, kv, d) and v (b, m, kv, e), and its lse (b, h, n).
 
-    place (b or 1, n): where each query stands among the keys. see (b or 1, n, m). scores: scale and softcap.
+    place (b or 1, n): where queries stand among the keys. see: masks (b or 1, n or 1, m). scores: scale and softcap.
     """
     (b, n, h, d), (m, of_keys), e = q.shape, k.shape[1:3], v.shape[-1]
     shared = heads_of(name, h, of_keys)
@@ -60,7 +60,7 @@ def dense(
     sink = None if sinks is None else _per_head(name, "sinks", sinks, b, of_keys, shared)
     query = q.reshape(b, n, of_keys, shared, d).permute(0, 2, 3, 1, 4)
     key, value = (x.permute(0, 2, 1, 3).unsqueeze(2) for x in (k, v))
-    seen = None if see is None else see.reshape(see.shape[0], 1, 1, n, m)
+    seen = [mask.reshape(mask.shape[0], 1, 1, mask.shape[1], m) for mask in see]
     turned = n == 1  # heads that share keys are then the rows of one product
     if turned:
         query = query.transpose(2, 3)
@@ -213,8 +213,7 @@ def flash_attention_varlen(
     keys, is_key = padded_rows(k, begin_k, count_k, most_k)
     values, _ = padded_rows(v, begin_k, count_k, most_k)
     place = Tensor.arange(most_q) + (count_k - count_q).unsqueeze(1)
-    see = in_window(place.unsqueeze(-1), Tensor.arange(most_k), window, causal)
-    see = is_key.unsqueeze(1).expand(len(begin_q), most_q, most_k) if see is None else see & is_key.unsqueeze(1)
+    see = [is_key.unsqueeze(1), *in_window(place.unsqueeze(-1), Tensor.arange(most_k), window, causal)]
     out, lse = dense(name, rows, keys, values, place, see, (scale, softcap), None, alibi_slopes, sinks)
     sequence, at, inside = sequences_of(cu_seqlens_q, t)
     flat = sequence * most_q + at

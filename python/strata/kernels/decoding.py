@@ -38,9 +38,8 @@ def _gathered(name, query, caches, block_tables, context_lens, cu_seqlens_q, win
     tables, lengths, inside = _of_tokens(name, query, block_tables, context_lens, cu_seqlens_q)
     there = _places(name, caches[0], tables, lengths)
     place = (lengths - 1).reshape(-1, 1)
-    see = there.unsqueeze(1)
-    near = in_window(place.unsqueeze(-1), Tensor.arange(there.shape[1]), window, True)
-    return [rows_of(cache, tables, there) for cache in caches], see if near is None else see & near, place, inside
+    near = in_window(place.unsqueeze(-1), Tensor.arange(there.shape[1]), (window[0], -1), False)
+    return [rows_of(cache, tables, there) for cache in caches], [there.unsqueeze(1), *near], place, inside
 
 
 def _in_sequences(inside, out, lse):
