@@ -227,7 +227,7 @@ Result<HipSource> render_kernel(const Kernel& kernel, const Target& target) {
     return render_hip(program, target);
 }
 
-std::vector<LoweringPass> instruction_passes() { return lowering_passes(); }
+std::vector<PassName> instruction_passes() { return lowering_passes(); }
 
 Result<std::string> instructions_after(const Kernel& kernel, const Target& target, std::string_view pass) {
     const GraphScope scope;

@@ -64,7 +64,7 @@ Result<void> verify_in_place(const Scheduled& kernel, const Target& target, std:
 Result<std::vector<Stage>> stages_of(const ScheduleItem& item, const Target& target);
 
 /// Names and invariants of the passes over instructions, in order; a kernel's instructions after one of them.
-std::vector<LoweringPass> instruction_passes();
+std::vector<PassName> instruction_passes();
 Result<std::string> instructions_after(const Kernel& kernel, const Target& target, std::string_view pass);
 
 /// The text that the route hip compiles.

@@ -78,6 +78,13 @@ Result<UOp> run(const Pass& pass, UOp sink, Context& context) {
 
 Result<UOp> simplify(UOp sink, Context&) { return strata::simplify(sink); }
 
+Context context_of(const Kernel& kernel, const Target& target) {
+    const SinkArg& hints = kernel.sink.as<SinkArg>();
+    return {.target = target,
+            .program = {.name = kernel.name, .waves = hints.waves, .registers = hints.registers},
+            .finish = finish_of(kernel.sink)};
+}
+
 Error LinearProgram::about(UOp u, Error error) const {
     const Places* const known = places ? places : Places::active();
     if (known) error.file = name + ".uops", error.line = static_cast<int>(known->of(u));
@@ -101,10 +108,7 @@ std::vector<executable::ParameterPlace> parameter_places(const LinearProgram& pr
 Result<LinearProgram> linearize(const Kernel& kernel, const Target& target) {
     GraphScope scope;
     STRATA_TRY_VOID(verify_input(kernel));
-    Context context{
-        .target = target, .program = {.name = kernel.name}, .threads = {}, .finish = finish_of(kernel.sink)};
-    context.program.waves = kernel.sink.as<SinkArg>().waves;
-    context.program.registers = kernel.sink.as<SinkArg>().registers;
+    Context context = context_of(kernel, target);
     UOp sink = without_finish(kernel.sink);
     for (const Pass& pass : kPasses) {
         STRATA_TRY(sink, run(pass, sink, context));

@@ -29,10 +29,17 @@ std::vector<PassName> linear_passes() {
     return all;
 }
 
+Result<size_t> number_of_pass(std::span<const PassName> passes, std::string_view name) {
+    for (size_t i = passes.size(); i-- > 0;)
+        if (passes[i].name == name) return i;
+    std::string known;
+    for (const PassName& pass : passes) known += (known.empty() ? "" : ", ") + std::string(pass.name);
+    return make_error(ErrorKind::Usage, "there is no pass '{}'; those there are: {}", name, known);
+}
+
 Result<std::vector<GraphAfter>> graphs_by_pass(const Kernel& kernel, const Target& target) {
     GraphScope scope;
-    Context context{
-        .target = target, .program = {.name = kernel.name}, .threads = {}, .finish = finish_of(kernel.sink)};
+    Context context = context_of(kernel, target);
     UOp sink = without_finish(kernel.sink);
     std::vector<GraphAfter> graphs;
     for (const NamedPass& pass : kNamed) {
@@ -45,20 +52,14 @@ Result<std::vector<GraphAfter>> graphs_by_pass(const Kernel& kernel, const Targe
 Result<UOp> run_passes(UOp sink, std::span<const std::string> names, const Target& target) {
     GraphScope scope;
     if (!sink.is(Op::sink)) return make_error(ErrorKind::Usage, "passes take a kernel, which ends in a sink");
-    Context context{.target = target,
-                    .program = {.name = sink.as<SinkArg>().name.empty() ? "kernel" : sink.as<SinkArg>().name},
-                    .threads = {},
-                    .finish = finish_of(sink)};
-    STRATA_TRY_VOID(verify_input({sink, context.program.name}));
+    const Kernel kernel{sink, sink.as<SinkArg>().name.empty() ? "kernel" : sink.as<SinkArg>().name};
+    STRATA_TRY_VOID(verify_input(kernel));
+    Context context = context_of(kernel, target);
     sink = without_finish(sink);
+    const std::vector<PassName> known = linear_passes();
     for (const std::string& name : names) {
-        const auto pass = std::ranges::find_if(kNamed, [&](const NamedPass& p) { return p.of.name == name; });
-        if (pass == std::end(kNamed)) {
-            std::string known;
-            for (const NamedPass& p : kNamed) known += (known.empty() ? "" : ", ") + std::string(p.of.name);
-            return make_error(ErrorKind::Usage, "there is no pass '{}'; those there are: {}", name, known);
-        }
-        STRATA_TRY(sink, pass->run(sink, context));
+        STRATA_TRY(const size_t pass, number_of_pass(known, name));
+        STRATA_TRY(sink, kNamed[pass].run(sink, context));
     }
     return sink;
 }

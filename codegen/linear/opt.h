@@ -11,11 +11,13 @@
 
 namespace strata::codegen {
 
-/// A row of passes.def.
+/// A row of a table of passes.
 struct PassName {
     std::string_view name, invariant;  ///< what holds after it
 };
 std::vector<PassName> linear_passes();
+/// The number of the last row with this name. Error (Usage) lists those there are.
+Result<size_t> number_of_pass(std::span<const PassName> passes, std::string_view name);
 
 /// A kernel's graph as text after each pass of linearize, in order.
 struct GraphAfter {

@@ -11,9 +11,9 @@ using ThreadOrder = std::vector<UOp>;
 /// Facts for passes beside the graph, and results of passes for later ones.
 struct Context {
     const Target& target;
-    LinearProgram program;  ///< its name; map_grid fills in grid and block
-    ThreadOrder threads;    ///< found by arrange_threads
-    UOp finish = {};        ///< of the kernel: append_last_block adds it
+    LinearProgram program;     ///< its name; map_grid fills in grid and block
+    ThreadOrder threads = {};  ///< found by arrange_threads
+    UOp finish = {};           ///< of the kernel: append_last_block adds it
     std::optional<Scopes> last = {};
 
     /// Those of the pass's graph, until they are asked for of another: a pass that changes nothing leaves them to the
@@ -23,6 +23,9 @@ struct Context {
         return *last;
     }
 };
+
+/// The one that the passes of a kernel start with.
+Context context_of(const Kernel& kernel, const Target& target);
 
 #define PASS(name, ...) Result<UOp> name(UOp sink, Context& context);
 #include "strata/codegen/linear/passes.def"

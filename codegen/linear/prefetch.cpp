@@ -32,21 +32,6 @@ bool is_of_the_step(UOp u, const UOpMap<bool>& of_step) {
     return u.is(Op::load) && is_in(u, Space::global) && of_step.contains(u);
 }
 
-/// Nodes in loops that a body closes: they run more than once a step.
-UOpMap<bool> inside_of_loops(std::span<const UOp> body) {
-    UOpMap<bool> found;
-    for (UOp closing : body) {
-        if (!closing.is(Op::end)) continue;
-        UOpMap<bool> of_range;
-        for (UOp u : body) {
-            const bool is_inside =
-                u == closing.src(1) || std::ranges::any_of(u.src(), [&](UOp s) { return of_range.contains(s); });
-            if (is_inside && !closes(u, closing.src(1))) of_range[u] = found[u] = true;
-        }
-    }
-    return found;
-}
-
 /// The copies of a loop's step: loads, which a barrier may have, and the barrier after the stores to local
 /// memory.
 struct Copies {

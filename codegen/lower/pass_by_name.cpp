@@ -1,10 +1,6 @@
 // pass_by_name: the code as one of the passes of lower() leaves it.
 #include "strata/codegen/lower/pass_by_name.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-
 #include "strata/codegen/decompose/decompose.h"
 #include "strata/codegen/machine/passes.h"
 #include "strata/codegen/select/select.h"
@@ -13,7 +9,7 @@ namespace strata::codegen {
 namespace {
 
 struct NamedLowering {
-    LoweringPass of;
+    PassName of;
     Result<void> (*run)(MachineFunction&);
 };
 constexpr NamedLowering kNamedLowerings[] = {
@@ -24,22 +20,15 @@ constexpr NamedLowering kNamedLowerings[] = {
 
 }  // namespace
 
-std::vector<LoweringPass> lowering_passes() {
-    std::vector<LoweringPass> all;
+std::vector<PassName> lowering_passes() {
+    std::vector<PassName> all;
     for (const NamedLowering& pass : kNamedLowerings) all.push_back(pass.of);
     return all;
 }
 
 Result<std::string> lowered_until(const LinearProgram& given, const Target& target, std::string_view name) {
     GraphScope scope;
-    size_t last = std::size(kNamedLowerings);
-    std::string known;
-    for (size_t i = 0; i < std::size(kNamedLowerings); ++i) {
-        if (kNamedLowerings[i].of.name == name) last = i;
-        known += (known.empty() ? "" : ", ") + std::string(kNamedLowerings[i].of.name);
-    }
-    if (last == std::size(kNamedLowerings))
-        return make_error(ErrorKind::Usage, "there is no pass '{}'; those there are: {}", name, known);
+    STRATA_TRY(const size_t last, number_of_pass(lowering_passes(), name));
     const LinearProgram program = decompose(given, target);
     STRATA_TRY(MachineFunction function, select(program, target));
     for (size_t i = 0; i <= last; ++i) STRATA_TRY_VOID(kNamedLowerings[i].run(function));

@@ -4,15 +4,12 @@
 #include <vector>
 
 #include "strata/codegen/linear/linear.h"
+#include "strata/codegen/linear/opt.h"
 #include "strata/codegen/lower/lower.h"
 
 namespace strata::codegen {
 
-/// Names and invariants of the passes of lower(), in order.
-struct LoweringPass {
-    std::string_view name, invariant;
-};
-std::vector<LoweringPass> lowering_passes();
+std::vector<PassName> lowering_passes();  ///< of lower(), in order
 
 /// Instructions after selection and all passes up to one, or the last of that name. Error (Usage) lists those there
 /// are.

@@ -13,6 +13,7 @@
 
 #include "strata/core/symbolic/symbolic.h"
 #include "strata/core/uop/kernel.h"
+#include "strata/core/uop/scopes.h"
 
 namespace strata::lang {
 namespace {
@@ -33,7 +34,7 @@ class Staging {
           body_(loop.effects.size() == 1 ? loop.effects[0] : uop::group(loop.effects)),
           order_(toposort(body_)),
           of_step_(dependents(order_, loop.range)),
-          inner_(in_inner_loops()),
+          inner_(inside_of_loops(order_)),
           next_slot_(next_slot) {}
 
     StagedLoop run() {
@@ -53,21 +54,6 @@ class Staging {
     }
     int64_t ahead() const { return stages_ - 2; }
     bool is_of_step(UOp u) const { return of_step_.contains(u); }
-
-    /// Nodes that run more than once a step.
-    UOpMap<bool> in_inner_loops() const {
-        UOpMap<bool> found;
-        for (UOp end : order_) {
-            if (!end.is(Op::end) || !is_of_step(end)) continue;
-            UOpMap<bool> inside;
-            for (UOp u : order_) {
-                const bool is_inside =
-                    u == end.src(1) || std::ranges::any_of(u.src(), [&](UOp s) { return inside.contains(s); });
-                if (is_inside && !closes(u, end.src(1))) inside[u] = found[u] = true;
-            }
-        }
-        return found;
-    }
 
     void find_copies() {
         for (UOp u : order_) {

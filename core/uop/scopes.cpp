@@ -55,4 +55,18 @@ double Scopes::steps(RangeSet set) const {
     return n;
 }
 
+UOpMap<bool> inside_of_loops(std::span<const UOp> order) {
+    UOpMap<bool> found;
+    for (UOp closing : order) {
+        if (!closing.is(Op::end)) continue;
+        UOpMap<bool> of_range;
+        for (UOp u : order) {
+            const bool is_inside =
+                u == closing.src(1) || std::ranges::any_of(u.src(), [&](UOp s) { return of_range.contains(s); });
+            if (is_inside && !closes(u, closing.src(1))) of_range[u] = found[u] = true;
+        }
+    }
+    return found;
+}
+
 }  // namespace strata

@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <initializer_list>
+#include <span>
 #include <vector>
 
 #include "strata/core/uop/numbers.h"
@@ -35,5 +36,9 @@ class Scopes {
     NodeNumbers numbers_;               ///< in order_
     std::vector<RangeSet> free_, bit_;  ///< by number
 };
+
+/// Nodes in loops that the order closes, sources before users: in the body of a loop, those that run more than once a
+/// step.
+UOpMap<bool> inside_of_loops(std::span<const UOp> order);
 
 }  // namespace strata

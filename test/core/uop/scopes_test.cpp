@@ -54,6 +54,18 @@ TEST(Scopes, AreWhatPathsThatNothingClosesReach) {
     }
 }
 
+TEST(Scopes, InsideOfLoopsIsWhatDependsOnARangeBeforeItsEnd) {
+    GraphScope scope;
+    const UOp step = uop::range(4, 0, Axis::loop), inner = uop::range(3, 1, Axis::loop),
+              out = uop::buffer(0, dtypes::float32, 12);
+    const UOp value = cast(inner, dtypes::float32), store = uop::store(uop::at(out, step * 3 + inner), value),
+              end = uop::end(store, {inner}), later = uop::store(uop::at(uop::after(out, {end}), step), 1);
+    const UOpMap<bool> inside = inside_of_loops(toposort(later));  // the body of a loop over step
+    for (UOp u : {inner, value, store}) EXPECT_TRUE(inside.contains(u)) << to_string(u);
+    for (UOp u : {step, end, later}) EXPECT_FALSE(inside.contains(u)) << to_string(u);
+    for (UOp u : {step, store, later}) EXPECT_TRUE(inside_of_loops(toposort(uop::end(later, {step}))).contains(u));
+}
+
 TEST(Scopes, AKernelHasAtMostSoManyRanges) {
     for (const size_t count : {kMaxRanges, kMaxRanges + 1}) {
         GraphScope scope;
