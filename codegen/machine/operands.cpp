@@ -1,5 +1,7 @@
 #include "strata/codegen/machine/operands.h"
 
+#include <algorithm>
+
 namespace strata::codegen {
 namespace {
 
@@ -33,7 +35,8 @@ OffsetRange offset_range(isa::Family family, isa::Format format) {
     const int64_t half = family == isa::Family::rdna4 ? int64_t{1} << 23 : int64_t{1} << 12;
     switch (format) {
         case isa::Format::GLOBAL: return {-half, half - 1};
-        case isa::Format::SMEM:
+        // Of a signed field of 21 bits, of 24 on RDNA4 (asm/isa/formats.def).
+        case isa::Format::SMEM: return {0, std::max(half, int64_t{1} << 20) - 1};
         case isa::Format::MUBUF: return {0, half - 1};
         case isa::Format::DS: return {0, 65535};
         default: return {};

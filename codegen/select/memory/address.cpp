@@ -3,6 +3,7 @@
 //
 //   in1[r0 * 64 + t + 3], float32      global_load_b32 v2, v1, s[4:5] offset:12
 //                                      v1 = t << 2, s[4:5] = in1 + (r0 << 8)
+//   the same with 64 bits              what lanes share is a pair of scalars; 32 bits a lane, where they hold the rest
 #include <algorithm>
 
 #include "strata/codegen/machine/operands.h"
@@ -14,9 +15,14 @@ namespace {
 
 constexpr int64_t kTwo32 = int64_t{1} << 32;
 
+bool is_wide(UOp u) { return u.dtype() == dtypes::int64; }
 bool is_term(UOp u) {
-    return u.dtype().lanes == 1 && u.dtype() == dtypes::int32 &&
-           (u.is(Op::add) || (u.is(Op::mul) && u.src(1).is_const()) || (u.is(Op::sub) && u.src(1).is_const()));
+    if (u.dtype().lanes != 1 || (u.dtype() != dtypes::int32 && !is_wide(u))) return false;
+    if (u.is(Op::cast)) return is_wide(u) && u.src(0).dtype() == dtypes::int32;
+    return u.is(Op::add) || (u.is(Op::mul) && u.src(1).is_const()) || (u.is(Op::sub) && u.src(1).is_const());
+}
+bool is_int32(const Offset::Part& part) {
+    return part.low >= int_min(dtypes::int32) && part.high <= int_max(dtypes::int32);
 }
 
 }  // namespace
@@ -57,6 +63,8 @@ void Addresses::find() {
 Offset::Part Addresses::sum(const Offset::Part& a, const Offset::Part& b, bool scalar) {
     if (!a.source) return b;
     if (!b.source) return a;
+    if (a.wide)
+        return {Source(wide_.sum(false, Value(*a.source), Value(*b.source))), a.low + b.low, a.high + b.high, true};
     const Place place = scalar ? code_.scalar("s_add_u32", {*a.source, *b.source})
                                : code_.vector("v_add_nc_u32", {*a.source, *b.source});
     return {Source::of(place), a.low + b.low, a.high + b.high};
@@ -84,38 +92,92 @@ void Addresses::split_sum(UOp u) {
     if (in_addresses_.contains(u)) split(u);
 }
 
+/// A pair of scalar registers times a number.
+Source Addresses::times_wide(const Source& x, int64_t factor) {
+    if (factor == 1) return x;
+    const auto value = static_cast<uint64_t>(factor);
+    if (factor > 0 && std::has_single_bit(value))
+        return Source::of(
+            code_.scalar("s_lshl_b64", {x, Source::of_number(static_cast<uint64_t>(std::countr_zero(value)))}, 2));
+    const Source by = Source::of_number(static_cast<uint32_t>(value)), above = Source::of_number(value >> 32);
+    const Place out = function_.add(Bank::scalar, 2);
+    const Source cross[] = {Source::of(code_.scalar("s_mul_i32", {dword(x, 1), by})),
+                            Source::of(code_.scalar("s_mul_i32", {dword(x, 0), above}))};
+    const Source full = Source::of(code_.scalar("s_mul_hi_u32", {dword(x, 0), by}));
+    code_.scalar_to(out.part(0), "s_mul_i32", {dword(x, 0), by});
+    code_.scalar_to(out.part(1), "s_add_u32", {Source::of(code_.scalar("s_add_u32", {full, cross[0]})), cross[1]});
+    return Source::of(out);
+}
+
+Offset Addresses::sum(UOp u) {
+    const Offset a = split(u.src(0)), b = split(u.src(1));
+    const Bounds all = bounds(u);
+    Offset out{sum(a.scalar, b.scalar, true), sum(a.vector, b.vector, false), a.constant + b.constant,
+               a.fits && b.fits};
+    // One register that holds all is not added up again.
+    if (!out.constant && !out.scalar.source && !is_wide(u)) out.vector = {value(u), all.low, all.high};
+    if (!out.constant && !out.vector.source && code_.is_scalar(value(u))) return whole(u);
+    return out;
+}
+
+Offset Addresses::product(UOp u) {
+    const Offset a = split(u.src(0));
+    const int64_t k = const_int(u.src(1));
+    const bool has_several = a.constant || (a.scalar.source && a.vector.source);
+    const bool is_large = std::max(a.vector.high, -a.vector.low) >= kTwo32 || std::abs(k) > int_max(dtypes::int32);
+    if (!has_several || !a.fits || is_large) return whole(u);
+    const auto part = [&](const Offset::Part& p, bool scalar) {
+        if (!p.source) return p;
+        const Source by_k = p.wide ? times_wide(*p.source, k) : times(*p.source, k, scalar);
+        return Offset::Part{by_k, std::min(p.low * k, p.high * k), std::max(p.low * k, p.high * k), p.wide};
+    };
+    return {part(a.scalar, true), part(a.vector, false), a.constant * k};
+}
+
+/// Of 32 bits to 64.
+Offset Addresses::extended(UOp u) {
+    Offset out = split(u.src(0));
+    if (!is_int32(out.scalar) || (!out.constant && !out.vector.source)) return whole(u);
+    if (!out.scalar.source) return out;
+    const Source low = *out.scalar.source;
+    const Place pair = function_.add(Bank::scalar, 2);
+    code_.copy(pair.part(0), low);
+    if (out.scalar.low < 0)
+        code_.scalar_to(pair.part(1), "s_ashr_i32", {low, Source::of_number(31)});
+    else
+        code_.copy(pair.part(1), Source::of_number(0));
+    out.scalar.source = Source::of(pair), out.scalar.wide = true;
+    return out;
+}
+
+/// One that is taken apart no further.
+Offset Addresses::whole(UOp u) {
+    const Value& all = value(u);
+    const Bounds within = bounds(u);
+    if (all.number)
+        return {.constant = is_wide(u) ? static_cast<int64_t>(*all.number) : static_cast<int32_t>(*all.number)};
+    if (code_.is_scalar(all) && is_wide(u)) return {.scalar = {.source = all, .wide = true}};
+    if (code_.is_scalar(all)) return {.scalar = {all, within.low, within.high}};
+    if (!is_wide(u)) return {.vector = {all, within.low, within.high}};
+    if (within.low < int_min(dtypes::int32) || within.high >= kTwo32) return {.fits = false};
+    return {.vector = {dword(all, 0), within.low, within.high}};
+}
+
 const Offset& Addresses::split(UOp u) {
     u = skip_after(u);
     if (const Offset* known = offsets_.find(u)) return *known;
     Offset out;
-    const Bounds all = bounds(u);
     if (u.is_const()) {
         out.constant = const_int(u);
-    } else if (is_term(u) && u.is(Op::add)) {
-        const Offset a = split(u.src(0)), b = split(u.src(1));
-        out = {sum(a.scalar, b.scalar, true), sum(a.vector, b.vector, false), a.constant + b.constant};
-        // One register that holds all is not added up again.
-        if (!out.constant && !out.scalar.source) out.vector = {value(u), all.low, all.high};
-        if (!out.constant && !out.vector.source) out.scalar = {value(u), all.low, all.high};
-    } else if (is_term(u) && u.is(Op::sub)) {
+    } else if (!is_term(u)) {
+        out = whole(u);
+    } else if (u.is(Op::add)) {
+        out = sum(u);
+    } else if (u.is(Op::sub)) {
         out = split(u.src(0));
         out.constant -= const_int(u.src(1));
-    } else if (const Offset* inner = is_term(u) ? &split(u.src(0)) : nullptr;
-               inner && (inner->constant || (inner->scalar.source && inner->vector.source))) {
-        const int64_t k = const_int(u.src(1));
-        const Offset a = *inner;
-        auto part = [&](const Offset::Part& p, bool scalar) {
-            if (!p.source) return p;
-            return Offset::Part{times(*p.source, k, scalar), std::min(p.low * k, p.high * k),
-                                std::max(p.low * k, p.high * k)};
-        };
-        out = {part(a.scalar, true), part(a.vector, false), a.constant * k};
     } else {
-        const Value& whole = value(u);
-        if (whole.number)
-            out.constant = static_cast<int32_t>(*whole.number);
-        else
-            (code_.is_scalar(whole) ? out.scalar : out.vector) = {whole, all.low, all.high};
+        out = u.is(Op::cast) ? extended(u) : product(u);
     }
     return offsets_.add(u, out);
 }
@@ -142,6 +204,8 @@ std::optional<int64_t> Addresses::slope(UOp u) {
         made = each[0] - each[1];
     else if (u.is(Op::mul) && u.src(1).is_const())
         made = each[0] * const_int(u.src(1));
+    else if (is_term(u) && u.is(Op::cast))
+        made = each[0];
     else if (std::ranges::all_of(each, [](int64_t one) { return one == 0; }))
         made = 0;
     return slopes_[u] = made;
@@ -160,8 +224,8 @@ int32_t Addresses::stride(UOp index) {
 
 bool Addresses::is_uniform(UOp index) {
     const UOp offset = skip_after(index.src(1));
-    if (offset.dtype() == dtypes::int32) return !split(offset).vector.source;
-    return code_.is_scalar(value(offset));
+    if (offset.dtype() != dtypes::int32 && !is_wide(offset)) return code_.is_scalar(value(offset));
+    return split(offset).fits && !split(offset).vector.source;
 }
 
 /// The memory's pointer with scalar * size + beyond added.
@@ -174,6 +238,10 @@ Source Addresses::base_at(UOp memory, const Offset::Part& scalar, int64_t beyond
     if (const Source* known = bases_.find(key)) return *known;
     Source start = scalar.source && beyond ? base_at(memory, scalar, 0, size) : pointer;
     Source low = Source::of_number(0), high = Source::of_number(0);
+    if (scalar.wide && !beyond) {
+        const Source bytes = times_wide(*scalar.source, size);
+        return bases_.add(key, Source(wide_.sum(false, Value(start), Value(bytes))));
+    }
     const bool small = scalar.low >= 0 && scalar.high <= (kTwo32 - 1) / size;
     if (const std::optional<Mnemonic> name = small && scalar.source && !beyond ? shifted_add(size) : std::nullopt) {
         const Place out = function_.add(Bank::scalar, 2);
@@ -230,22 +298,28 @@ Address Addresses::wide(UOp index, int64_t size) {
     return {.base = {}, .lanes = address, .whole = true};
 }
 
-Address Addresses::global(UOp index, isa::Format format) {
-    const UOp memory = memory_of(index), offset = skip_after(index.src(1));
-    const int64_t size = memory.dtype().bytes();
-    if (offset.dtype() != dtypes::int32) return wide(index, size);
-    const Offset& parts = split(offset);
+/// base + lanes + offset, where 32 bits without sign hold what differs between lanes.
+std::optional<Address> Addresses::split_address(UOp index, isa::Format format) {
+    const int64_t size = memory_of(index).dtype().bytes();
     const OffsetRange range = offset_range(function_.family, format);
+    const Offset& parts = split(index.src(1));
+    const Offset::Part& lanes = parts.vector;
+    if (!parts.fits || (lanes.source && (lanes.low < 0 || lanes.high > (kTwo32 - 1) / size))) return {};
     // The part that the instruction cannot hold goes into a base that accesses of near offsets share.
     const int64_t constant = parts.constant * size, reach = range.high - range.low + 1;
     const int64_t near = ((constant - range.low) % reach + reach) % reach + range.low;
-    const bool fits = !parts.vector.source || (parts.vector.low >= 0 && parts.vector.high <= (kTwo32 - 1) / size);
-    if (fits)
-        return {.base = base_at(memory, parts.scalar, constant - near, size),
-                .lanes = parts.vector.source ? times(*parts.vector.source, size, false) : Source::of_number(0),
-                .offset = static_cast<int32_t>(near)};
+    return Address{.base = base_at(memory_of(index), parts.scalar, constant - near, size),
+                   .lanes = lanes.source ? times(*lanes.source, size, false) : Source::of_number(0),
+                   .offset = static_cast<int32_t>(near)};
+}
+
+Address Addresses::global(UOp index, isa::Format format) {
+    const UOp memory = memory_of(index), offset = skip_after(index.src(1));
+    const int64_t size = memory.dtype().bytes();
+    if (offset.dtype() == dtypes::int32 || is_wide(offset))
+        if (const std::optional<Address> made = split_address(index, format)) return *made;
     // A whole offset within the memory is right modulo 2^32, whatever its parts are.
-    if (memory.as<ParamArg>().size <= kTwo32 / size)
+    if (offset.dtype() == dtypes::int32 && memory.as<ParamArg>().size <= kTwo32 / size)
         return {.base = value(memory),
                 .lanes = times(
                     code_.is_scalar(value(offset)) ? Source::of(code_.in_vector(value(offset))) : Source(value(offset)),

@@ -10,9 +10,11 @@ struct Offset {
     struct Part {
         std::optional<Source> source;
         int64_t low = 0, high = 0;  ///< bounds of its value
+        bool wide = false;          ///< a pair of registers, as scalar parts of offsets of 64 bits are
     };
     Part scalar, vector;
     int64_t constant = 0;
+    bool fits = true;  ///< false: what differs between lanes needs 64 bits
 };
 
 /// An address of global memory: base + lanes + offset; of local memory: lanes + offset.
@@ -45,8 +47,14 @@ class Addresses : SelectionPart {
     void find();
     void place_local_memory();
     Offset::Part sum(const Offset::Part& a, const Offset::Part& b, bool scalar);
+    Offset sum(UOp u);
+    Offset product(UOp u);
+    Offset extended(UOp u);
+    Offset whole(UOp u);
+    Source times_wide(const Source& x, int64_t factor);
     Source base_at(UOp memory, const Offset::Part& scalar, int64_t bytes_beyond, int64_t size);
     Address wide(UOp index, int64_t size);
+    std::optional<Address> split_address(UOp index, isa::Format format);
 
     const RegisterMemory& registers_;
     WideIntegers wide_;
