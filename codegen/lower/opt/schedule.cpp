@@ -9,6 +9,7 @@
 #include "strata/codegen/machine/operands.h"
 #include "strata/codegen/machine/passes.h"
 #include "strata/codegen/machine/pressure.h"
+#include "strata/codegen/machine/workarounds.h"
 
 namespace strata::codegen {
 namespace {
@@ -125,11 +126,8 @@ class Scheduler {
         for (uint32_t i = 0; i < count; ++i) list_uses(block.code[i], nodes_[i]);
         links_.clear();
         links_.reserve(found.size());
-        for (const Dependency& dependency : std::views::reverse(found)) {
-            links_.push_back({dependency.to, dependency.latency, nodes_[dependency.from].first});
-            nodes_[dependency.from].first = static_cast<uint32_t>(links_.size() - 1);
-            ++nodes_[dependency.to].waiting;
-        }
+        for (const Dependency& dependency : std::views::reverse(found)) link(dependency);
+        hold_prefetches(block, count, end, found);
         for (uint32_t i = count; i-- > 0;) {
             Node& node = nodes_[i];
             const Instruction& instruction = block.code[i];
@@ -139,14 +137,43 @@ class Scheduler {
             }
             node.predicated = is_predicated(instruction);
             node.predicate = instruction.predicate;
-            node.memory =
-                instruction.pseudo == Pseudo::none && instruction.inst.row->flags & isa::kMemory && instruction.dst[0];
+            node.memory = is_load(instruction);
             const bool stays = node.memory && live_.live_at(live_.unit(instruction.dst[0]), end);
             node.height = stays ? std::max(node.issue, result_latency(function_, instruction)) : node.issue;
             for (uint32_t at = node.first; at != kNoLink; at = links_[at].next)
                 node.height = std::max(node.height, nodes_[links_[at].to].height + links_[at].latency);
         }
         hold_constants(block, count);
+    }
+
+    static bool is_load(const Instruction& instruction) {
+        return instruction.pseudo == Pseudo::none && instruction.inst.row->flags & isa::kMemory && instruction.dst[0];
+    }
+    void link(const Dependency& dependency) {
+        links_.push_back({dependency.to, dependency.latency, nodes_[dependency.from].first});
+        nodes_[dependency.from].first = static_cast<uint32_t>(links_.size() - 1);
+        ++nodes_[dependency.to].waiting;
+    }
+
+    /// Some barriers wait for all memory. A load that is read after the next barrier, or after the block, stays after
+    /// the barrier before it. That one would wait for it before anything is computed.
+    void hold_prefetches(const Block& block, uint32_t count, uint32_t end, const std::vector<Dependency>& found) {
+        if (!value_of(Workaround::barriers_wait_for_all, function_.target)) return;
+        std::vector<uint32_t> barriers, first_reader(count, kNoLink);
+        for (const Dependency& dependency : found)
+            if (dependency.latency > 1)
+                first_reader[dependency.from] = std::min(first_reader[dependency.from], dependency.to);
+        for (uint32_t i = 0; i < count; ++i)
+            if (block.code[i].pseudo == Pseudo::none && block.code[i].inst.row->mnemonic == "s_barrier")
+                barriers.push_back(i);
+        for (uint32_t i = 0; i < count; ++i) {
+            const auto next = std::ranges::upper_bound(barriers, i);
+            if (next == barriers.begin() || !is_load(block.code[i])) continue;
+            const bool stays = live_.live_at(live_.unit(block.code[i].dst[0]), end);
+            const uint32_t until = next == barriers.end() ? kNoLink : *next;
+            const bool is_ahead = first_reader[i] == kNoLink ? stays : first_reader[i] > until;
+            if (is_ahead) link({*(next - 1), i, 0});
+        }
     }
 
     /// Constants that nothing delays would all come first. Those that predicated instructions change do: EXEC is set

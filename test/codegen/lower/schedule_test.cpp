@@ -5,6 +5,7 @@
 #include "random_code.h"
 #include "strata/codegen/machine/liveness.h"
 #include "strata/codegen/machine/pressure.h"
+#include "strata/codegen/machine/workarounds.h"
 #include "virtual_code.h"
 
 namespace strata::codegen {
@@ -175,6 +176,32 @@ TEST_P(Schedule, LoadsOfMemoryThatNobodyWritesPassBarriersAndStores) {
         EXPECT_EQ(at < index_of(code.here(), code.spelled("global_store_b32", "global_store_dword")), unchanging);
         EXPECT_EQ(at < index_of(code.here(), barrier), unchanging) << to_string(code.function);
     }
+}
+
+TEST_P(Schedule, ALoadForTheNextRoundStaysBehindABarrierThatWouldWaitForIt) {
+    AddressedCode code(arch(), 32);
+    if (code.function.family == isa::Family::rdna4) GTEST_SKIP() << "its barriers are two instructions";
+    const std::string_view load = code.spelled("global_load_b32", "global_load_dword");
+    const std::string_view local = code.spelled("ds_store_b32", "ds_write_b32");
+    const Place sum = code.vector(), next = code.vector();
+    code.copy(sum, Constant{0});
+    code.op(load, {next}, {code.address}).unchanging = true;
+    code.loop(10, [&] {
+        Place data = next;
+        for (int i = 0; i < 8; ++i) data = code.product(data, data);
+        const Place early = code.vector();
+        code.copy(early, next);
+        code.op(local, {}, {code.address.part(0), data});
+        code.op("s_barrier", {}, {});
+        code.op(load, {next}, {code.address}).unchanging = true;
+        for (int i = 0; i < 30; ++i) code.op("v_mul_f32", {sum}, {sum, early});
+    });
+    code.store(sum, code.address);
+    code.end();
+    ASSERT_TRUE(schedule(code.function));
+    const std::vector<Instruction>& body = code.function.blocks[1].code;
+    const bool waits_for_all = value_of(Workaround::barriers_wait_for_all, code.function.target) != 0;
+    EXPECT_EQ(index_of(body, load) > index_of(body, "s_barrier"), waits_for_all) << to_string(code.function);
 }
 
 TEST_P(Schedule, WhatIsPredicatedAlikeStandsTogether) {
