@@ -249,28 +249,37 @@ std::vector<Tensor> custom_kernel(const Tensor& out, const std::vector<Tensor>& 
     return custom_kernel(arguments, std::move(kernel));
 }
 
-LaunchResult launch(const std::vector<KernelArgument>& arguments, UserKernel kernel, const LaunchOptions& options,
-                    const Outputs& outputs) {
+std::vector<size_t> launch_in_place(const std::vector<KernelArgument>& arguments, UserKernel kernel,
+                                    const LaunchOptions& options, const Outputs& outputs) {
     const std::vector<Tensor*> tensors = tensors_of("launch", arguments, kernel);
     runtime::Device& device = placed(placement_of(tensors));
-    runtime::KernelCall call(device, launch_of(arguments, std::move(kernel), options), tensors.size());
-    const executable::Code& code = call.program()->code;
-    LaunchResult result;
-    result.written = outputs.empty()
-                         ? written_by(call, tensors.size())
-                         : tensors_at(places_of(outputs, arguments.size(), code.entry, &code), arguments, code.entry);
+    const runtime::CustomLaunch launch = launch_of(arguments, std::move(kernel), options);
+    const runtime::TakenCall call(device, launch, tensors.size());
+    const executable::Code& code = call->program()->code;
+    std::vector<size_t> written =
+        outputs.empty() ? written_by(*call, tensors.size())
+                        : tensors_at(places_of(outputs, arguments.size(), code.entry, &code), arguments, code.entry);
     for (Tensor* t : tensors) place(*t, device);
-    std::vector<UOp> buffers;
     for (size_t i = 0; i < tensors.size(); ++i)
-        if (call.writes(i).value_or(true)) separate(*tensors[i]);
+        if (call->writes(i).value_or(true)) separate(*tensors[i]);
+    std::vector<UOp> buffers;
+    buffers.reserve(tensors.size());
     for (const Tensor* t : tensors) buffers.push_back(whole_buffer(t->in_memory()));
     if (const runtime::Recorder* recorder = runtime::Recorder::active())
         for (size_t i = 0; i < buffers.size(); ++i)
-            if (!call.writes(i) && !recorder->made(*runtime::find_buffer(buffers[i])))
+            if (!call->writes(i) && !recorder->made(*runtime::find_buffer(buffers[i])))
                 runtime::refuse_in_recording(
                     fmt::format("kernel '{}', which may write any argument, is called", code.entry));
-    runtime::launch(call, buffers);
-    for (const Tensor* t : tensors) result.tensors.push_back(*t);
+    runtime::launch(*call, buffers);
+    return written;
+}
+
+LaunchResult launch(const std::vector<KernelArgument>& arguments, UserKernel kernel, const LaunchOptions& options,
+                    const Outputs& outputs) {
+    LaunchResult result;
+    result.written = launch_in_place(arguments, std::move(kernel), options, outputs);
+    for (const KernelArgument& a : arguments)
+        if (a.tensor) result.tensors.push_back(*a.tensor);
     return result;
 }
 

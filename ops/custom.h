@@ -86,6 +86,9 @@ struct LaunchResult {
 };
 LaunchResult launch(const std::vector<KernelArgument>& arguments, UserKernel kernel, const LaunchOptions& options = {},
                     const Outputs& outputs = {});
+/// The same, without the tensors: they are the arguments'.
+std::vector<size_t> launch_in_place(const std::vector<KernelArgument>& arguments, UserKernel kernel,
+                                    const LaunchOptions& options = {}, const Outputs& outputs = {});
 
 /// The module of a kernel on a device, which this loads: each device has __device__ and __constant__ variables of its
 /// own. Usage errors where there is no such variable, and where no device is named and the kernel is on others than the

@@ -18,6 +18,7 @@
 
 namespace strata::runtime {
 
+class IdleCalls;
 class Program;
 
 /// Workgroups, threads of one, bytes of dynamic LDS.
@@ -29,12 +30,13 @@ struct LaunchShape {
 /// A user's kernel on the devices where it was launched.
 class LoadedKernel {
   public:
+    LoadedKernel();
+    /// Of no graph: all equal graphs share a program.
     std::shared_ptr<Program> find(const Device& device);
     std::shared_ptr<Program> add(const Device& device, std::shared_ptr<Program> program);
-    /// Of a graph: its own program beside the one that equal graphs share; null: it has none yet.
-    std::shared_ptr<Program> made_of(const std::shared_ptr<Program>& shared);
-    void add_made(std::shared_ptr<Program> shared, std::shared_ptr<Program> made);
+    void is_on(const Device& device);
     std::vector<const Device*> devices();
+    IdleCalls& idle_calls() { return *idle_calls_; }
     const std::vector<size_t>& written_slots(UOp sink);  ///< of the tensors that its graph stores to, in order
     void keep_written_slots(std::vector<size_t> slots);  ///< of machine code without its graph
 
@@ -42,7 +44,8 @@ class LoadedKernel {
     Mutex mutex_;
     std::optional<std::vector<size_t>> written_slots_;
     std::vector<std::shared_ptr<Program>> programs_;
-    std::vector<std::pair<std::shared_ptr<Program>, std::shared_ptr<Program>>> made_;  ///< shared ones first
+    std::vector<const Device*> devices_;
+    std::shared_ptr<IdleCalls> idle_calls_;
 };
 
 /// A user's kernel: HIP source, a UOp graph or a finished code object, and how to launch it.

@@ -4,13 +4,12 @@
 
 #include <algorithm>
 
+#include "strata/codegen/driver/route.h"
 #include "strata/runtime/buffer.h"
 #include "strata/runtime/replay.h"
 #include "strata/runtime/run_program_p.h"
 
 namespace strata::runtime {
-namespace {}  // namespace
-
 std::vector<providers::DevicePtr> addresses(std::span<const UOp> buffers) {
     std::vector<providers::DevicePtr> out;
     for (UOp b : buffers) out.push_back(find_buffer(b)->address());
@@ -18,13 +17,19 @@ std::vector<providers::DevicePtr> addresses(std::span<const UOp> buffers) {
 }
 
 KernelCall::KernelCall(Device& device, const CustomLaunch& launch, size_t tensors)
-    : program_(runtime::program(device, *launch.kernel)), shape_(shape_of(launch, program_->code)) {
+    : program_(runtime::program(device, *launch.kernel)), route_(codegen::route_in_force(device.arch())) {
+    take(launch, tensors);
+}
+
+void KernelCall::take(const CustomLaunch& launch, size_t tensors) {
     const executable::Code& code = program_->code;
+    shape_ = shape_of(launch, code);
     if (!shape_.grid[0] || !shape_.block[0])
         user_error(ErrorKind::Launch, "kernel '{}' has no {}: give grid= (workgroups) and block= (threads of one)",
                    code.entry, shape_.grid[0] ? "block" : "grid");
     const std::vector<Argument> only_tensors(launch.arguments.empty() ? tensors : 0);
     const std::span<const Argument> arguments = launch.arguments.empty() ? only_tensors : launch.arguments;
+    writes_.clear(), parameters_.clear();
     if (const auto* graph = std::get_if<codegen::Kernel>(&launch.kernel->body)) {
         take_slots(arguments, launch.kernel->loaded->written_slots(graph->sink));
         return;
@@ -44,7 +49,7 @@ KernelCall::KernelCall(Device& device, const CustomLaunch& launch, size_t tensor
 /// Takes the slots of a graph: each argument has the slot of its place.
 void KernelCall::take_slots(std::span<const Argument> arguments, const std::vector<size_t>& written) {
     const executable::Code& code = program_->code;
-    slots_.resize(arguments.size());
+    slots_.assign(arguments.size(), 0);
     for (size_t slot = 0; slot < arguments.size(); ++slot) {
         const auto place = std::ranges::find(code.places, static_cast<int>(slot), &executable::ParameterPlace::slot);
         const auto* number = std::get_if<Argument::Number>(&arguments[slot].value);
@@ -63,6 +68,52 @@ void KernelCall::take_slots(std::span<const Argument> arguments, const std::vect
         }
     }
 }
+
+void KernelCall::rest() {
+    resting_ = program_;
+    if (!arguments_) program_.reset();
+}
+
+bool KernelCall::wake(const Device& device) {
+    if (!program_) program_ = resting_.lock();
+    return program_ && &program_->device() == &device && program_->has_wanted_text() &&
+           route_ == codegen::route_in_force(device.arch());
+}
+
+std::unique_ptr<KernelCall> IdleCalls::find(const Device& device) {
+    std::lock_guard lock(mutex_);
+    for (size_t i = idle_.size(); i-- > 0;) {
+        std::unique_ptr<KernelCall> call = std::move(idle_[i]);
+        if (call->wake(device)) {
+            idle_.erase(idle_.begin() + static_cast<ptrdiff_t>(i));
+            return call;
+        }
+        call->rest();
+        idle_[i] = std::move(call);
+    }
+    return nullptr;
+}
+
+void IdleCalls::add(std::unique_ptr<KernelCall> call) {
+    std::unique_ptr<KernelCall> last;  // freed outside the lock
+    call->rest();
+    std::lock_guard lock(mutex_);
+    if (idle_.size() == kMost) {
+        last = std::move(idle_.front());
+        idle_.erase(idle_.begin());
+    }
+    idle_.push_back(std::move(call));
+}
+
+TakenCall::TakenCall(Device& device, const CustomLaunch& launch, size_t tensors)
+    : from_(launch.kernel->loaded->idle_calls()), call_(from_.find(device)) {
+    if (call_)
+        call_->take(launch, tensors);
+    else
+        call_ = std::make_unique<KernelCall>(device, launch, tensors);
+}
+
+TakenCall::~TakenCall() { from_.add(std::move(call_)); }
 
 void KernelCall::check_types(std::span<const std::shared_ptr<Buffer>> memory) const {
     const executable::Code& code = program_->code;

@@ -12,6 +12,7 @@
 #include "strata/core/support/hash.h"
 #include "strata/core/support/settings.h"
 #include "strata/runtime/context_p.h"
+#include "strata/runtime/kernel_call.h"
 
 namespace strata::runtime {
 namespace {
@@ -188,21 +189,17 @@ namespace {
 /// The shared code, loaded again with the kernel's own lines for faults and profiles. Kernels of equal graphs from the
 /// same lines have one program: a capture compares programs.
 std::shared_ptr<Program> program_at_places(Device& device, const CustomKernel& custom) {
-    std::shared_ptr<Program> shared = program_of_graph(device, custom);
-    if (auto known = custom.loaded->made_of(shared)) return known;
-    std::shared_ptr<Program> made = shared->placed(custom.places);
-    if (!made) {
-        executable::Code code = at_places_of(custom, shared->code);
-        std::shared_ptr<Module> module = context().modules.load(device, code.code_object());
-        made = shared->add_placed(custom.places, Program::of_module(std::move(module), std::move(code)));
-    }
-    custom.loaded->add_made(std::move(shared), made);
-    return made;
+    const std::shared_ptr<Program> shared = program_of_graph(device, custom);
+    if (std::shared_ptr<Program> made = shared->placed(custom.places)) return made;
+    executable::Code code = at_places_of(custom, shared->code);
+    std::shared_ptr<Module> module = context().modules.load(device, code.code_object());
+    return shared->add_placed(custom.places, Program::of_module(std::move(module), std::move(code)));
 }
 
 }  // namespace
 
 std::shared_ptr<Program> program(Device& device, const CustomKernel& custom) {
+    custom.loaded->is_on(device);
     if (std::holds_alternative<codegen::Kernel>(custom.body)) {
         const bool has_places = !custom.places.places.empty() && device.arch().is_amd();
         return has_places ? program_at_places(device, custom) : program_of_graph(device, custom);
@@ -214,6 +211,13 @@ std::shared_ptr<Program> program(Device& device, const CustomKernel& custom) {
     executable::Code compiled = compile_custom(custom, target_of(device)).value();
     std::shared_ptr<Module> module = context().modules.load(device, compiled.code_object());
     return custom.loaded->add(device, Program::of_module(std::move(module), std::move(compiled)));
+}
+
+bool Program::computes_as(const Program& other) const {
+    const executable::Code &a = code, &b = other.code;
+    return &device() == &other.device() && a.entry == b.entry && a.grid == b.grid && a.block == b.block &&
+           a.dynamic_lds == b.dynamic_lds && a.places == b.places && a.object && b.object &&
+           isa::same_but_for_places(*a.object, *b.object);
 }
 
 std::shared_ptr<Program> Program::placed(const isa::SourcePlaces& places) const {
@@ -228,6 +232,8 @@ std::shared_ptr<Program> Program::add_placed(const isa::SourcePlaces& places, st
     return placed_.emplace_back(places, std::move(made)).second;
 }
 
+LoadedKernel::LoadedKernel() : idle_calls_(std::make_shared<IdleCalls>()) {}
+
 std::shared_ptr<Program> LoadedKernel::find(const Device& device) {
     std::lock_guard lock(mutex_);
     for (const auto& program : programs_)
@@ -241,24 +247,14 @@ std::shared_ptr<Program> LoadedKernel::add(const Device& device, std::shared_ptr
     return programs_.emplace_back(std::move(program));
 }
 
-std::shared_ptr<Program> LoadedKernel::made_of(const std::shared_ptr<Program>& shared) {
+void LoadedKernel::is_on(const Device& device) {
     std::lock_guard lock(mutex_);
-    const auto found = std::ranges::find(made_, shared, [](const auto& pair) { return pair.first; });
-    return found == made_.end() ? nullptr : found->second;
-}
-
-void LoadedKernel::add_made(std::shared_ptr<Program> shared, std::shared_ptr<Program> made) {
-    std::lock_guard lock(mutex_);
-    std::erase_if(made_, [](const auto& pair) { return pair.first.use_count() == 1; });  // it left for want of memory
-    made_.emplace_back(std::move(shared), std::move(made));
+    if (std::ranges::find(devices_, &device) == devices_.end()) devices_.push_back(&device);
 }
 
 std::vector<const Device*> LoadedKernel::devices() {
     std::lock_guard lock(mutex_);
-    std::vector<const Device*> all;
-    for (const auto& [shared, made] : made_) all.push_back(&made->device());
-    for (const auto& program : programs_) all.push_back(&program->device());
-    return all;
+    return devices_;
 }
 
 void LoadedKernel::keep_written_slots(std::vector<size_t> slots) {

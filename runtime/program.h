@@ -83,6 +83,8 @@ class Program {
     }
     size_t bytes() const;  ///< of the host that it takes, about
     bool has_wanted_text() const;
+    /// True if launches of both do the same: the code is the same, whatever lines it comes from.
+    bool computes_as(const Program& other) const;
     /// The same code under the places of a kernel of this graph; null: add_placed() was not called with them.
     std::shared_ptr<Program> placed(const isa::SourcePlaces& places) const;
     /// Keeps one, and gives the one that counts: another thread may have been first.

@@ -203,7 +203,9 @@ std::optional<std::string> Replay::difference(const Replay& other) const {
     if (a.size() != b.size()) return fmt::format("{} launches, then {}", a.size(), b.size());
     for (size_t i = 0; i < a.size(); ++i) {
         const std::string name = a[i].program ? a[i].program->code.entry : "a copy";
-        if (a[i].program != b[i].program)
+        const bool same =
+            a[i].program == b[i].program || (a[i].program && b[i].program && a[i].program->computes_as(*b[i].program));
+        if (!same)
             return fmt::format("launch {} was {}, then {}: its kernel has another number, shape or choice in it", i,
                                name, b[i].program ? b[i].program->code.entry : "a copy");
         if (a[i].numbers != b[i].numbers) return fmt::format("launch {}, {}, was given other numbers", i, name);

@@ -1,4 +1,5 @@
 // source_places: a section that gives the lines of a listing their places in another source.
+#include <algorithm>
 #include <cstring>
 
 #include "strata/asm/object/byte_reader_p.h"
@@ -87,6 +88,18 @@ Result<Bytes> with_places(std::span<const uint8_t> object, const SourcePlaces& p
     for (const Elf64_Shdr& section : sections) put(out, section);
     std::memcpy(out.data(), &header, sizeof header);
     return out;
+}
+
+bool same_but_for_places(const CodeObject& a, const CodeObject& b) {
+    if (a.for_nvidia || b.for_nvidia) return a.image == b.image;
+    const auto loaded = [](const CodeObject& object, const Segment& segment) {  // but for the header of the file
+        const bool has_header = segment.bytes.data() == object.image.data();
+        return segment.bytes.subspan(has_header ? std::min(sizeof(Elf64_Ehdr), segment.bytes.size()) : 0);
+    };
+    return a.arch == b.arch && std::ranges::equal(a.segments, b.segments, [&](const Segment& one, const Segment& two) {
+               return one.address == two.address && one.memory_size == two.memory_size &&
+                      std::ranges::equal(loaded(a, one), loaded(b, two));
+           });
 }
 
 }  // namespace strata::isa

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "strata/asm/object/code_object.h"
 #include "strata/asm/object/line_table.h"
 
 namespace strata::isa {
@@ -18,5 +19,7 @@ struct SourcePlaces {
 
 /// The code object with the places in a section of its own, which LineTable reads. The code stays where it is.
 Result<Bytes> with_places(std::span<const uint8_t> object, const SourcePlaces& places);
+/// True if what a loader takes of both is the same; sections for tools may differ.
+bool same_but_for_places(const CodeObject& a, const CodeObject& b);
 
 }  // namespace strata::isa

@@ -56,6 +56,22 @@ TEST_F(Runtime, AProgramWithoutItsEntryIsNotLoaded) {
     expect_error(ErrorKind::Launch, "no kernel 'four'; it has: ", [&] { Program::load(device(), made); });
 }
 
+TEST_F(Runtime, ProgramsThatDifferInTheirLinesAloneComputeTheSame) {
+    const codegen::Target target = codegen::target_of(isa::Arch::gfx1100, codegen::Route::asm_);
+    const auto loaded = [&](double factor, const char* file) {
+        GraphScope scope;
+        CustomKernel kernel{kernel_of(filled({8}) * number(factor)).kernel, "k"};
+        const size_t lines = toposort(std::get<codegen::Kernel>(kernel.body).sink).size();
+        kernel.places = {"k.uops", std::vector<uint32_t>(lines, 1), {{file, 3, 0, 0, ""}}};
+        kernel.graph = Root(std::get<codegen::Kernel>(kernel.body).sink);
+        return Program::load(device(), compile_custom(kernel, target).value());
+    };
+    const auto first = loaded(3, "a.py"), moved = loaded(3, "b.py"), other = loaded(4, "a.py");
+    EXPECT_NE(first->code.code_object(), moved->code.code_object());
+    EXPECT_TRUE(first->computes_as(*moved));
+    EXPECT_FALSE(first->computes_as(*other));
+}
+
 TEST_F(Runtime, KernelsOfOneCodeObjectShareItsVariables) {
     constexpr const char* text = R"(#include <hip/hip_runtime.h>
 namespace of { __device__ int count; }

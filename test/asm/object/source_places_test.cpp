@@ -53,6 +53,22 @@ TEST(SourcePlaces, TheCodeStaysWhereItIs) {
     EXPECT_EQ(before.kernels[0].entry_address, after.kernels[0].entry_address);
 }
 
+TEST(SourcePlaces, ObjectsThatDifferInPlacesAloneAreTheSameToALoader) {
+    const auto parsed = [](Bytes bytes) { return CodeObject::parse(std::move(bytes)).value(); };
+    SourcePlaces others = places();
+    others.places[0].file = "a_longer_name.py";
+    const CodeObject plain = parsed(object_of("k.uops")), placed = parsed(with_places(plain.image, places()).value()),
+                     elsewhere = parsed(with_places(plain.image, others).value());
+    EXPECT_NE(placed.image, elsewhere.image);
+    EXPECT_TRUE(same_but_for_places(plain, placed));
+    EXPECT_TRUE(same_but_for_places(placed, elsewhere));
+    Bytes changed = placed.image;
+    for (size_t i = 0; i + 4 <= changed.size(); i += 4)
+        if (changed[i + 3] == 0xbf && changed[i + 2] == 0xb0) changed[i] = 1;  // s_endpgm 1
+    EXPECT_NE(changed, placed.image);
+    EXPECT_FALSE(same_but_for_places(placed, parsed(changed)));
+}
+
 TEST(SourcePlaces, ADamagedSectionIsAnError) {
     SourcePlaces wrong = places();
     wrong.of_line[0] = 3;
