@@ -15,6 +15,7 @@
 #include "strata/ops/gradients.h"
 #include "strata/runtime/realize.h"
 #include "tensor_object_p.h"
+#include "vectorcall_p.h"
 
 namespace strata::python {
 namespace {
@@ -296,14 +297,9 @@ class Calls {
         std::swap(last_, captured);  // which may run Python as it goes
     }
 
-    static void take_slots(PyHeapTypeObject* heap_type) {
-        PyTypeObject& type = heap_type->ht_type;
-        type.tp_vectorcall_offset = type.tp_basicsize;
-        type.tp_basicsize += static_cast<Py_ssize_t>(sizeof(vectorcallfunc));
-        type.tp_flags |= Py_TPFLAGS_HAVE_VECTORCALL;
-        type.tp_call = &PyVectorcall_Call;
-        type.tp_new = &made;
-        let_collect<Calls>(heap_type);
+    static void take_slots(PyHeapTypeObject* type) {
+        Vectorcall<&Calls::call>::take_slots(type, "_otherwise");
+        let_collect<Calls>(type);
     }
 
     int traverse(visitproc visit, void* arg) const {
@@ -313,37 +309,11 @@ class Calls {
     void clear() { set_last(py::none()); }
 
   private:
-    static PyObject* made(PyTypeObject* type, PyObject*, PyObject*) {
-        PyObject* const self = py::detail::make_new_instance(type);
-        if (!self) return nullptr;
-        char* const slot = reinterpret_cast<char*>(self) + type->tp_vectorcall_offset;
-        *reinterpret_cast<vectorcallfunc*>(slot) = &called;
-        // Before 3.12 a class of Python's does not have it from its base.
-        if (type->tp_call == &PyVectorcall_Call) type->tp_flags |= Py_TPFLAGS_HAVE_VECTORCALL;
-        return self;
-    }
-    static PyObject* called(PyObject* self, PyObject* const* args, size_t flagged, PyObject* names) {
-        const size_t unnamed = static_cast<size_t>(PyVectorcall_NARGS(flagged));
-        const size_t count = unnamed + (names ? static_cast<size_t>(PyTuple_GET_SIZE(names)) : 0);
-        try {
-            if (py::object given = of(self).call({args, count}, names)) return given.release().ptr();
-        } catch (...) {
-            static PyObject* const rethrow =
-                py::cpp_function([] { throw; }).release().ptr();  // as pybind11 tells Python
-            return PyObject_CallNoArgs(rethrow);
-        }
-        static PyObject* const otherwise = PyUnicode_InternFromString("_otherwise");
-        const auto method = py::reinterpret_steal<py::object>(PyObject_GetAttr(self, otherwise));
-        return method ? PyObject_Vectorcall(method.ptr(), args, unnamed, names) : nullptr;
-    }
-    static const Calls& of(PyObject* self) {
-        const Calls* const found = value_in<Calls>(self);
-        return found ? *found : py::handle(self).cast<const Calls&>();
-    }
-    py::object call(std::span<PyObject* const> args, PyObject* names) const {
-        if (!made_) return {};
-        const py::object held = last_;  // another thread may set another one meanwhile
-        return made_->call_again(args, names);
+    static py::object call(PyObject* self, const CallArguments& given) {
+        const Calls& calls = value_of<Calls>(self);
+        if (!calls.made_) return {};
+        const py::object held = calls.last_;  // another thread may set another one meanwhile
+        return calls.made_->call_again(given.all, given.names);
     }
 
     py::object last_ = py::none();

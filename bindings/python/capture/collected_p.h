@@ -10,6 +10,13 @@ T* value_in(PyObject* object) {
     return instance->simple_layout ? static_cast<T*>(instance->simple_value_holder[0]) : nullptr;
 }
 
+/// The same; an error where none was made yet.
+template <class T>
+T& value_of(PyObject* object) {
+    T* const found = value_in<T>(object);
+    return found ? *found : py::handle(object).cast<T&>();
+}
+
 /// For py::custom_type_setup of a class that holds Python's objects: its collector finds rings through them, by
 /// `int traverse(visitproc, void*) const`, and opens them by `void clear()`.
 template <class T>

@@ -2,6 +2,8 @@
 #include "foreign_p.h"
 #include "front_end_p.h"
 #include "kernels_p.h"
+#include "tensor_object_p.h"
+#include "vectorcall_p.h"
 
 namespace strata::python {
 namespace {
@@ -52,19 +54,53 @@ bool is_ctypes(py::handle value) {
     return true;
 }
 
-py::tuple call(const Kernel& kernel, const py::args& values, py::handle grid, py::handle block, py::handle lds,
-               py::handle outputs) {
+py::tuple launched(const Kernel& kernel, std::span<PyObject* const> values, py::handle grid, py::handle block,
+                   py::handle lds, py::handle outputs) {
     std::vector<ops::KernelArgument> arguments;
     std::vector<py::handle> tensors;  // Python's; none where the tensor was made here
     arguments.reserve(values.size());
-    for (py::handle value : values) {
+    tensors.reserve(values.size());
+    for (PyObject* value : values) {
         arguments.push_back(to_kernel_argument(value));
-        if (arguments.back().tensor) tensors.push_back(py::isinstance<Tensor>(value) ? value : py::handle());
+        if (arguments.back().tensor) tensors.push_back(tensor_in(value) ? value : py::handle());
     }
     const ops::LaunchOptions options{to_dims(grid, "grid"), to_dims(block, "block"),
                                      lds.is_none() ? std::nullopt : std::optional(lds.cast<uint32_t>())};
     return launch_kernel(kernel, arguments, tensors, options, to_outputs(outputs));
 }
+
+py::tuple call(const Kernel& kernel, const py::args& values, py::handle grid, py::handle block, py::handle lds,
+               py::handle outputs) {
+    const std::vector<PyObject*> all(&PyTuple_GET_ITEM(values.ptr(), 0),
+                                     &PyTuple_GET_ITEM(values.ptr(), 0) + values.size());
+    return launched(kernel, all, grid, block, lds, outputs);
+}
+
+bool is_plain_number(PyObject* value) { return PyLong_CheckExact(value) || PyFloat_CheckExact(value); }
+bool is_plain_size(PyObject* value) {
+    if (!PyTuple_CheckExact(value)) return value == Py_None || PyLong_CheckExact(value);
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(value); ++i)
+        if (!PyLong_CheckExact(PyTuple_GET_ITEM(value, i))) return false;
+    return true;
+}
+
+/// The same by the vectorcall protocol, of tensors and numbers; nothing where the call has anything else.
+py::object call_at_once(PyObject* self, const CallArguments& given) {
+    static PyObject* const name_of_grid = PyUnicode_InternFromString("grid");
+    static PyObject* const name_of_block = PyUnicode_InternFromString("block");
+    PyObject *grid = Py_None, *block = Py_None;
+    const std::span<PyObject* const> values = given.unnamed(), named = given.all.last(given.named());
+    for (size_t i = 0; i < named.size(); ++i) {
+        PyObject* const name = PyTuple_GET_ITEM(given.names, static_cast<Py_ssize_t>(i));
+        if ((name != name_of_grid && name != name_of_block) || !is_plain_size(named[i])) return {};
+        (name == name_of_grid ? grid : block) = named[i];
+    }
+    for (PyObject* value : values)
+        if (!tensor_in(value) && value != Py_None && !is_plain_number(value)) return {};
+    return launched(py::handle(self).cast<Kernel>(), values, grid, block, py::none(), py::none());
+}
+
+using CalledAtOnce = Vectorcall<&call_at_once>;
 
 /// The variables of a kernel's module, by name.
 struct Globals {
@@ -156,14 +192,25 @@ void bind_globals(py::module_& m) {
 
 }  // namespace
 
+namespace {
+
+/// The tensor of this number among those of the arguments.
+Tensor tensor_at(const std::vector<ops::KernelArgument>& arguments, size_t number) {
+    for (auto at = arguments.begin();; ++at)
+        if (at->tensor && number-- == 0) return *at->tensor;
+}
+
+}  // namespace
+
 py::tuple launch_kernel(const Kernel& kernel, const std::vector<ops::KernelArgument>& arguments,
                         const std::vector<py::handle>& tensors, const ops::LaunchOptions& options,
                         const ops::Outputs& outputs) {
-    const ops::LaunchResult done = computing([&] { return ops::launch(arguments, kernel, options, outputs); });
-    py::tuple results(done.written.size());
-    for (size_t i = 0; i < done.written.size(); ++i) {
-        const py::handle given = tensors[done.written[i]];
-        results[i] = given ? py::reinterpret_borrow<py::object>(given) : py::cast(done.tensors[done.written[i]]);
+    const std::vector<size_t> written =
+        computing([&] { return ops::launch_in_place(arguments, kernel, options, outputs); });
+    py::tuple results(written.size());
+    for (size_t i = 0; i < written.size(); ++i) {
+        const py::handle given = tensors[written[i]];
+        results[i] = given ? py::reinterpret_borrow<py::object>(given) : py::cast(tensor_at(arguments, written[i]));
     }
     return results;
 }
@@ -184,7 +231,7 @@ ops::Dims to_dims(py::handle value, const char* what) {
 }
 
 ops::KernelArgument to_kernel_argument(py::handle value) {
-    if (py::isinstance<Tensor>(value)) return value.cast<Tensor&>();
+    if (Tensor* const tensor = tensor_in(value.ptr())) return *tensor;
     if (value.is_none()) return nullptr;
     if (PyLong_CheckExact(value.ptr()) || PyFloat_CheckExact(value.ptr())) return to_number(value);
     if (py::isinstance<Pointer>(value)) return runtime::Argument::Address{value.cast<Pointer&>().address};
@@ -230,6 +277,9 @@ void bind_kernel_calls(py::module_& m, KernelClass& c) {
           "value. grid, block, lds: instead of the kernel's own.\noutputs: places or parameter names of the tensors to "
           "return; none: those of pointers that are not to const. Raises\nLaunchError when an argument does not "
           "fit its parameter.");
+    CalledAtOnce::call_by_slot(*reinterpret_cast<PyTypeObject*>(c.ptr()));
 }
+
+void call_kernels_at_once(PyHeapTypeObject* type) { CalledAtOnce::take_slots(type, "__call__"); }
 
 }  // namespace strata::python

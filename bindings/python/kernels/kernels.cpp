@@ -352,7 +352,8 @@ void bind_outlines(py::module_& m) {
 
 void bind_kernels(py::module_& m) {
     py::class_<CustomKernel, Kernel> c(m, "CustomKernel",
-                                       "A kernel of the user's: called, or for custom_kernel(kernel=...).");
+                                       "A kernel of the user's: called, or for custom_kernel(kernel=...).",
+                                       py::custom_type_setup(&call_kernels_at_once));
     c.def_readonly("name", &CustomKernel::name, kEntry)
         .def_readonly("grid", &CustomKernel::grid, kGrid)
         .def_readonly("block", &CustomKernel::block, kBlock)

@@ -27,6 +27,8 @@ py::tuple launch_kernel(const std::shared_ptr<runtime::CustomKernel>& kernel,
 ops::Outputs to_outputs(py::handle value);
 
 using KernelClass = py::class_<runtime::CustomKernel, std::shared_ptr<runtime::CustomKernel>>;
+/// For py::custom_type_setup of their class.
+void call_kernels_at_once(PyHeapTypeObject* type);
 /// Calls of a kernel, and the variables of its module.
 void bind_kernel_calls(py::module_& m, KernelClass& c);
 

@@ -50,9 +50,14 @@ uint32_t PythonPlaces::number_of(const py::object& code, int instruction) {
     return found->second;
 }
 
+void PythonPlaces::begin_in_caller() {
+    if (PyFrameObject* const innermost = PyEval_GetFrame()) outermost_ = taken(PyFrame_GetBack(innermost));
+}
+
 /// Of the innermost frame outside of the package.
 uint32_t PythonPlaces::outside_of(PyFrameObject* frame) {
     for (py::object held = taken(PyFrame_GetBack(frame)); held; held = taken(PyFrame_GetBack(frame))) {
+        if (held.ptr() == outermost_.ptr()) return 0;
         frame = reinterpret_cast<PyFrameObject*>(held.ptr());
         const py::object code = taken(PyFrame_GetCode(frame));
         if (!is_package(code)) return number_of(code, PyFrame_GetLasti(frame));

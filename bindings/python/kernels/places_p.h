@@ -13,6 +13,9 @@ namespace strata::python {
 /// package.
 class PythonPlaces final : public Places {
   public:
+    /// The caller of the innermost frame begins the kernel: what it makes itself, as parameters, has no place. The
+    /// kernel is then the same wherever it is asked for.
+    void begin_in_caller();
     /// For the lines of tree(sink).
     isa::SourcePlaces of_tree(UOp sink) const;
 
@@ -27,6 +30,7 @@ class PythonPlaces final : public Places {
     std::vector<std::pair<py::object, int>> instructions_;   ///< by number, from 1
     std::map<PyObject*, bool> is_package_;
     std::vector<py::object> kept_;
+    py::object outermost_;           ///< frame, of begin_in_caller; or null
     PyObject* last_code_ = nullptr;  ///< of the user's; instructions_ keeps it
     int last_instruction_ = 0;
     uint32_t last_number_ = 0;

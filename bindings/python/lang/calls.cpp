@@ -1,12 +1,15 @@
 // Calls of kernels that are known: what a call of the same kinds of arguments was traced as, in one step.
 #include <unordered_map>
 
+#include "capture/collected_p.h"
 #include "front_end_p.h"
 #include "kernels/kernels_p.h"
 #include "lang/lang_p.h"
 #include "strata/core/support/settings.h"
 #include "strata/ops/custom.h"
 #include "strata/runtime/device.h"
+#include "tensor_object_p.h"
+#include "vectorcall_p.h"
 
 namespace strata::python {
 namespace {
@@ -22,9 +25,11 @@ enum class Takes : uint8_t { any, tensor, constant, integer, floating, nothing }
 struct Facts {
     std::string bytes;
     std::vector<PyObject*> constants;
-    std::vector<size_t> launched;  ///< arguments that the launch is given
-    bool fits = true;              ///< false: the call has something that is looked at in Python
+    std::vector<size_t> launched;             ///< arguments that the launch is given
+    const runtime::Device* device = nullptr;  ///< of the first tensor that has one
+    bool fits = true;                         ///< false: the call has something that is looked at in Python
 
+    void clear() { bytes.clear(), constants.clear(), launched.clear(), device = nullptr, fits = true; }
     template <class T>
     void add(const T& fact) {
         bytes.append(reinterpret_cast<const char*>(&fact), sizeof fact);
@@ -36,6 +41,8 @@ struct Known {
     std::vector<size_t> launched;
     std::vector<uint32_t> sizes;  ///< dimensions of the grid that the kernel reads, after all other arguments
     Kernel kernel;
+
+    int traverse(visitproc visit, void* arg) const { return traverse_all(constants, visit, arg); }
 };
 
 /// A value that a kernel read while it was traced: of a dict or class by its key, a list by its index, a cell.
@@ -51,6 +58,12 @@ struct Watched {
         if (at < 0) return PyList_GET_SIZE(of) == PyLong_AsSsize_t(value.ptr());
         return at < PyList_GET_SIZE(of) && PyList_GET_ITEM(of, at) == value.ptr();
     }
+    int traverse(visitproc visit, void* arg) const {
+        Py_VISIT(container.ptr());
+        Py_VISIT(key.ptr());
+        Py_VISIT(value.ptr());
+        return 0;
+    }
 };
 
 bool is_plain(PyObject* value) {
@@ -64,12 +77,13 @@ void add_constant(Facts& facts, PyObject* value) {
     facts.constants.push_back(value);
 }
 
-void add_tensor(Facts& facts, const Tensor& t, const runtime::Device*& device) {
+void add_tensor(Facts& facts, const Tensor& t) {
+    const Shape& shape = t.shape();
     facts.add('t');
     facts.add(t.dtype().scalar);
-    facts.add(t.shape().size());
-    for (const int64_t size : t.shape()) facts.add(size);
-    if (!device) device = t.placement();
+    facts.add(shape.size());
+    facts.bytes.append(reinterpret_cast<const char*>(shape.data()), shape.size() * sizeof shape[0]);
+    if (!facts.device) facts.device = t.placement();
 }
 
 void add_integer(Facts& facts, PyObject* value) {
@@ -109,9 +123,11 @@ bool same_constant(PyObject* a, PyObject* b) {
     return is_plain(a) && is_plain(b) && Py_TYPE(a) == Py_TYPE(b) && PyObject_RichCompareBool(a, b, Py_EQ) == 1;
 }
 
+/// The base of kernels: the calls that are known of one. `_otherwise` makes the others.
 class KnownCalls {
   public:
-    explicit KnownCalls(const py::list& takes) {
+    void set_parameters(const py::list& takes) {
+        takes_.clear();
         for (const py::handle one : takes) {
             if (py::isinstance<DType>(one)) {
                 const DType type = one.cast<DType>();
@@ -123,37 +139,13 @@ class KnownCalls {
         }
     }
 
-    /// The tensors that the kernel wrote, or none where no call like this is known.
-    py::object launch(const py::tuple& given, const py::object& grid, const py::object& block) const {
-        if (!is_current() || settings().compile_only) return py::none();
-        std::array<uint32_t, 3> blocks{}, threads{};
-        if (!take_sizes(resolved(grid, given), blocks) || !take_sizes(resolved(block, given), threads))
-            return py::none();
-        const Known* known = find(facts_of(given, blocks, threads));
-        if (!known) return py::none();
-        std::vector<ops::KernelArgument> arguments;
-        std::vector<py::handle> tensors;
-        arguments.reserve(known->launched.size() + known->sizes.size());
-        for (const size_t at : known->launched) {
-            const py::handle value = PyTuple_GET_ITEM(given.ptr(), static_cast<Py_ssize_t>(at));
-            if (is_number(value)) {
-                arguments.emplace_back(to_number(value));
-                continue;
-            }
-            arguments.emplace_back(value.cast<Tensor&>());
-            tensors.push_back(value);
-        }
-        for (const uint32_t dim : known->sizes) arguments.emplace_back(static_cast<int64_t>(blocks[dim]));
-        const Kernel kernel = known->kernel;  // another thread may forget it while this one launches
-        return launch_kernel(kernel, arguments, tensors, {{blocks[0], blocks[1], blocks[2]}, {}, {}}, {});
-    }
-
     /// Remembers the kernel that a call was traced as.
     void add(const py::tuple& given, std::array<uint32_t, 3> grid, std::array<uint32_t, 3> block, const Kernel& kernel,
              std::vector<uint32_t> sizes) {
-        Facts facts = facts_of(given, grid, block);
+        const std::shared_ptr<const Settings> now = settings_of_context();
+        const Facts& facts = facts_of(given_in(given), grid, block, now ? *now : environment());
         if (!facts.fits || find(facts)) return;
-        Known known{{}, std::move(facts.launched), std::move(sizes), kernel};
+        Known known{{}, facts.launched, std::move(sizes), kernel};
         for (PyObject* constant : facts.constants)
             known.constants.push_back(py::reinterpret_borrow<py::object>(constant));
         known_[facts.bytes].push_back(std::move(known));
@@ -162,8 +154,7 @@ class KnownCalls {
     /// The values that the function read, from now on: (container, key, value) of each, of a list's size the key -1.
     /// Calls known of other values are forgotten.
     void watch(const std::vector<std::tuple<py::object, py::object, py::object>>& values) {
-        known_.clear();
-        watched_.clear();
+        forget();
         for (const auto& [container, key, value] : values) watched_.push_back({container, key, value});
     }
     /// Whether all of them are what they were.
@@ -171,38 +162,112 @@ class KnownCalls {
         return std::ranges::all_of(watched_, [](const Watched& w) { return w.holds(); });
     }
 
+    static void take_slots(PyHeapTypeObject* type) {
+        Vectorcall<&KnownCalls::call>::take_slots(type, "_otherwise");
+        let_collect<KnownCalls>(type);
+    }
+    int traverse(visitproc visit, void* arg) const {
+        for (const auto& [bytes, all] : known_)
+            if (const int stop = traverse_all(all, visit, arg)) return stop;
+        return traverse_all(watched_, visit, arg);
+    }
+    void clear() { forget(); }
+
   private:
-    static py::object resolved(const py::object& size, const py::tuple& given) {
+    using Values = std::span<PyObject* const>;
+
+    static Values given_in(const py::tuple& given) {
+        return {&PyTuple_GET_ITEM(given.ptr(), 0), static_cast<size_t>(PyTuple_GET_SIZE(given.ptr()))};
+    }
+    void forget() {
+        const auto known = std::exchange(known_, {});  // which may run Python as they go
+        const auto watched = std::exchange(watched_, {});
+    }
+
+    static py::object attribute(PyObject* of, PyObject* name) {
+        PyObject* const value = PyObject_GetAttr(of, name);
+        if (!value) throw py::error_already_set();
+        return py::reinterpret_steal<py::object>(value);
+    }
+    /// The sizes that a call gives by name, else the kernel's attributes: sizes, functions of the arguments, or None.
+    /// False where it gives anything else by name.
+    static bool take_named(PyObject* self, const CallArguments& given, py::object& blocks, py::object& threads) {
+        static PyObject* const name_of_grid = PyUnicode_InternFromString("grid");
+        static PyObject* const name_of_block = PyUnicode_InternFromString("block");
+        blocks = attribute(self, name_of_grid), threads = attribute(self, name_of_block);
+        const Values values = given.all.last(given.named());
+        for (size_t i = 0; i < values.size(); ++i) {
+            PyObject* const name = PyTuple_GET_ITEM(given.names, static_cast<Py_ssize_t>(i));
+            if (name != name_of_grid && name != name_of_block) return false;
+            if (values[i] == Py_None) continue;
+            (name == name_of_grid ? blocks : threads) = py::reinterpret_borrow<py::object>(values[i]);
+        }
+        return true;
+    }
+
+    /// The tensors that the kernel wrote, or nothing where no call like this is known.
+    static py::object call(PyObject* self, const CallArguments& given) {
+        return value_of<KnownCalls>(self).launch(self, given);
+    }
+    py::object launch(PyObject* self, const CallArguments& given) const {
+        const Values values = given.unnamed();
+        py::object grid, block;
+        if (known_.empty() || values.size() != takes_.size() || !take_named(self, given, grid, block) || !is_current())
+            return {};
+        const std::shared_ptr<const Settings> now = settings_of_context();
+        const Settings& settings = now ? *now : environment();
+        std::array<uint32_t, 3> blocks{}, threads{};
+        if (settings.compile_only || !take_sizes(resolved(grid, values), blocks) ||
+            !take_sizes(resolved(block, values), threads))
+            return {};
+        const Known* known = find(facts_of(values, blocks, threads, settings));
+        if (!known) return {};
+        std::vector<ops::KernelArgument> arguments;
+        std::vector<py::handle> tensors;
+        arguments.reserve(known->launched.size() + known->sizes.size());
+        tensors.reserve(known->launched.size());
+        for (const size_t at : known->launched) {
+            if (Tensor* const tensor = tensor_in(values[at])) {
+                arguments.emplace_back(*tensor);
+                tensors.emplace_back(values[at]);
+            } else {
+                arguments.emplace_back(to_number(values[at]));
+            }
+        }
+        for (const uint32_t dim : known->sizes) arguments.emplace_back(static_cast<int64_t>(blocks[dim]));
+        const Kernel kernel = known->kernel;  // another thread may forget it while this one launches
+        return launch_kernel(kernel, arguments, tensors, {{blocks[0], blocks[1], blocks[2]}, {}, {}}, {});
+    }
+
+  private:
+    static py::object resolved(const py::object& size, Values given) {
         if (PyLong_CheckExact(size.ptr()) || PyTuple_CheckExact(size.ptr()) || !PyCallable_Check(size.ptr()))
             return size;
-        PyObject* value = PyObject_Call(size.ptr(), given.ptr(), nullptr);
+        PyObject* value = PyObject_Vectorcall(size.ptr(), given.data(), given.size(), nullptr);
         if (!value) throw py::error_already_set();
         return py::reinterpret_steal<py::object>(value);
     }
 
-    Facts facts_of(const py::tuple& given, const std::array<uint32_t, 3>& grid,
-                   const std::array<uint32_t, 3>& block) const {
-        Facts facts;
+    const Facts& facts_of(Values given, const std::array<uint32_t, 3>& grid, const std::array<uint32_t, 3>& block,
+                          const Settings& settings) const {
+        Facts& facts = facts_;
+        facts.clear();
         facts.fits = given.size() == takes_.size();
         if (!facts.fits) return facts;
-        facts.bytes.reserve(256);
         facts.add(block);
         facts.add(grid[0] > kFewBlocks);
-        const runtime::Device* device = nullptr;
-        for (size_t i = 0; i < takes_.size() && facts.fits; ++i)
-            add_argument(facts, i, PyTuple_GET_ITEM(given.ptr(), static_cast<Py_ssize_t>(i)), device);
-        facts.bytes += settings().target;
-        facts.add((device ? *device : runtime::device()).arch().place());
+        for (size_t i = 0; i < takes_.size() && facts.fits; ++i) add_argument(facts, i, given[i]);
+        facts.bytes += settings.target;
+        facts.add((facts.device ? *facts.device : runtime::device(settings.device)).arch().place());
         return facts;
     }
 
-    void add_argument(Facts& facts, size_t at, PyObject* value, const runtime::Device*& device) const {
+    void add_argument(Facts& facts, size_t at, PyObject* value) const {
         const Takes takes = takes_[at];
         if (takes == Takes::constant) return add_constant(facts, value);
         facts.launched.push_back(at);
         if (takes == Takes::integer || takes == Takes::floating) return add_of_type(facts, takes, value);
-        static PyTypeObject* const tensor = reinterpret_cast<PyTypeObject*>(py::type::of<Tensor>().ptr());
-        if (Py_TYPE(value) == tensor) return add_tensor(facts, py::handle(value).cast<const Tensor&>(), device);
+        if (Py_TYPE(value) == tensor_info().type) return add_tensor(facts, *tensor_in(value));
         if (takes == Takes::tensor || takes == Takes::nothing) {
             facts.fits = false;
         } else if (PyLong_CheckExact(value)) {
@@ -231,17 +296,19 @@ class KnownCalls {
     std::vector<Takes> takes_;
     std::vector<Watched> watched_;
     std::unordered_map<std::string, std::vector<Known>> known_;
+    mutable Facts facts_;  ///< of the call that is looked at: its memory serves the next one
 };
 
 }  // namespace
 
 void bind_lang_calls(py::module_& m) {
-    py::class_<KnownCalls>(m, "Calls", "The calls of a kernel that are known.")
-        .def(py::init<const py::list&>(), py::arg("takes"))
-        .def("launch", &KnownCalls::launch, py::arg("given"), py::arg("grid"), py::arg("block"))
-        .def("watch", &KnownCalls::watch, py::arg("values"))
-        .def("is_current", &KnownCalls::is_current)
-        .def("add", &KnownCalls::add, py::arg("given"), py::arg("grid"), py::arg("block"), py::arg("kernel"),
+    py::class_<KnownCalls>(m, "Calls", "The calls of a kernel that are known; _otherwise makes the others.",
+                           py::custom_type_setup(&KnownCalls::take_slots))
+        .def(py::init<>())
+        .def("_set_parameters", &KnownCalls::set_parameters, py::arg("takes"))
+        .def("_watch", &KnownCalls::watch, py::arg("values"))
+        .def("_is_current", &KnownCalls::is_current)
+        .def("_add", &KnownCalls::add, py::arg("given"), py::arg("grid"), py::arg("block"), py::arg("kernel"),
              py::arg("sizes"));
 }
 

@@ -110,7 +110,9 @@ void bind_lang_trace(py::module_& m) {
                  for (int dim = 0; dim < 3; ++dim)
                      if (const int64_t size = block[static_cast<size_t>(dim)]; size > 1)
                          threads.push_back(make(Op::special, dtypes::index, {}, SpecialArg{true, dim, size}));
-                 return OpenTrace{std::make_unique<Trace>(std::move(threads))};
+                 OpenTrace made{std::make_unique<Trace>(std::move(threads))};
+                 made.places->begin_in_caller();
+                 return made;
              }),
              py::arg("block") = std::array<int64_t, 3>{1, 1, 1})
         .def(

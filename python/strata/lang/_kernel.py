@@ -52,17 +52,17 @@ def _count(name, value, least, most):
     return value
 
 
-class Kernel:
+class Kernel(_lang.Calls):
     """A Python function as a kernel. A call launches it and returns the tensors that it writes."""
 
     def __init__(self, function, grid, block, waves=None, registers=None, fast=False):
         if not isinstance(function, types.FunctionType):
             raise UsageError(f"[kernel] decorates a Python function, not {function!r}")
+        super().__init__()
         functools.update_wrapper(self, function)
         self.function, self.grid, self.block = function, grid, block
         self.hints = (_count("waves", waves, 1, 32), _count("registers", registers, 16, 512), bool(fast))
-        self._signature = inspect.signature(function)
-        self._names, self._takers, self._calls = None, (), None
+        self._names, self._takers = None, ()
         self._specialised, self._loaded, self._fingerprint = {}, {}, None
         self._compiled = {}  # by cache key and route: the code of artifacts
         self._messages = {}  # of kernels that say something
@@ -72,24 +72,31 @@ class Kernel:
 
     def _prepare(self):
         """The parameters; at the first call, when names that annotations use are there."""
-        try:
-            annotations = inspect.get_annotations(self.function, eval_str=True)
-        except Exception:
-            annotations = inspect.get_annotations(self.function)
-        takers, kinds = [], []
-        for name, parameter in self._signature.parameters.items():
+        annotations = self.function.__annotations__
+        if any(isinstance(annotation, str) for annotation in annotations.values()):
+            with contextlib.suppress(Exception):
+                annotations = inspect.get_annotations(self.function, eval_str=True)
+        names = self._parameters()
+        self._takers = [taker(annotations.get(name)) for name in names]
+        self._set_parameters([takes(annotations.get(name)) for name in names])
+        self._names = names
+
+    def _parameters(self):
+        """Their names; a signature, which takes longer, where the function may stand for another one."""
+        code = self.function.__code__
+        if not self.function.__dict__ and not code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS):
+            return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+        parameters = inspect.signature(self.function).parameters
+        for parameter in parameters.values():
             if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
                 raise UsageError(f"[kernel] {self.__name__} takes {parameter}: give a tuple to one parameter")
-            takers.append(taker(annotations.get(name)))
-            kinds.append(takes(annotations.get(name)))
-        self._takers, self._calls = takers, _lang.Calls(kinds)
-        self._names = tuple(self._signature.parameters)
+        return tuple(parameters)
 
     def _arguments(self, given, named):
         if self._names is None:
             self._prepare()
         if named or len(given) != len(self._names):
-            bound = self._signature.bind(*given, **named)
+            bound = inspect.signature(self.function).bind(*given, **named)
             bound.apply_defaults()
             given = tuple(bound.arguments.values())
         return given
@@ -106,10 +113,10 @@ class Kernel:
 
     def _current(self):
         """The fingerprint of the function; another one where what it reads has changed."""
-        if self._fingerprint is None or not self._calls.is_current():
+        if self._fingerprint is None or not self._is_current():
             self._fingerprint = Fingerprint()
             self._fingerprint.add(self.function)
-            self._calls.watch(self._fingerprint.watched)
+            self._watch(self._fingerprint.watched)
         return self._fingerprint
 
     def _key(self, parameters, grid, block):
@@ -118,7 +125,8 @@ class Kernel:
 
     def _specialise(self, given, grid, block, launches=False):
         """The compiled kernel for these arguments, and what its launch is given: at the end the sizes of the grid that
-        the kernel reads. launches: one from disk serves, which has no graph."""
+        the kernel reads. launches: one from disk serves, which has no graph; with run_only before a traced one.
+        """
         fingerprint = self._current()
         parameters, launched = [], []
         for name, take, value in zip(self._names, self._takers, given):
@@ -129,8 +137,8 @@ class Kernel:
         arch = _indices.chosen_machine() or _lang.arch_of(launched)
         full = (fingerprint.digest(), *key, arch)
         known = self._specialised.get(full)
-        if known is None and launches:
-            known = self._on_disk(full, key, arch, launched)
+        if launches and (known is None or _lang.run_only()):
+            known = self._on_disk(full, key, arch, launched) or known
         if known is None:
             if launches and _lang.run_only():
                 raise UsageError(
@@ -147,7 +155,7 @@ class Kernel:
 
             return kernel, launched + [new_ring(launched) if dim == _indices.RING else grid[dim] for dim in sizes]
         if launches:
-            self._calls.add(given, grid, block, kernel, sizes)
+            self._add(given, grid, block, kernel, sizes)
         return kernel, launched + [grid[dim] for dim in sizes] if sizes else launched
 
     def _on_disk(self, full, key, arch, launched):
@@ -196,21 +204,18 @@ class Kernel:
                 self._messages[kernel] = launch.messages
             return kernel, sizes
 
-    def __call__(self, *given, grid=None, block=None, stream=None, **named):
-        if stream is None and not named and self._calls is not None and len(given) == len(self._names):
-            done = self._calls.launch(
-                given, self.grid if grid is None else grid, self.block if block is None else block
-            )
-            if done is not None:
-                return done
+    def _otherwise(self, *given, grid=None, block=None, stream=None, **named):
+        """A call that is not known yet, or gives more by name than grid and block."""
+        if stream is not None:
+            with stream:
+                return self(*given, grid=grid, block=block, **named)
         given = self._arguments(given, named)
         grid, block = self._launch_size("grid", grid, given), self._launch_size("block", block, given)
         kernel, launched = self._specialise(given, grid, block, launches=True)
         if _lang.compile_only():
             written = tuple(launched[at] for at in _lang.prepare(kernel, launched))
             return written[:-1] if kernel in self._messages else written  # the last one is the memory of messages
-        with stream or contextlib.nullcontext():
-            done = kernel(*launched, grid=grid)
+        done = kernel(*launched, grid=grid)
         return self._reported(kernel, done) if kernel in self._messages else done
 
     def _reported(self, kernel, done):
@@ -224,7 +229,7 @@ class Kernel:
         """The compiled kernel for a call with these arguments, what its launch is given, and its grid."""
         given = self._arguments(given, {})
         grid, block = self._launch_size("grid", None, given), self._launch_size("block", None, given)
-        kernel, launched = self._specialise(given, grid, block)
+        kernel, launched = self._specialise(given, grid, block, launches=_lang.run_only())
         if kernel in self._messages:
             raise Unsupported(
                 f"[{self.__name__}] printf and device_assert are reported after a call: call the kernel itself"

@@ -68,6 +68,21 @@ def test_compile_only_launches_nothing_and_serves_run_only(cache):
         assert again(out, x)[0].numpy()[8] == 24
 
 
+def test_run_only_serves_a_lazy_kernel_from_disk(cache):
+    if not strata._strata._lang.toolchain_of("gfx1100"):
+        pytest.skip("this build has no build id, so nothing is kept on disk")
+    out, x = Tensor.zeros(100), Tensor(np.arange(100, dtype="float32")).realize()
+    with strata.config(run_only=True), pytest.raises(strata.UsageError, match="no cache has this kernel"):
+        out.custom_kernel(x, kernel=made(5))
+    with strata.config(compile_only=True):
+        made(5)(out.realize(), x)
+    with strata.config(run_only=True):
+        again = made(5)
+        again.graph(out, x)  # a trace alone, without code
+        assert out.custom_kernel(x, kernel=again)[0].numpy().tolist() == [5 * i for i in range(100)]
+        assert out.numpy().tolist() == [0] * 100
+
+
 def test_compile_only_gives_the_tensors_that_the_launch_would_write(cache):
     @strata.kernel(grid=1, block=4)
     def kernel(x, out, says):
