@@ -7,7 +7,8 @@ import dis
 import enum
 import functools
 import hashlib
-import pathlib
+import linecache
+import os
 import sys
 import types
 
@@ -24,9 +25,12 @@ _MOST_BYTES = 1 << 20  # of an array
 def _own_sources():
     """A hash of the Python files of this package: they decide what a kernel becomes."""
     found = hashlib.blake2b(digest_size=16)
-    here = pathlib.Path(__file__).parent
-    for file in sorted([*here.glob("*.py"), *(here.parent / "layout").glob("*.py")]):
-        found.update(file.read_bytes())
+    here = os.path.dirname(__file__)
+    for folder in (here, os.path.join(os.path.dirname(here), "layout")):
+        for name in sorted(os.listdir(folder)):
+            if name.endswith(".py"):
+                with open(os.path.join(folder, name), "rb") as file:
+                    found.update(file.read())
     return found.hexdigest()
 
 
@@ -63,10 +67,11 @@ class Fingerprint:
         return self._hash.hexdigest()
 
     def _put(self, *parts):
+        found = []
         for part in parts:
             data = part if isinstance(part, bytes) else str(part).encode()
-            self._hash.update(len(data).to_bytes(8, "little"))
-            self._hash.update(data)
+            found += (b"%d " % len(data), data)
+        self._hash.update(b"".join(found))
 
     def _watch(self, container, key, value):
         self.watched.append((container, key, value))
@@ -137,9 +142,9 @@ class Fingerprint:
 
     def _code(self, code):
         self.codes.append(code)
-        self._put(
+        self._put(  # the last: without a source its decisions are Python's, not the kernel's
             code.co_name, code.co_code, code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars,
-            code.co_flags, code.co_argcount, code.co_exceptiontable,
+            code.co_flags, code.co_argcount, code.co_exceptiontable, bool(linecache.getlines(code.co_filename)),
         )  # fmt: skip
         for constant in code.co_consts:
             if isinstance(constant, types.CodeType):

@@ -8,7 +8,7 @@ import builtins
 import functools
 import linecache
 import os
-import sysconfig
+import sys
 import types
 
 from .. import _strata
@@ -29,7 +29,10 @@ class NoSource(Exception):
 
 @functools.cache
 def _installed():
-    folders = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
+    # sysconfig has them too, and takes a millisecond to be imported and asked.
+    version = f"python{sys.version_info[0]}.{sys.version_info[1]}"
+    folders = {os.path.dirname(os.__file__), os.path.join(sys.base_exec_prefix, sys.platlibdir, version)}
+    folders.update(p for p in sys.path if os.path.basename(p) in ("site-packages", "dist-packages"))
     # In a build tree the package's files are links into the checkout.
     folders.update(os.path.dirname(os.path.dirname(path(__file__))) for path in (os.path.abspath, os.path.realpath))
     return tuple(os.path.realpath(f) + os.sep for f in folders if f)

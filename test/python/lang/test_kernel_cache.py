@@ -73,6 +73,19 @@ def test_a_name_that_the_kernel_does_not_read_traces_nothing(monkeypatch):
     assert value(kernel) == 3 and specialisations(kernel) == 1
 
 
+def test_a_function_without_its_source_is_another_kernel(tmp_path):
+    text = "from strata import lang\ndef body(out):\n    for i in lang.range(3):\n        out[i] = i\n"
+    keys = []
+    for name in (str(tmp_path / "a.py"), str(tmp_path / "b.py"), "<no file>"):
+        if name.startswith(str(tmp_path)):
+            open(name, "w").write(text)
+        names = {}
+        exec(compile(text, name, "exec"), names)
+        kernel = strata.kernel(names["body"], grid=1, block=1)
+        keys.append(strata.compile(kernel, lang.TensorSpec(3, "int32"), arch="gfx1100").cache_key)
+    assert keys[0] == keys[1] != keys[2]
+
+
 PROGRAM = """
 import sys
 import strata
