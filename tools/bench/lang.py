@@ -72,21 +72,39 @@ def code_ms(function, block, *arguments, repeat):
     return median(times, 3)
 
 
-def call_us(repeat):
-    """A call of a known kernel with three tensors and a number, one thread on the emulated device.
+def call_us(loops):
+    """CPU time of a call with three tensors and a number, where kernels do nothing: that of the fastest of some loops.
 
-    Measured are the whole call, the host's part up to the launch, and the call captured by strata.jit.
+    Of a known kernel of the language, of one whose grid is a function, of one of assembly, and of a captured call.
     """
-    kernel = strata.kernel(kernels.vecadd, grid=1, block=1)
-    out, a, b = (Tensor.zeros(1).contiguous().realize() for _ in range(3))
-    kernel(out, a, b, 1)
-    captured = strata.jit(lambda out, a, b: kernel(out, a, b, 1)[0])
-    ways = {
-        "call_us": lambda: kernel(out, a, b, 1),
-        "choose_us": lambda: kernel.chosen(out, a, b, 1),
-        "captured_us": lambda: captured(out, a, b),
-    }
-    return {name: median(times_us(way, repeat), 1) for name, way in ways.items()}
+    from strata import _strata
+
+    if "null:gfx1100" not in _strata.devices():
+        _strata._add_null_devices()
+    with strata.config(device="null:gfx1100"):
+        kernel = strata.kernel(kernels.vecadd, grid=1, block=1)
+        sized = strata.kernel(kernels.vecadd, grid=lambda out, a, b, n: lang.cdiv(out.shape[0], 256), block=1)
+        parameters = {"args": ("out", "a", "b", "n:int32"), "arch": "gfx1100"}
+        assembly = strata.asm_kernel("s_endpgm", name="nothing", grid=1, block=1, **parameters)
+        out, a, b = (Tensor.zeros(1).contiguous().realize() for _ in range(3))
+        captured = strata.jit(lambda out, a, b: kernel(out, a, b, 1)[0])
+        ways = {
+            "call_us": lambda: kernel(out, a, b, 1),
+            "sized_call_us": lambda: sized(out, a, b, 1),
+            "asm_call_us": lambda: assembly(out, a, b, 1),
+            "captured_us": lambda: captured(out, a, b),
+        }
+        return {name: round(fastest_us(way, loops), 2) for name, way in ways.items()}
+
+
+def fastest_us(call, loops, calls=500):
+    def loop():
+        start = time.thread_time()
+        for _ in range(calls):
+            call()
+        return (time.thread_time() - start) * 1e6 / calls
+
+    return min(loop() for _ in range(loops))
 
 
 def times_us(call, repeat):
@@ -134,7 +152,7 @@ def bench_lang(quick):
         (64, 64, 64, 1),
     )
     return {
-        **call_us(200 if quick else 5000),
+        **call_us(10 if quick else 300),
         "layout_us": layout_us(200 if quick else 5000),
         "first_launch_ms": first_launches_ms(2 if quick else 9),
         "trace_add": traced_ms(kernels.vecadd, 256, *vectors, 1 << 20, repeat=repeat),
@@ -151,9 +169,11 @@ def bench_lang(quick):
 def rows_of(result):
     """(what, figure) of a result."""
     yield (
-        "call of a known kernel, three tensors and a number; captured by `strata.jit`",
-        (f"{result['call_us']:.1f} us; {result['captured_us']:.1f} us"),
+        "CPU time of a call where kernels do nothing, three tensors and a number; with a function for the grid",
+        (f"{result['call_us']:.2f} us; {result['sized_call_us']:.2f} us"),
     )
+    yield "the same of a kernel of assembly", f"{result['asm_call_us']:.2f} us"
+    yield "the same captured by `strata.jit`, with the copy of the output", f"{result['captured_us']:.2f} us"
     yield "first launch in a new process, of a kernel on disk", f"{result['first_launch_ms']:.1f} ms"
     yield "composition of two layouts", f"{result['layout_us']:.2f} us"
     for name in ("add", "softmax", "matmul"):
