@@ -13,7 +13,7 @@ from . import elapsed_ms, lang_kernels as kernels, median
 
 # Tiles of the products of 1024, with the stages of the loop along k: (arch, dtype): (kernel, tile).
 TILES = {
-    ("gfx1100", "float32"): (kernels.matmul_by_lanes, (128, 64, 16)),
+    ("gfx1100", "float32"): (kernels.matmul_by_lanes, (128, 64, 32)),
     ("gfx1100", "float16"): (kernels.matmul, (128, 64, 64, 1)),
     ("gfx1100", "bfloat16"): (kernels.matmul, (128, 64, 64, 1)),
     ("gfx942", "float32"): (kernels.matmul, (64, 64, 32, 2)),

@@ -60,46 +60,36 @@ def matmul(c: lang.Tensor, a: lang.Tensor, b: lang.Tensor, tile: lang.Constexpr)
     thread.store_C(sums, gc)
 
 
-def matmul_by_lanes(
-    c: lang.Tensor, a: lang.Tensor, b: lang.Tensor, tile: lang.Constexpr
-):  # c = a @ b.T, 8 x 8 a thread
-    (bm, bn, bk), t = tile, lang.thread_idx.x
-    across, at = (bm // 8, bn // 8), (t % (bm // 8), t // (bm // 8))
-    wide, threads = lang.CopyAtom(128, a.dtype), lo.Layout((bm * bn // 16 // bk, bk // 4), (bk // 4, 1))
-    mine = lang.make_tiled_copy_tv(wide, threads, lo.Layout((1, 4))).get_slice(t)
-    source, held, shared = [], [], []
-    for whole, rows, block in ((a, bm, lang.block_idx.x), (b, bn, lang.block_idx.y)):
-        source.append(mine.partition_S(lo.local_tile(whole, (rows, bk), (block, None))))
-        held.append(lang.make_fragment_like(source[-1][None, None, None, 0]))
-        shared.append(lang.shared(lo.Layout((rows, bk), (1, rows + 4)), whole.dtype))
-        lang.copy(wide, source[-1][None, None, None, 0], held[-1])
-    sums, steps = lang.registers((8, 8)), a.shape[1] // bk
+def matmul_by_lanes(c: lang.Tensor, a: lang.Tensor, b: lang.Tensor, tile: lang.Constexpr):
+    """c = a @ b.T: a lane has 4 rows of its wave's 8 columns, whose elements of b are scalars."""
+    (bm, bn, bk), lane, wave = tile, lang.thread_idx.x, lang.thread_idx.y
+    m, n, steps = lang.block_idx.x, lang.block_idx.y * (bn // 8) + wave, a.shape[1] // bk
+    wide, threads = lang.CopyAtom(128, a.dtype), lo.Layout((16 * bn // bk, bk // 4), (bk // 4, 1))
+    mine = lang.make_tiled_copy_tv(wide, threads, lo.Layout((1, 4))).get_slice(lang.thread())
+    source, columns = mine.partition_S(lo.local_tile(a, (bm, bk), (m, None))), lo.local_tile(b, (8, bk), (n, None))
+    held = lang.make_fragment_like(source[None, None, None, 0])
+    shared = lang.shared(lo.Layout((bm, bk), (1, bm + 4)), a.dtype)
+    sums = lang.registers((4, 8))
     sums.fill(0)
+    lang.copy(wide, source[None, None, None, 0], held)
     for k in lang.range(steps):
-        for i in lang.static_range(2):
-            lang.autovec_copy(held[i], mine.partition_D(shared[i]))
+        lang.autovec_copy(held, mine.partition_D(shared))
         lang.barrier()
-        for i in lang.static_range(2):  # the next step's, while this one computes
-            lang.copy(wide, source[i][None, None, None, lang.minimum(k + 1, steps - 1)], held[i])
-        for s in lang.static_range(bk):
-            x, y = (
-                [lo.local_tile(shared[i][None, s], (4,), (at[i] + h * across[i],)).load() for h in (0, 1)]
-                for i in (0, 1)
-            )
-            for i in lang.static_range(8):
-                for j in lang.static_range(8):
-                    sums[i, j] = lang.fma(x[i // 4][i % 4], y[j // 4][j % 4], sums[i, j])
+        lang.copy(wide, source[None, None, None, lang.minimum(k + 1, steps - 1)], held)  # while this step computes
+        for s in lang.range(bk // 4):
+            y = [[columns[j, 4 * s + i, k] for j in range(8)] for i in range(4)]
+            for i in lang.static_range(4):
+                x = lo.local_tile(shared[None, 4 * s + i], (4,), (lane,)).load()
+                for row in lang.static_range(4):
+                    for j in lang.static_range(8):
+                        sums[row, j] = lang.fma(x[row], y[i][j], sums[row, j])
         lang.barrier()
-    gc = lo.local_tile(c, (bm, bn), (lang.block_idx.x, lang.block_idx.y))
-    for i in lang.static_range(2):
-        for j in lang.static_range(2):
-            part = lo.local_tile(gc, (4, 4), (at[0] + i * across[0], at[1] + j * across[1]))
-            part.store(lo.local_tile(sums, (4, 4), (i, j)))
+    lo.local_tile(lo.local_tile(c, (bm, 8), (m, n)), (4, 8), (lane, 0)).store(sums)
 
 
 def product(function, tile, wave):
     """The kernel of a product and its block."""
-    block = 4 * wave if function is matmul else tile[0] * tile[1] // 64
+    block = 4 * wave if function is matmul else (wave, tile[1] // 8)
     grid = lambda c, a, b, tile: (c.shape[0] // tile[0], c.shape[1] // tile[1])  # noqa: E731
     return strata.kernel(function, grid=grid, block=block)
 
