@@ -113,7 +113,30 @@ bool parse(Words& words, DType, SinkArg& arg) {
     take_last("waves=", arg.waves);
     return arg.name = text, true;
 }
-bool parse(Words& words, DType, MatrixArg& arg) { return arg.name = words.rest(), !arg.name.empty(); }
+bool parse(Words& words, DType, MatrixArg& arg) {
+    arg.name = words.next();
+    const std::string_view more = words.rest();
+    arg.clamp = more == "clamp";
+    return !arg.name.empty() && (arg.clamp || more.empty());
+}
+bool parse(Words& words, DType, ForeignArg& arg) {
+    arg.name = words.next();
+    const std::string_view text = words.rest();
+    if (text.size() < 2 || !text.starts_with('"') || !text.ends_with('"')) return false;
+    if (arg.name == "asm") arg.name.clear();
+    for (size_t i = 1; i + 1 < text.size(); ++i) {
+        const bool escaped = text[i] == '\\';
+        if (escaped && ++i + 1 == text.size()) return false;
+        arg.text += escaped && text[i] == 'n' ? '\n' : text[i];
+    }
+    return true;
+}
+bool parse(Words& words, DType, CacheArg& arg) { return read_name(words.next(), cache_names(), arg.policy); }
+bool parse(Words& words, DType, ScheduleArg& arg) {
+    const std::string_view mask = words.next(), size = words.next(), number = words.next();
+    if (!mask.ends_with(']') || !read("[", mask.substr(0, mask.size() - 1), arg.mask)) return false;
+    return size.empty() || (read("size=", size, arg.size) && read("#", number, arg.number));
+}
 bool parse(Words& words, DType, ScopeArg& arg) { return read_name(words.next(), scope_names(), arg.scope); }
 bool parse(Words& words, DType, AtomicArg& arg) {
     if (!read_name(words.next(), atomic_names(), arg.operation)) return false;
@@ -139,6 +162,11 @@ bool parse_alternative(size_t wanted, Words& words, DType type, Arg& arg) {
     } else {
         return false;
     }
+}
+
+bool parse_argument(const OpInfo& row, Words words, DType type, Arg& arg) {
+    if (row.is(kOptional) && Words(words).rest().empty()) return true;
+    return parse_alternative(row.argument, words, type, arg) && words.rest().empty();
 }
 
 /// "float32x4".
@@ -197,8 +225,7 @@ class TreeReader {
         std::vector<UOp> sources;
         STRATA_TRY_VOID(read_sources(arrow == line.npos ? "" : line.substr(arrow + 5), sources));
         Arg arg;
-        if (!parse_alternative(row.argument, words, type, arg) || !words.rest().empty())
-            return at("{} has another argument than that", name);
+        if (!parse_argument(row, words, type, arg)) return at("{} has another argument than that", name);
         if (row.arity >= 0 && sources.size() != static_cast<size_t>(row.arity))
             return at("{} takes {} sources, got {}", name, row.arity, sources.size());
         if (row.elementwise() && row.rule != TypeRule::args && !fits(row, type, sources))
@@ -243,8 +270,7 @@ class TreeReader {
 Result<Arg> parse_arg(Op op, DType dtype, std::string_view text) {
     Words words(text);
     Arg arg;
-    if (!parse_alternative(info(op).argument, words, dtype, arg) || !words.rest().empty())
-        return wrong("'{}' is no argument of {}", text, info(op).name);
+    if (!parse_argument(info(op), words, dtype, arg)) return wrong("'{}' is no argument of {}", text, info(op).name);
     return arg;
 }
 

@@ -30,9 +30,11 @@ auto parts(const RangeArg& a) { return std::tuple(a.id, a.size, a.axis); }
 auto parts(const SpecialArg& a) { return std::tuple(a.thread, a.dim, a.size); }
 auto parts(const SinkArg& a) { return std::tie(a.name, a.waves, a.registers); }
 auto parts(const ForeignArg& a) { return std::tie(a.name, a.text); }
-auto parts(const MatrixArg& a) { return std::tie(a.name); }
+auto parts(const MatrixArg& a) { return std::tie(a.name, a.clamp); }
 auto parts(const AtomicArg& a) { return std::tuple(a.operation, a.scope, a.number); }
 auto parts(const ScopeArg& a) { return std::tuple(a.scope); }
+auto parts(const CacheArg& a) { return std::tuple(a.policy); }
+auto parts(const ScheduleArg& a) { return std::tuple(a.mask, a.size, a.number); }
 
 template <class T>
     requires(std::is_integral_v<T> || std::is_enum_v<T>)
@@ -75,6 +77,10 @@ constexpr std::string_view kAtomics[] = {
 #define ATOMIC(name, word) word,
 #include "strata/core/uop/axes.def"
 };
+constexpr std::string_view kCaches[] = {
+#define CACHE(name) #name,
+#include "strata/core/uop/axes.def"
+};
 constexpr std::string_view kScopes[] = {
 #define SCOPE(name) #name,
 #include "strata/core/uop/axes.def"
@@ -112,18 +118,28 @@ std::string text(const SinkArg& a, DType) {
     return a.name + (a.waves ? fmt::format(" waves={}", a.waves) : "") +
            (a.registers ? fmt::format(" registers={}", a.registers) : "");
 }
-/// On one line.
+/// On one line: its name or "asm", and the text in quotes with a backslash before what core/text would take apart.
 std::string text(const ForeignArg& a, DType) {
-    std::string line = a.name.empty() ? a.text : a.name;
-    std::ranges::replace(line, '\n', ' ');
-    return line;
+    std::string line = (a.name.empty() ? "asm" : a.name) + " \"";
+    for (const char c : a.text) {
+        if (c == '\\' || c == '<') line += '\\';
+        if (c == '\n')
+            line += "\\n";
+        else
+            line += c;
+    }
+    return line + '"';
 }
-std::string text(const MatrixArg& a, DType) { return a.name; }
+std::string text(const MatrixArg& a, DType) { return a.name + (a.clamp ? " clamp" : ""); }
 std::string text(const AtomicArg& a, DType) {
     const std::string number = a.number ? fmt::format(" #{}", a.number) : "";
     return fmt::format("{} {}{}", kAtomics[int(a.operation)], kScopes[int(a.scope)], number);
 }
 std::string text(const ScopeArg& a, DType) { return std::string(kScopes[int(a.scope)]); }
+std::string text(const CacheArg& a, DType) { return std::string(kCaches[int(a.policy)]); }
+std::string text(const ScheduleArg& a, DType) {
+    return a.size ? fmt::format("[{}] size={} #{}", a.mask, a.size, a.number) : fmt::format("[{}]", a.mask);
+}
 
 }  // namespace
 
@@ -131,6 +147,7 @@ std::span<const std::string_view> axis_names() { return kAxes; }
 std::span<const std::string_view> space_names() { return kSpaces; }
 std::span<const std::string_view> atomic_names() { return kAtomics; }
 std::span<const std::string_view> scope_names() { return kScopes; }
+std::span<const std::string_view> cache_names() { return kCaches; }
 
 uint64_t hash(const Arg& arg) {
     return std::visit(

@@ -94,7 +94,14 @@ struct ForeignArg {
     std::string name, text;
 };
 struct MatrixArg {
-    std::string name;  ///< mnemonic of a matrix instruction: a row of codegen/target/matrix_shapes.def
+    std::string name;    ///< mnemonic of a matrix instruction: a row of codegen/target/matrix_shapes.def
+    bool clamp = false;  ///< integer sums saturate instead of wrapping
+};
+/// The kinds of instructions that may be moved across a place, bits of codegen/target/schedule_classes.def. With a size
+/// the next `size` instructions of the kinds form a group. Groups of one number keep their order.
+struct ScheduleArg {
+    int mask;
+    int size = 0, number = 0;
 };
 
 enum class AtomicOp : uint8_t {
@@ -117,9 +124,18 @@ struct ScopeArg {
     MemoryScope scope;
 };
 
-using Arg =
-    std::variant<NoArg, ConstArg, BufferArg, ShapeArg, AxesArg, BoundsArg, ReduceArg, TakeArg, IndexArg, CustomArg,
-                 ParamArg, VariableArg, RangeArg, SpecialArg, SinkArg, MatrixArg, AtomicArg, ScopeArg, ForeignArg>;
+enum class CachePolicy : uint8_t {
+#define CACHE(name) name,
+#include "strata/core/uop/axes.def"
+};
+std::span<const std::string_view> cache_names();
+struct CacheArg {
+    CachePolicy policy;
+};
+
+using Arg = std::variant<NoArg, ConstArg, BufferArg, ShapeArg, AxesArg, BoundsArg, ReduceArg, TakeArg, IndexArg,
+                         CustomArg, ParamArg, VariableArg, RangeArg, SpecialArg, SinkArg, MatrixArg, AtomicArg,
+                         ScopeArg, ForeignArg, CacheArg, ScheduleArg>;
 
 uint64_t hash(const Arg& arg);
 bool equal(const Arg& a, const Arg& b);  ///< floats by bits

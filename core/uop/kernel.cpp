@@ -25,9 +25,14 @@ UOp range(int64_t size, int id, Axis axis, UOp steps) {
     return make(Op::range, dtypes::index, std::span(&steps, steps ? 1 : 0), RangeArg{id, size, axis});
 }
 
-UOp at(UOp memory, UOp offset, UOp predicate) {
-    if (predicate) return make(Op::index, memory.dtype(), {memory, offset, predicate});
-    return make(Op::index, memory.dtype(), {memory, offset});
+UOp at(UOp memory, UOp offset, UOp predicate, std::optional<CachePolicy> cache) {
+    const Arg how = cache ? Arg(CacheArg{*cache}) : Arg();
+    if (predicate) return make(Op::index, memory.dtype(), {memory, offset, predicate}, how);
+    return make(Op::index, memory.dtype(), {memory, offset}, how);
+}
+std::optional<CachePolicy> cache_of(UOp place) {
+    const auto* arg = std::get_if<CacheArg>(&place.arg());
+    return arg ? std::optional(arg->policy) : std::nullopt;
 }
 UOp at(UOp memory, int64_t offset) { return at(memory, index_const(offset)); }
 
@@ -71,6 +76,14 @@ UOp priority(int level, std::span<const UOp> earlier) {
 UOp foreign(DType type, ForeignArg what, std::span<const UOp> numbers) {
     return make(Op::foreign, type, numbers, std::move(what));
 }
+UOp async_copy(UOp to, UOp from, int elements) {
+    return make(Op::async_copy, dtypes::none, {to, from}, IndexArg{elements});
+}
+UOp async_commit(std::span<const UOp> earlier) { return make(Op::async_commit, dtypes::none, earlier); }
+UOp async_wait(int groups, std::span<const UOp> earlier) {
+    return make(Op::async_wait, dtypes::none, earlier, IndexArg{groups});
+}
+UOp schedule(ScheduleArg what, std::span<const UOp> earlier) { return make(Op::schedule, dtypes::none, earlier, what); }
 UOp trap(UOp condition) { return make(Op::trap, dtypes::none, {condition}); }
 
 UOp shuffle(UOp value, UOp lane) { return make(Op::shuffle, value.dtype(), {value, lane}); }
@@ -96,8 +109,8 @@ UOp contract(UOp value, std::span<const UOp> ranges) {
     return listed(Op::contract, value.dtype().vector(static_cast<int>(lanes)), value, ranges);
 }
 UOp element(UOp vector, UOp i) { return make(Op::element, vector.dtype().element(), {vector, i}); }
-UOp wmma(std::string name, UOp a, UOp b, UOp c) {
-    return make(Op::wmma, c.dtype(), {a, b, c}, MatrixArg{std::move(name)});
+UOp wmma(std::string name, UOp a, UOp b, UOp c, bool clamp) {
+    return make(Op::wmma, c.dtype(), {a, b, c}, MatrixArg{std::move(name), clamp});
 }
 
 UOp both(UOp a, UOp b) { return !a ? b : !b ? a : alu(Op::bit_and, {a, b}); }

@@ -1,4 +1,6 @@
 #pragma once
+#include <optional>
+
 #include "strata/core/uop/uop.h"
 
 /// Builders of kernels as graphs (kernel-level ops of ops.def), with the names of Python's strata.uop. The meaning of
@@ -17,8 +19,9 @@ UOp placeholder(int64_t size, DType type, Space space, int slot = 0);
 UOp range(int64_t size, int id, Axis axis, UOp steps = {});
 
 /// A place in memory; nothing is touched there where `predicate` is false.
-UOp at(UOp memory, UOp offset, UOp predicate = {});
+UOp at(UOp memory, UOp offset, UOp predicate = {}, std::optional<CachePolicy> cache = {});
 UOp at(UOp memory, int64_t offset);
+std::optional<CachePolicy> cache_of(UOp place);  ///< how accesses there use caches; none: as the chip does
 /// The value at a place, or `otherwise` where its predicate is false: 0 if not given.
 UOp load(UOp place, UOp otherwise = {});
 UOp store(UOp place, UOp value);
@@ -52,6 +55,13 @@ UOp wave_barrier(std::span<const UOp> earlier);
 UOp priority(int level, std::span<const UOp> earlier);
 /// The results of a text that the compiler does not look into.
 UOp foreign(DType type, ForeignArg what, std::span<const UOp> numbers);
+/// `elements` elements from a place of global memory to one of local memory, without registers. After a wait of the
+/// threads that copied, and a barrier, all see them.
+UOp async_copy(UOp to, UOp from, int elements);
+UOp async_commit(std::span<const UOp> earlier);            ///< the thread's copies since the last one are a group
+UOp async_wait(int groups, std::span<const UOp> earlier);  ///< until so few of the last groups are under way
+/// A place that limits what is moved across it.
+UOp schedule(ScheduleArg what, std::span<const UOp> earlier);
 /// Ends the kernel with a fault in threads for which the condition holds.
 UOp trap(UOp condition);
 
@@ -69,7 +79,7 @@ UOp contract(UOp value, std::span<const UOp> ranges);
 /// The element of a vector that a number says which upcast ranges give.
 UOp element(UOp vector, UOp i);
 /// A * B + C by the matrix instruction of that mnemonic: vectors of what this lane holds of each.
-UOp wmma(std::string name, UOp a, UOp b, UOp c);
+UOp wmma(std::string name, UOp a, UOp b, UOp c, bool clamp = false);
 
 /// Both conditions; an empty one always holds.
 UOp both(UOp a, UOp b);

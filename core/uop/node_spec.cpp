@@ -157,6 +157,31 @@ std::string check_fetched(UOp u, Level) {
     return u.dtype() == u.src(0).src(1).dtype() ? "" : "changes the type";
 }
 
+std::string check_async_copy(UOp u, Level) {
+    const UOp to = u.src(0), from = u.src(1);
+    if (u.as<IndexArg>().index < 1) return "copies one element at least";
+    if (!to.is(Op::index) || !from.is(Op::index)) return "copies from an index to an index";
+    const auto is_in = [](UOp at, Space space) {
+        UOp memory = at.src(0);
+        while (memory.is(Op::after)) memory = memory.src(0);
+        return memory.is(Op::param) && memory.as<ParamArg>().space == space;
+    };
+    if (!is_in(to, Space::local) || !is_in(from, Space::global)) return "copies from global to local memory";
+    if (to.dtype() != from.dtype()) return fmt::format("copies {} to {}", from.dtype().name(), to.dtype().name());
+    const bool same = to.src().size() == from.src().size() && (to.src().size() < 3 || to.src(2) == from.src(2));
+    return same ? "" : "has two predicates, and both are to be one";
+}
+
+std::string check_async_wait(UOp u, Level) {
+    const int groups = u.as<IndexArg>().index;
+    return groups < 0 ? fmt::format("waits until {} groups are under way", groups) : "";
+}
+
+std::string check_schedule(UOp u, Level) {
+    const ScheduleArg& arg = u.as<ScheduleArg>();
+    return arg.mask < 0 || arg.size < 0 ? fmt::format("has the mask {} and the size {}", arg.mask, arg.size) : "";
+}
+
 std::string check_trap(UOp u, Level) {
     return u.src(0).dtype() == dtypes::boolean ? "" : fmt::format("its condition is {}", to_string(u.src(0)));
 }
@@ -268,8 +293,10 @@ std::string check_priority(UOp u, Level) {
 }
 
 std::string check_wmma(UOp u, Level) {
-    if (u.src(0).dtype().element() != u.src(1).dtype().element())
-        return fmt::format("multiplies {} and {}", to_string(u.src(0)), to_string(u.src(1)));
+    const DType a = u.src(0).dtype().element(), b = u.src(1).dtype().element();
+    const bool differ_in_sign =
+        a.is_integer() && b.is_integer() && !a.is_bool() && !b.is_bool() && a.bits() == b.bits();
+    if (a != b && !differ_in_sign) return fmt::format("multiplies {} and {}", to_string(u.src(0)), to_string(u.src(1)));
     return u.src(2).dtype() == u.dtype() ? "" : fmt::format("adds to {}", to_string(u.src(2)));
 }
 
@@ -293,6 +320,9 @@ Check check_of(Op op) {
         case Op::atomic_add: return check_store;
         case Op::atomic: return check_atomic;
         case Op::fetched: return check_fetched;
+        case Op::async_copy: return check_async_copy;
+        case Op::async_wait: return check_async_wait;
+        case Op::schedule: return check_schedule;
         case Op::trap: return check_trap;
         case Op::priority: return check_priority;
         case Op::foreign: return check_foreign;
@@ -329,7 +359,8 @@ std::string node_fault(UOp u, Level level) {
         if (is_effect(s) && has_place(row, Level::tensor) && !u.is(Op::pick))
             return fmt::format("computes with {}, which has no value", to_string(s));
     if (!has_place(row, level)) return fmt::format("{} has no place in {}", row.name, name(level));
-    if (u.arg().index() != row.argument) return "carries another op's argument";
+    const bool has_none = row.is(kOptional) && std::holds_alternative<NoArg>(u.arg());
+    if (u.arg().index() != row.argument && !has_none) return "carries another op's argument";
     if (!row.elementwise() && row.is(kEffect) != is_effect(u))
         return "an effect has the type none, and nothing else has";
     Check check = check_of(u.op());

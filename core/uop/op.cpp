@@ -7,7 +7,8 @@ namespace {
 
 consteval uint8_t flags(std::string_view letters) {
     uint8_t bits = 0;
-    for (char c : letters) bits |= c == 'C' ? kCommutative : c == 'M' ? kMovement : c == 'E' ? kEffect : 0;
+    for (char c : letters)
+        bits |= c == 'C' ? kCommutative : c == 'M' ? kMovement : c == 'E' ? kEffect : c == 'O' ? kOptional : 0;
     return bits;
 }
 

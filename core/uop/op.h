@@ -26,7 +26,8 @@ enum OpFlag : uint8_t {
     kCommutative = 8,
     kMovement = 16,
     kEffect = 32,
-    kMachine = 64  ///< what one instruction gives, in lists alone
+    kMachine = 64,   ///< what one instruction gives, in lists alone
+    kOptional = 128  ///< a node may carry no argument
 };
 enum class TypeRule : uint8_t { same, cmp, args };
 /// The forms a graph takes on its way to a kernel's text.

@@ -139,6 +139,9 @@ UOp skip_after(UOp u) {
     return u;
 }
 
+bool writes_memory(UOp u) {
+    return u.is(Op::store) || u.is(Op::atomic_add) || u.is(Op::atomic) || u.is(Op::async_copy);
+}
 UOp memory_of(UOp access) { return skip_after((access.is(Op::index) ? access : access.src(0)).src(0)); }
 
 bool closes_ranges(UOp u) { return u.is(Op::end) || u.is(Op::reduce) || u.is(Op::contract); }

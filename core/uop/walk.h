@@ -51,7 +51,9 @@ UOp buffer_under(UOp view);
 // Kernels.
 /// The value or pointer below `after` nodes.
 UOp skip_after(UOp u);
-UOp memory_of(UOp access);      ///< the parameter under an index, or under that of a load, store or atomic addition
+/// The parameter under an index, or under that of a load, a store, an atomic, or what an async_copy fills.
+UOp memory_of(UOp access);
+bool writes_memory(UOp u);      ///< a store, an atomic or an async_copy, of memory_of(u)
 bool closes_ranges(UOp u);      ///< an end, reduce or contract: its sources from 1 on are ranges
 bool closes(UOp u, UOp range);  ///< u is such a node, and the range one of its
 bool lists_ranges(UOp u);       ///< closes them, or is a scan, whose ranges stay open

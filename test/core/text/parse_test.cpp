@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "strata/core/uop/kernel.h"
@@ -54,6 +56,46 @@ TEST(ParseTree, ReadsTheHintsOfAKernel) {
         EXPECT_EQ(found.waves, arg.waves);
         EXPECT_EQ(found.registers, arg.registers);
     }
+}
+
+/// A kernel of 16 threads that stores a value for each.
+UOp kernel_of(UOp value, std::vector<UOp> earlier = {}) {
+    const UOp t = make(Op::special, dtypes::index, {}, SpecialArg{true, 0, 16});
+    return uop::sink(uop::store(uop::at(uop::after(uop::buffer(0, value.dtype(), 16), earlier), t), value), "k");
+}
+
+TEST(ParseTree, ReadsTextsOfTheUsersWithAllTheirCharacters) {
+    GraphScope scope;
+    const UOp number = constant(dtypes::uint32, 7);
+    for (const ForeignArg& arg :
+         {ForeignArg{"", "v_mov_b32 %0, %1"}, ForeignArg{"", "v_mov_b32 %0, %1\n  v_not_b32 %0, %0  \n"},
+          ForeignArg{"f", "__device__ int f(int x) {\n    return x  <- 3 ? \"a\\n\"[0] : '\\\\';\n}"},
+          ForeignArg{"g", "\\"}}) {
+        const UOp kernel = kernel_of(uop::foreign(dtypes::uint32, arg, std::array{number}));
+        const auto read = parse_tree(tree(kernel));
+        ASSERT_TRUE(read.has_value()) << read.error().message;
+        EXPECT_EQ(*read, kernel) << tree(kernel);
+        EXPECT_EQ(std::ranges::count(to_string(uop::foreign(dtypes::uint32, arg, std::array{number})), '\n'), 0);
+    }
+    EXPECT_FALSE(parse_arg(Op::foreign, dtypes::uint32, "asm v_mov_b32 %0, %1").has_value()) << "without quotes";
+    EXPECT_FALSE(parse_arg(Op::foreign, dtypes::uint32, "asm \"x\\\"").has_value()) << "a backslash alone";
+}
+
+TEST(ParseTree, ReadsPoliciesSchedulesAndCopies) {
+    GraphScope scope;
+    const UOp t = make(Op::special, dtypes::index, {}, SpecialArg{true, 0, 16});
+    const UOp own = uop::placeholder(16, dtypes::float32, Space::local, 0), x = uop::buffer(1, dtypes::float32, 16);
+    const UOp copied = uop::async_copy(uop::at(own, t), uop::at(x, t), 1);
+    const UOp waited = uop::async_wait(1, std::array{uop::async_commit(std::array{copied})});
+    const UOp ordered = uop::schedule({6}, std::array{uop::schedule({8, 4, 1}, std::array{waited})});
+    for (const CachePolicy cache : {CachePolicy::all, CachePolicy::streaming, CachePolicy::keep}) {
+        const UOp kernel = kernel_of(uop::load(uop::at(x, t, {}, cache)), {ordered});
+        const auto read = parse_tree(tree(kernel));
+        ASSERT_TRUE(read.has_value()) << read.error().message << tree(kernel);
+        EXPECT_EQ(*read, kernel);
+    }
+    EXPECT_FALSE(parse_arg(Op::index, dtypes::float32, "often").has_value());
+    EXPECT_TRUE(parse_arg(Op::index, dtypes::float32, "").has_value());
 }
 
 TEST(ParseTree, SaysWhichLineIsWrongAndWhy) {
