@@ -14,6 +14,12 @@ bool is_move(const isa::Inst& inst) {
            inst.dst[0].is_vector() && inst.dpp.kind == isa::DppKind::none && !inst.sdwa.present && !inst.row_y;
 }
 
+/// No register gets what the lanes load.
+bool loads_to_local(const isa::Inst& inst) {
+    const std::string_view name = inst.row->mnemonic;
+    return name.find("_load_lds_") != name.npos || (inst.lds && name.find("_load_") != name.npos);
+}
+
 /// Memory, but not its caches: it moves something of each active lane.
 bool moves_lanes(const isa::Inst& inst, const lint::Access& access) {
     const auto vectors = [](const auto& part) { return is_vector(part.registers); };
@@ -59,6 +65,7 @@ Checked checked(const Program& program, const lint::Recent& rules, const isa::In
         .transfer_y = transfer(inst.row_y),
         .is_move = is_move(inst),
         .stores = moves && inst.row->flags & (isa::kStore | isa::kAtomic) && inst.row->format != isa::Format::SCRATCH,
+        .to_local = loads_to_local(inst),
         .wants_lane = wants_lane(inst, moves),
         .widened = widened(inst, access),
         .hand_over = hand_over_of(family, inst),

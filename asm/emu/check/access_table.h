@@ -21,6 +21,7 @@ struct Checked {
     Transfer transfer = nullptr, transfer_y = nullptr;
     bool is_move = false;     ///< of a whole vector register, lane by lane
     bool stores = false;      ///< of active lanes, to memory that may be others' too
+    bool to_local = false;    ///< a load to local memory and no register
     bool wants_lane = false;  ///< without an active lane it does nothing, or nothing sensible
     uint8_t widened = 0;      ///< bytes of a scalar load that may be more than were asked for; 0: it is none
     HandOver hand_over = HandOver::none;

@@ -78,6 +78,10 @@ bool GroupChecks::before_run(Wave& wave, const Site& site) {
     OfWave& state = waves_[wave.wave_in_group];
     const Chunk& chunk = *site.chunk;
     look_at(chunk);
+    if (local_.has_copies()) {  // each wait and each operation that it counts
+        state.is_ahead = false;
+        return false;
+    }
     const Run& run = table_->runs[table_->run_at[site.at]];
     const bool follows = state.chunk == &chunk && site.at == state.at + 1;
     state.is_ahead = paths_.pass(state.path, chunk, *table_, run, follows ? state.index + 1 : run.first);
@@ -186,7 +190,9 @@ void GroupChecks::step(OfWave& state, Wave& wave, const Chunk& chunk, uint32_t i
     if (op && checked.widened)
         if (const uint32_t inside = bytes_inside(wave, *op, checked.widened); inside < checked.widened)
             state.registers.lose_beyond(moment, inside);
+    if (local_.has_copies()) local_.step_copies(moment);
     if (op && op->layout == Layout::memory) {
+        if (launch_.setup().lds && checked.to_local) local_.begin_copy(moment);
         const Space space = op->memory().space;
         if (launch_.setup().lds && (space == Space::local || space == Space::flat))
             local_.step(moment, state.registers);

@@ -19,6 +19,7 @@ void LocalMemory::start() {
     read_lately_.clear();
     written_lately_.clear();
     recent_.clear();
+    copies_.clear();
     lates_.clear();
     late_bytes_.clear();
     latest_ = 0;
@@ -154,8 +155,66 @@ void LocalMemory::touch(const Moment& moment, uint32_t offset, uint32_t bytes, c
     }
 }
 
+/// One lane's dword.
+void LocalMemory::touch_copied(const Moment& moment, uint32_t first, int lane) {
+    for (uint32_t at = 0, count; at < 4; at += count) {
+        const uint32_t offset = first + at;
+        count = std::min(4 - offset % 4, 4 - at);
+        if (offset + count <= size_) touch(moment, offset, count, {Way::store, lane, nullptr});
+    }
+}
+
+void LocalMemory::begin_copy(const Moment& moment) {
+    const Wave& wave = moment.wave;
+    const uint32_t first = (wave.s[isa::code::m0] & 0xffff) + moment.op->memory().offset;
+    const Now at = now(wave);
+    if (at.now > latest_) renew(at);
+    catch_up();
+    for (uint64_t left = moment.exec(); left; left &= left - 1) {
+        const int lane = std::countr_zero(left);
+        const uint32_t byte = first + 4 * static_cast<uint32_t>(lane);
+        meet_copy(moment, byte, 4, lane, Way::store);
+        touch_copied(moment, byte, lane);
+        for (uint32_t i = byte; i < std::min(byte + 4, size_); ++i) known_[i / 4] |= 0xffu << 8 * (i % 4);
+        written_lately_.add(static_cast<int32_t>(byte), static_cast<int32_t>(byte + 4), at);
+    }
+    copies_.add(moment, first);
+}
+
+/// A copy writes when its wait ends: its bytes are touched again then.
+void LocalMemory::step_copies(const Moment& moment) {
+    for (const LocalCopies::Copy& copy : copies_.step(moment)) {
+        const Now at = now(moment.wave);
+        if (at.now > latest_) renew(at);
+        catch_up();
+        for (uint64_t left = copy.lanes; left; left &= left - 1) {
+            const int lane = std::countr_zero(left);
+            const uint32_t byte = copy.first + 4 * static_cast<uint32_t>(lane);
+            touch_copied(moment, byte, lane);
+            written_lately_.add(static_cast<int32_t>(byte), static_cast<int32_t>(byte + 4), at);
+        }
+    }
+}
+
+/// Reports an access to what a copy may still write, of this wave or another.
+void LocalMemory::meet_copy(const Moment& moment, uint32_t first, uint32_t bytes, int lane, Way way) const {
+    const LocalCopies::Copy* const copy = copies_.to(first, bytes);
+    if (!copy) return;
+    moment.report(lint::Kind::missing_wait, 1ull << lane, [&] {
+        lint::Finding finding;
+        finding.what = fmt::format("byte {} of local memory is {} while {} may still write it", first,
+                                   way == Way::load ? "read" : "written", copy->name);
+        finding.fix = copy->wave == moment.wave.wave_in_group
+                          ? "a wait for it before this"
+                          : fmt::format("a wait for it in wave {}, and s_barrier, before this", copy->wave);
+        finding.earlier = copy->pc;
+        return finding;
+    });
+}
+
 /// One of a lane's items: who touches its bytes, and what is known of them.
 void LocalMemory::move(const Moment& moment, Registers& registers, int lane, const Item& item, uint32_t first) {
+    if (copies_.any()) meet_copy(moment, first, item.bytes, lane, item.way);
     for (uint32_t at = 0, count; at < item.bytes; at += count) {
         const uint32_t offset = first + at, part = offset % 4;
         count = std::min({4 - part, 4 - at % 4, item.bytes - at});

@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "strata/asm/emu/check/local_copies.h"
 #include "strata/asm/emu/check/moment.h"
 #include "strata/asm/emu/check/places.h"
 #include "strata/asm/emu/check/recent.h"
@@ -34,6 +35,11 @@ class LocalMemory {
     /// The same for an instruction of local memory whose data is known. False if it must be checked lane by lane; then
     /// nothing was noted.
     bool pass(Wave& wave, const Op& op);
+    /// A load to local memory about to run. Its bytes may be touched once the wave has waited for it.
+    void begin_copy(const Moment& moment);
+    bool has_copies() const { return copies_.any(); }
+    /// The wave is at an instruction while there are such loads.
+    void step_copies(const Moment& moment);
     /// A wave signals its next barrier: the number of that one.
     uint32_t signal(const Wave& wave);
 
@@ -91,6 +97,8 @@ class LocalMemory {
     bool all_known(uint32_t first, uint32_t bytes) const;
     void move(const Moment& moment, Registers& registers, int lane, const Item& item, uint32_t first);
 
+    void touch_copied(const Moment& moment, uint32_t first, int lane);
+    void meet_copy(const Moment& moment, uint32_t first, uint32_t bytes, int lane, Way way) const;
     Cells& split(size_t dword);
     static bool is_free(const Cell& cell, Way way, const Now& now);
     static Touches wrong_of(const Cells& cells, Way way, const Now& now);
@@ -133,6 +141,7 @@ class LocalMemory {
     int32_t known_tries_ = 0;
     Stretches read_lately_, written_lately_;
     RecentAccesses recent_;
+    LocalCopies copies_;
     Touch latest_ = 0;                 ///< when the last access was
     std::vector<Late> lates_;          ///< reads that are not in read_ or bytes_, in their order
     std::vector<int32_t> late_bytes_;  ///< their places

@@ -414,6 +414,7 @@ bool LocalMemory::pass_writes(const Places& places, int32_t apart, Way way, bool
 
 bool LocalMemory::pass(Wave& wave, const Op& op) {
     const MemoryFields& fields = op.memory();
+    if (copies_.any()) return false;
     if (!fields.bytes) return true;  // lanes exchange what they hold: no byte of the memory is meant
     const int32_t apart = fields.is(kTwoAddresses) ? static_cast<int32_t>(fields.local().offset2 - fields.offset) : 0;
     const Places places(wave, op);

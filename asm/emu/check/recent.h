@@ -1,5 +1,6 @@
 #pragma once
 #include <array>
+#include <vector>
 
 #include "strata/asm/emu/check/places.h"
 #include "strata/asm/emu/check/touch.h"

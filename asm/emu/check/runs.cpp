@@ -122,6 +122,7 @@ bool RunBuilder::alone(size_t at) const {
     const Op& op = chunk_.ops[at];
     const isa::Inst& inst = chunk_.insts[op.index];
     if (op.layout == Layout::glue || !inst.row || chunk_.refused.contains(op.index)) return true;
+    if (instructions_[op.index].to_local) return true;  // which later waits end
     const lint::Access& access = instructions_[op.index].access;
     const auto beyond = [&](const auto& part) {
         return is_vector(part.registers) && part.registers.first + part.registers.count - lint::kVectors > vgprs_;
