@@ -17,10 +17,11 @@ namespace {
 struct Place {
     UOp pointer, predicate, base;  ///< base: the offset without its constant; empty for none
     int64_t offset = 0;
+    std::optional<CachePolicy> cache = {};
 };
 
 Place place_of(UOp index) {
-    Place p{index.src(0), index.src().size() > 2 ? index.src(2) : UOp(), index.src(1)};
+    Place p{index.src(0), index.src().size() > 2 ? index.src(2) : UOp(), index.src(1), 0, uop::cache_of(index)};
     UOp at = index.src(1);
     if (at.is_const()) {
         p.offset = const_int(at);
@@ -33,9 +34,9 @@ Place place_of(UOp index) {
 }
 
 /// Accesses of one vector have equal keys.
-using Key = std::array<const Node*, 4>;
+using Key = std::pair<std::array<const Node*, 4>, std::optional<CachePolicy>>;
 Key key_of(const Place& p, UOp otherwise) {
-    return {p.pointer.node(), p.predicate.node(), p.base.node(), otherwise.node()};
+    return {{p.pointer.node(), p.predicate.node(), p.base.node(), otherwise.node()}, p.cache};
 }
 
 /// HIP has no vectors of 8-bit floats.
@@ -66,14 +67,17 @@ class Vectorizer {
 
     UOp run() {
         find_loads();
+        find_bound_stores();
         return rebuild(order_, rebuilt_, [&](UOp u, std::span<const UOp> sources) {
             auto found = lanes_.find(u);
             UOp next = found != lanes_.end() ? lane_of(found->second, sources[0])
                        : u.is(Op::group)     ? joined(u, sources)
-                       : u.is(Op::barrier)   ? waiting(u, sources)
+                       : u.is(Op::barrier)   ? waiting(joined(u, sources))
+                       : is_list(u)          ? joined(u, sources)
                                              : u.with_src(sources);
             depth_[u] = depth(u);
             if (u.is(Op::store)) level_[next] = depth_.at(u);
+            if (bound_.contains(u)) bound_[next] = true;
             return next;
         });
     }
@@ -88,6 +92,18 @@ class Vectorizer {
         size_t vector;
         int lane;
     };
+
+    /// Nodes that list effects, in whose lists stores become one.
+    static bool is_list(UOp u) {
+        return u.is(Op::group) || u.is(Op::barrier) || u.is(Op::fence) || u.is(Op::wave_barrier) ||
+               u.is(Op::async_commit) || u.is(Op::async_wait) || u.is(Op::schedule) || u.is(Op::priority);
+    }
+    /// Stores that another node comes after stay as they are: it would come after them and not after the vector.
+    void find_bound_stores() {
+        for (UOp u : order_)
+            for (UOp s : u.src())
+                if (s.is(Op::store) && !is_list(u)) bound_[s] = true;
+    }
 
     void find_loads() {
         std::map<Key, std::pair<Place, Run>> groups;
@@ -123,7 +139,7 @@ class Vectorizer {
     UOp rebuilt(UOp u) const { return u ? rebuilt_.at(u) : u; }
 
     static UOp index(const Place& p, UOp pointer, UOp predicate, UOp base) {
-        return uop::at(pointer, !base ? index_const(p.offset) : p.offset ? base + p.offset : base, predicate);
+        return uop::at(pointer, !base ? index_const(p.offset) : p.offset ? base + p.offset : base, predicate, p.cache);
     }
 
     UOp lane_of(const Lane& lane, UOp element) {
@@ -137,9 +153,9 @@ class Vectorizer {
     }
 
     /// A barrier after whole vectors, not after each of their elements.
-    static UOp waiting(UOp barrier, std::span<const UOp> sources) {
+    static UOp waiting(UOp barrier) {
         std::vector<UOp> whole;
-        for (UOp s : sources) {
+        for (UOp s : barrier.src()) {
             const UOp vector = s.is(Op::lane) ? s.src(0) : s;
             if (std::ranges::find(whole, vector) == whole.end()) whole.push_back(vector);
         }
@@ -158,34 +174,34 @@ class Vectorizer {
         for (UOp e : effects) e.is(Op::group) ? flatten(e.src(), flat) : flat.push_back(e);
     }
 
-    /// A group with neighbouring stores as one.
+    /// A list of effects with neighbouring stores as one, in later lists too.
     UOp joined(UOp group, std::span<const UOp> nested) {
         std::vector<UOp> effects;
         flatten(nested, effects);
         std::map<std::pair<Key, int>, std::pair<Place, Run>> runs;
         for (UOp e : effects) {
             if (!e.is(Op::store) || !can_be_vector(e.src(0), target_) || e.src(1).dtype().lanes > 1) continue;
+            if (bound_.contains(e) || vector_of_.contains(e)) continue;
             Place p = place_of(e.src(0));
             auto& [place, run] = runs.try_emplace({key_of(p, UOp()), level_.at(e)}, p, Run()).first->second;
             run.emplace(p.offset, e);
         }
-        UOpMap<UOp> vector_of;
         for (auto& [_, entry] : runs)
             for (auto it = entry.second.begin(); it != entry.second.end();) {
                 int n = lanes_at(entry.second, it, entry.first.base, it->second.src(0).dtype(), target_.vector_bytes);
-                if (n > 1) join(entry.first, it, n, vector_of);
+                if (n > 1) join(entry.first, it, n);
                 std::advance(it, n);
             }
         std::vector<UOp> out;
         for (UOp e : effects) {
-            auto found = vector_of.find(e);
-            UOp next = found == vector_of.end() ? e : found->second;
+            auto found = vector_of_.find(e);
+            UOp next = found == vector_of_.end() ? e : found->second;
             if (std::find(out.begin(), out.end(), next) == out.end()) out.push_back(next);
         }
-        return out.size() == 1 ? out[0] : group.with_src(out);
+        return group.is(Op::group) && out.size() == 1 ? out[0] : group.with_src(out);
     }
 
-    void join(Place place, Run::const_iterator it, int n, UOpMap<UOp>& vector_of) {
+    void join(Place place, Run::const_iterator it, int n) {
         place.offset = it->first;
         std::vector<UOp> values, members;
         for (int i = 0; i < n; i++, ++it) {
@@ -195,7 +211,7 @@ class Vectorizer {
         DType type = values[0].dtype().vector(n);
         UOp store = uop::store(index(place, place.pointer, place.predicate, place.base), vector(type, values));
         level_[store] = level_.at(members[0]);
-        for (UOp m : members) vector_of[m] = store;
+        for (UOp m : members) vector_of_[m] = store;
     }
 
     static UOp vector(DType type, std::span<const UOp> values) {
@@ -211,6 +227,8 @@ class Vectorizer {
     UOpMap<UOp> rebuilt_;
     UOpMap<Lane> lanes_;
     UOpMap<int> depth_, level_;  // of nodes; of the stores they became
+    UOpMap<bool> bound_;         // stores, and those they became
+    UOpMap<UOp> vector_of_;      // stores that became one
     std::vector<Vector> vectors_;
 };
 
