@@ -8,9 +8,22 @@
 namespace strata::python {
 namespace {
 
+/// Any text is a value of some settings: names of folders, of devices. What is no text would become one, as "None".
+void check_is_text(const std::string& name, py::handle value) {
+    if (py::isinstance<py::str>(value) || py::hasattr(value, "__fspath__")) return;
+    visit_settings(Settings{}, [&]<class Field>(const setting::Row& row, const Field& field) {
+        if constexpr (std::is_same_v<Field, std::string>)
+            if (row.name == name && row.accepts.choices[0].empty())
+                user_error(ErrorKind::Usage,
+                           "[config] {}={}: expected text. Write {}='{}', the default, or leave it out", name,
+                           shown(value), name, field);
+    });
+}
+
 /// As settings.def and the environment write it.
-std::string setting_text(py::handle value) {
+std::string setting_text(const std::string& name, py::handle value) {
     py::object plain = py::hasattr(value, "item") ? value.attr("item")() : py::reinterpret_borrow<py::object>(value);
+    check_is_text(name, plain);
     if (PyBool_Check(plain.ptr())) return plain.ptr() == Py_True ? "1" : "0";
     auto bytes = py::reinterpret_steal<py::object>(PyUnicode_EncodeFSDefault(py::str(plain).ptr()));
     if (!bytes) throw py::error_already_set();
@@ -85,7 +98,8 @@ InnermostBlock around() {
 Changes changes_of(const py::kwargs& given) {
     Changes changes;
     for (auto [name, value] : given)
-        changes.settings.emplace_back(py::str(name).cast<std::string>(), setting_text(value));
+        changes.settings.emplace_back(py::str(name).cast<std::string>(),
+                                      setting_text(py::str(name).cast<std::string>(), value));
     return changes;
 }
 

@@ -4,10 +4,12 @@ import asyncio
 import contextvars
 import itertools
 import os
+import re
 import subprocess
 import sys
 import threading
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -242,6 +244,22 @@ def test_arguments_are_checked_and_keep_their_types(tmp_path):
     for name, value in (("beam", 2.5), ("beam", None), ("emu_seed", -1), ("emu_check", 2)):
         with pytest.raises(strata.UsageError, match="expected a whole number from 0 to"):
             strata.config(**{name: value})
+
+
+def texts_of_any_kind():
+    """Settings that any text is a value of, by their rows."""
+    table = (Path(__file__).parents[3] / "core/support/settings.def").read_text()
+    return re.findall(r"SETTING\( *(\w+), *std::string, *[^,]+, *anything,", table)
+
+
+@pytest.mark.parametrize("name", texts_of_any_kind())
+def test_what_is_no_text_is_no_value_of_a_text(name):
+    assert len(texts_of_any_kind()) >= 5
+    for value in (None, 3, True, ["x"]):
+        with pytest.raises(strata.UsageError, match=rf"{name}=.*: expected text. Write {name}='.*', the default"):
+            strata.config(**{name: value})
+    with strata.config(**{name: strata.settings()[name]}):
+        pass
 
 
 def test_debug_prints_each_kernel():
