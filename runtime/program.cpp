@@ -267,7 +267,7 @@ const std::vector<size_t>& LoadedKernel::written_slots(UOp sink) {
     if (written_slots_) return *written_slots_;
     std::set<size_t> slots;
     for (UOp u : toposort(sink)) {
-        if (!u.is(Op::store) && !u.is(Op::atomic_add) && !u.is(Op::atomic)) continue;
+        if (!writes_memory(u)) continue;
         UOp memory = u.src(0);
         while (!memory.is(Op::param)) memory = memory.src(0);
         if (memory.as<ParamArg>().space == Space::global) slots.insert(static_cast<size_t>(memory.as<ParamArg>().slot));

@@ -72,7 +72,7 @@ bool is_users(UOp sink) { return sink.is(Op::sink) && !sink.as<SinkArg>().name.e
 std::vector<executable::TakenBuffer> buffers_of(const LinearProgram& program) {
     UOpMap<bool> written;
     for (UOp u : program.ops)
-        if (u.is(Op::store) || u.is(Op::atomic_add) || u.is(Op::atomic)) written[memory_of(u)] = true;
+        if (writes_memory(u)) written[memory_of(u)] = true;
     std::vector<executable::TakenBuffer> found;
     for (UOp u : program.params) {
         if (!u.is(Op::param)) continue;

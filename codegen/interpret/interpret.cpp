@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "strata/codegen/interpret/async_copies_p.h"
 #include "strata/codegen/interpret/atomics_p.h"
 #include "strata/codegen/interpret/memory_p.h"
 #include "strata/codegen/interpret/product_p.h"
@@ -58,6 +59,7 @@ class Run {
   private:
     void run_block() {
         memory_.begin_block();
+        copies_.begin_block(threads_);
         active_.assign(threads_, true);
         loops_.clear();
         epoch_ = 0;
@@ -76,9 +78,13 @@ class Run {
             case Op::store: for_each_thread([&](size_t t) { store(u, t); }); break;
             case Op::atomic_add: for_each_thread([&](size_t t) { add(u, t); }); break;
             case Op::atomic: for_each_thread([&](size_t t) { atomic(u, t); }); break;
+            case Op::async_copy: for_each_thread([&](size_t t) { begin_copy(u, t); }); break;
+            case Op::async_commit: for_each_thread([&](size_t t) { copies_.commit(t); }); break;
+            case Op::async_wait: for_each_thread([&](size_t t) { end_copies(u, t); }); break;
             case Op::fetched:
             case Op::fence:
             case Op::wave_barrier:
+            case Op::schedule:
             case Op::priority: break;
             case Op::trap: for_each_thread([&](size_t t) { trap(u, t); }); break;
             case Op::barrier: meet(u); break;
@@ -184,6 +190,20 @@ class Run {
                 }));
             if (asked != fetched_.end()) value_at(asked->second, t)[i] = old;
         }
+    }
+    /// The values are those of when the copy began: what it reads may change before it ends, which is a race.
+    void begin_copy(UOp u, size_t t) {
+        if (!is_open(u.src(0), t)) return;
+        const int count = u.as<IndexArg>().index;
+        std::vector<ConstArg> values(static_cast<size_t>(count));
+        check(u, t, memory_.load(run_of(u.src(1), t, count), accessor(t), values));
+        const InterpretedMemory::Run to = run_of(u.src(0), t, count);
+        check(u, t, memory_.begin_copy(to, accessor(t)));
+        copies_.add(t, {u, to, std::move(values)});
+    }
+    void end_copies(UOp u, size_t t) {
+        for (const auto& copy : copies_.wait(t, static_cast<size_t>(u.as<IndexArg>().index)))
+            memory_.end_copy(copy.to, accessor(t), copy.values);
     }
     void trap(UOp u, size_t t) {
         if (value(u.src(0), t)[0].i) check(u, t, Fault{ErrorKind::Check, "comes to a trap"});
@@ -301,6 +321,7 @@ class Run {
     const InterpretedLaunch& launch_;
     size_t threads_;
     InterpretedMemory memory_;
+    AsyncCopiesUnderWay copies_;
     UOpMap<size_t> place_;
     UOpMap<size_t> fetched_;           ///< of an atomic, where it is asked for what it found
     std::vector<size_t> first_, end_;  ///< by place: the first of its values; of a range the place of its end

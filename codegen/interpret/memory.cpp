@@ -95,6 +95,25 @@ std::optional<Fault> InterpretedMemory::store(const Run& run, const Accessor& by
     return {};
 }
 
+std::optional<Fault> InterpretedMemory::begin_copy(const Run& run, const Accessor& by) {
+    Area& to = area(run);
+    if (auto wrong = out_of_bounds("copies to", run, to)) return wrong;
+    const size_t at = place(run, to.shadow.size(), threads_);
+    for (size_t i = 0; i < static_cast<size_t>(run.lanes); ++i)
+        if (auto wrong = to.shadow.begin_copy(at + i, by)) return wrong;
+    return {};
+}
+
+void InterpretedMemory::end_copy(const Run& run, const Accessor& by, std::span<const ConstArg> values) {
+    Area& to = area(run);
+    const DType type = run.memory.dtype().element();
+    const size_t at = place(run, to.shadow.size(), threads_);
+    for (size_t i = 0; i < values.size(); ++i) {
+        to.shadow.end_copy(at + i, by);
+        encode(type, values[i], to.bytes.data() + (at + i) * static_cast<size_t>(type.bytes()));
+    }
+}
+
 std::optional<Fault> InterpretedMemory::update(const Run& run, const Accessor& by, ConstArg& old,
                                                const std::function<ConstArg(const ConstArg&)>& change) {
     Area& to = area(run);

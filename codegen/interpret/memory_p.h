@@ -23,6 +23,9 @@ class InterpretedMemory {
     /// Each gives what is wrong, if anything.
     std::optional<Fault> load(const Run& run, const Accessor& by, std::span<ConstArg> values);
     std::optional<Fault> store(const Run& run, const Accessor& by, std::span<const ConstArg> values);
+    /// The same of a copy that begins, and of its end, when the values are there.
+    std::optional<Fault> begin_copy(const Run& run, const Accessor& by);
+    void end_copy(const Run& run, const Accessor& by, std::span<const ConstArg> values);
     /// The old value; `change` gives the new one.
     std::optional<Fault> update(const Run& run, const Accessor& by, ConstArg& old,
                                 const std::function<ConstArg(const ConstArg&)>& change);

@@ -1,6 +1,8 @@
 // Matrix products, by the layouts of matrix_shapes.def.
 #include "strata/codegen/interpret/product_p.h"
 
+#include <algorithm>
+
 #include "strata/codegen/target/matrix_layouts.h"
 
 namespace strata::codegen {
@@ -19,6 +21,7 @@ std::optional<InterpretedProduct> InterpretedProduct::of(const MatrixShape& shap
     made.m_ = static_cast<size_t>(shape.m), made.n_ = static_cast<size_t>(shape.n);
     made.k_ = static_cast<size_t>(shape.k);
     made.operand_ = shape.operand, made.sum_ = shape.accumulator;
+    made.clamps_ = wmma.as<MatrixArg>().clamp;
     const layout::Layout* const layouts_of[] = {&layouts.a, &layouts.b, &layouts.c};
     for (size_t i = 0; i < 3; ++i) {
         InterpretedProduct::Operand& operand = made.operands_[i];
@@ -50,6 +53,7 @@ void InterpretedProduct::run(const Source& source, const Result& result) const {
                 const ConstArg &a = matrices[0][m + m_ * k], &b = matrices[1][n + n_ * k];
                 sum.f += a.f * b.f, sum.i += a.i * b.i;
             }
+            if (clamps_) sum.i = std::clamp(sum.i, int_min(sum_), int_max(sum_));
             sum = sum_.is_float() ? ConstArg{0, round_to(sum_, sum.f)} : ConstArg{wrap_to(sum_, sum.i), 0};
         }
     for (size_t lane = 0; lane < operands_[2].at.size(); ++lane)

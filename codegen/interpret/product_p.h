@@ -27,6 +27,7 @@ class InterpretedProduct {
     };
     size_t m_ = 0, n_ = 0, k_ = 0;
     DType operand_, sum_;
+    bool clamps_ = false;
     Operand operands_[3];
 };
 

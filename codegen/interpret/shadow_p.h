@@ -31,6 +31,9 @@ class Shadow {
     std::optional<Fault> read(size_t at, const Accessor& by);
     /// The fault of a write; one of the value that is there already races with no other write.
     std::optional<Fault> write(size_t at, const Accessor& by, bool same_value);
+    /// The fault of an asynchronous copy that begins to write; until it ends, nothing else may touch the element.
+    std::optional<Fault> begin_copy(size_t at, const Accessor& by);
+    void end_copy(size_t at, const Accessor& by);
     /// Atomic accesses race with plain ones alone.
     std::optional<Fault> update(size_t at, const Accessor& by);
 
@@ -42,7 +45,7 @@ class Shadow {
     };
     struct Element {
         Access write, read;
-        bool is_filled = false, many_read = false;
+        bool is_filled = false, many_read = false, is_copied_to = false;
     };
     static bool meets(const Access& earlier, const Accessor& now, Kind kind);
     std::vector<Element> elements_;

@@ -48,7 +48,8 @@ UOp thread_number(const std::array<uint32_t, 3>& block) {
 
 /// An effect of one thread alone.
 UOp predicated(UOp place, UOp predicate) {
-    return uop::at(place.src(0), place.src(1), uop::both(place.src().size() == 3 ? place.src(2) : UOp(), predicate));
+    return uop::at(place.src(0), place.src(1), uop::both(place.src().size() == 3 ? place.src(2) : UOp(), predicate),
+                   uop::cache_of(place));
 }
 
 /// The finish over the threads of the block, after `last`, with memory of its own from these slots on. `predicate`: of

@@ -289,12 +289,12 @@ Result<UOp> predicate_group_stores(UOp sink, Context& context) {
     RangeSet groups = scopes.with_axis({Axis::group});
     if (!groups) return sink;
     return rebuild(scopes.order(), [&](UOp u, std::vector<UOp>& sources) {
-        const bool is_write = u.is(Op::store) || u.is(Op::atomic_add) || u.is(Op::atomic);
+        const bool is_write = writes_memory(u);
         const bool writes = is_write && memory_of(u).as<ParamArg>().space == Space::global;
         if (writes) {
             UOp place = sources[0], predicate = place.src().size() > 2 ? place.src(2) : UOp();
             for (UOp r : scopes.list(groups & ~scopes.free(u))) predicate = uop::both(predicate, r < 1);
-            sources[0] = uop::at(place.src(0), place.src(1), predicate);
+            sources[0] = uop::at(place.src(0), place.src(1), predicate, uop::cache_of(place));
         }
         return u.with_src(sources);
     });

@@ -17,7 +17,7 @@ std::array<bool, 3> scalar_threads(const LinearProgram& program, const Target& t
     UOpMap<uint8_t> by;
     UOpMap<bool> written;
     for (UOp u : program.ops)
-        if (u.is(Op::store) || u.is(Op::atomic_add) || u.is(Op::atomic)) written[memory_of(u)] = true;
+        if (writes_memory(u)) written[memory_of(u)] = true;
     for (UOp u : program.ops) {
         uint8_t& mine = by[u];
         if (u.is(Op::special)) {

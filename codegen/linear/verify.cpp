@@ -5,9 +5,13 @@
 #include <algorithm>
 
 #include "strata/codegen/linear/passes_p.h"
+#include "strata/codegen/target/async_copy.h"
+#include "strata/codegen/target/cache_policies.h"
 #include "strata/codegen/target/ldmatrix.h"
+#include "strata/codegen/target/matrix_layouts.h"
 #include "strata/codegen/target/warpgroup_products.h"
 #include "strata/core/symbolic/symbolic.h"
+#include "strata/core/uop/kernel.h"
 #include "strata/core/uop/verify.h"
 
 namespace strata::codegen {
@@ -21,7 +25,8 @@ bool is_users(std::span<const UOp> nodes) {
         return own_memory || named || u.is(Op::after) || u.is(Op::barrier) || u.is(Op::special) ||
                u.is(Op::atomic_add) || u.is(Op::atomic) || u.is(Op::first_wave) || u.is(Op::last_block) ||
                u.is(Op::break_if) || u.is(Op::trap) || u.is(Op::shuffle_xor) || u.is(Op::shuffle) || u.is(Op::ballot) ||
-               u.is(Op::wmma) || u.is(Op::foreign) || u.is(Op::priority);
+               u.is(Op::wmma) || u.is(Op::foreign) || u.is(Op::priority) || u.is(Op::async_copy) ||
+               u.is(Op::async_wait) || u.is(Op::schedule);
     });
 }
 
@@ -60,6 +65,29 @@ Result<void> verify_ballot(UOp u, const LinearProgram& program, const Target& ta
                  target.arch.name(), target.wave_size);
 }
 
+Result<void> verify_async_copy(UOp u, const LinearProgram& program, const Target& target) {
+    const int bytes = u.as<IndexArg>().index * u.src(0).dtype().bytes();
+    if (!has_async_copy(target, 8 * bytes))
+        return make_error(ErrorKind::Unsupported,
+                          "kernel {}: {} has no asynchronous copy of {} bytes; use a load and a store", program.name,
+                          target.arch.name(), bytes);
+    if (async_copy_of(target) != AsyncCopy::by_lanes) return {};
+    if (fills_by_lanes(u.src(0).src(1), u.src(0).dtype().bytes(), target.wave_size)) return {};
+    return wrong(
+        program,
+        "asynchronous copies of {} fill {} neighbouring bytes for each lane of a wave, in order; the places in "
+        "local memory are others",
+        target.arch.name(), kBytesOfLane);
+}
+
+Result<void> verify_cache(UOp u, const LinearProgram& program, const Target& target) {
+    const std::optional<CachePolicy> policy = uop::cache_of(u);
+    if (!policy || has_policy(target, *policy)) return {};
+    return make_error(ErrorKind::Unsupported, "kernel {}: {} has no accesses with the cache policy '{}'; it has {}",
+                      program.name, target.arch.name(), cache_names()[static_cast<size_t>(*policy)],
+                      policies_of(target));
+}
+
 Result<void> verify_foreign(UOp u, const LinearProgram& program, const Target& target) {
     const std::string& name = u.as<ForeignArg>().name;
     if (name.empty() || target.route == Route::hip) return {};
@@ -85,11 +113,14 @@ Result<void> verify_product(UOp u, const LinearProgram& program, const Target& t
         return wrong(program, "{} of {} reads A and B from local memory: stage them", name, arch);
     const int of_b = row->operand_elements(), of_sum = row->accumulator_elements();
     const int of_a = group && group->holds_a() ? of_b * static_cast<int>(group->steps) : of_b;
-    if (operand != row->operand.vector(of_a) || u.src(1).dtype() != row->operand.vector(of_b) ||
-        sum != row->accumulator.vector(of_sum))
+    const DType other = u.src(1).dtype();
+    if (!takes_operand(*row, operand.element()) || operand.lanes != of_a || !takes_operand(*row, other.element()) ||
+        other.lanes != of_b || sum != row->accumulator.vector(of_sum))
         return wrong(program, "{} of {} takes {} {} of A, {} of B and {} {} of C from each lane, not {}, {} and {}",
                      name, arch, of_a, row->operand.name(), of_b, of_sum, row->accumulator.name(), counted(operand),
-                     counted(u.src(1).dtype()), counted(sum));
+                     counted(other), counted(sum));
+    if (u.as<MatrixArg>().clamp && !takes_signs(*row))
+        return wrong(program, "{} of {} has no sums that saturate", name, arch);
     const uint32_t threads = program.block[0] * program.block[1] * program.block[2];
     const uint32_t together = static_cast<uint32_t>(target.wave_size * (row->by_warpgroups ? kWavesOfWarpgroup : 1));
     if (threads % together == 0) return {};
@@ -104,6 +135,8 @@ Result<void> verify_waves(const LinearProgram& program, const Target& target) {
         if (u.is(Op::shuffle_xor)) STRATA_TRY_VOID(verify_shuffle(u, program, target));
         if (u.is(Op::atomic)) STRATA_TRY_VOID(verify_atomic(u, program, target));
         if (u.is(Op::ballot)) STRATA_TRY_VOID(verify_ballot(u, program, target));
+        if (u.is(Op::index)) STRATA_TRY_VOID(verify_cache(u, program, target));
+        if (u.is(Op::async_copy)) STRATA_TRY_VOID(verify_async_copy(u, program, target));
         if (u.is(Op::foreign)) STRATA_TRY_VOID(verify_foreign(u, program, target));
         if (u.is(Op::wmma) && !is_ldmatrix(u)) STRATA_TRY_VOID(verify_product(u, program, target));
     }

@@ -39,7 +39,7 @@ bool comes_before(const Access& a, const Access& b) {
     return a.thread == b.thread ? a.step < b.step : a.epoch < b.epoch;
 }
 
-bool is_access(UOp u) { return u.is(Op::load) || u.is(Op::store) || u.is(Op::atomic_add) || u.is(Op::atomic); }
+bool is_access(UOp u) { return u.is(Op::load) || writes_memory(u); }
 
 class Walk {
   public:

@@ -11,7 +11,7 @@ class Listing {
   public:
     explicit Listing(const LinearProgram& program) : program_(program) {
         for (UOp u : program.ops)
-            if (u.is(Op::store) || u.is(Op::atomic_add) || u.is(Op::atomic)) written_[memory_of(u)] = true;
+            if (writes_memory(u)) written_[memory_of(u)] = true;
     }
 
     std::vector<std::string> run() {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "strata/codegen/machine/operands.h"
+#include "strata/codegen/target/schedule_classes.h"
 
 namespace strata::codegen {
 namespace {
@@ -23,11 +24,26 @@ bool is_fence(isa::Family family, const isa::Row& row) {
     if (latency == isa::LatencyClass::barrier || latency == isa::LatencyClass::message) return true;
     if (row.mnemonic.starts_with("s_barrier") || row.mnemonic.starts_with("s_wait")) return true;
     const bool memory = row.flags & isa::kMemory;
-    if (memory && !row.dst_kind[0] && !(row.flags & (isa::kStore | isa::kAtomic))) return true;  // caches
+    const bool to_local = row.mnemonic.find("_lds") != std::string_view::npos;
+    if (memory && !to_local && !row.dst_kind[0] && !(row.flags & (isa::kStore | isa::kAtomic))) return true;  // caches
     return row.format == isa::Format::SOPP && !(row.flags & isa::kBranch);
 }
 
 }  // namespace
+
+int schedule_classes(const MachineFunction& function, const Instruction& instruction) {
+    using namespace schedule_class;
+    if (instruction.pseudo != Pseudo::none)
+        return alu | (function.bank(instruction.dst[0]) == Bank::scalar ? salu : valu);
+    const isa::Row& row = *instruction.inst.row;
+    const bool stores = row.flags & (isa::kStore | isa::kAtomic);
+    if (row.flags & isa::kMatrix) return alu | matrix;
+    if (row.format == isa::Format::DS) return lds | (stores ? lds_write : lds_read);
+    const isa::FormatUnit unit = isa::kFormats[static_cast<size_t>(row.format)].unit;
+    if (unit == isa::FormatUnit::vector) return alu | valu | (row.flags & isa::kTrans ? trans : 0);
+    if (row.flags & isa::kMemory && row.format != isa::Format::SMEM) return vmem | (stores ? vmem_write : vmem_read);
+    return unit == isa::FormatUnit::scalar && row.format != isa::Format::SOPP ? alu | salu : 0;
+}
 
 uint32_t result_latency(const MachineFunction& function, const Instruction& instruction) {
     if (instruction.pseudo != Pseudo::none) return function.bank(instruction.dst[0]) == Bank::scalar ? 2 : 5;
@@ -89,13 +105,14 @@ const std::vector<Dependency>& Dependencies::of(const Block& block, uint32_t cou
         registers(instruction, i);
         specials(instruction, i);
         scc(instruction, i);
-        if (instruction.pseudo == Pseudo::none) memory(instruction, i);
+        if (instruction.pseudo == Pseudo::none && instruction.passes < 0) memory(instruction, i);
         add(barrier_, i, 0);
         const bool everything = instruction.pseudo == Pseudo::none &&
                                 (instruction.inst.row->flags & isa::kBranch ||
                                  implied_[i].writes & (implicit::mode | implicit::exec) || names_exec(instruction));
         if (everything) barrier(i);
     }
+    schedule_barriers(block, count);
     return found_;
 }
 
@@ -189,6 +206,21 @@ void Dependencies::memory(const Instruction& instruction, uint32_t i) {
         for (uint32_t load : loads_[space]) add(load, i, 0);
         loads_[space].clear();
         stores_[space].assign(1, i);
+    }
+}
+
+/// Instructions that may not pass a place stay on its side. Those of a group come after the groups before.
+void Dependencies::schedule_barriers(const Block& block, uint32_t count) {
+    for (uint32_t at = 0; at < count; ++at) {
+        const Instruction& place = block.code[at];
+        if (place.passes < 0 && !place.group) continue;
+        for (uint32_t i = 0; i < count; ++i) {
+            const Instruction& other = block.code[i];
+            const bool stays = place.passes >= 0 && !place.group_size && i != at &&
+                               (other.passes >= 0 || !(schedule_classes(function_, other) & place.passes));
+            if (stays) add(std::min(i, at), std::max(i, at), 0);
+            if (place.group && other.group == place.group + 1 && at < i) add(at, i, 0);
+        }
     }
 }
 

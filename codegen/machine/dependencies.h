@@ -46,6 +46,7 @@ class Dependencies {
     bool reads_scc(const Instruction& instruction, uint32_t i) const;
     void memory(const Instruction& instruction, uint32_t i);
     void barrier(uint32_t i);
+    void schedule_barriers(const Block& block, uint32_t count);
     void find_live_scc(const Block& block, uint32_t count);
 
     const MachineFunction& function_;
@@ -63,6 +64,9 @@ class Dependencies {
     std::vector<uint32_t> loads_[kSpaces], stores_[kSpaces];
     uint32_t fence_ = kNone, check_ = kNone, barrier_ = kNone;
 };
+
+/// The kinds of schedule_classes.def that an instruction is of.
+int schedule_classes(const MachineFunction& function, const Instruction& instruction);
 
 /// Clocks until a result can be used, as the scheduler sees it.
 uint32_t result_latency(const MachineFunction& function, const Instruction& instruction);

@@ -58,8 +58,12 @@ struct Instruction {
     bool keeps = false;
     bool unchanging = false;  ///< loads from memory that nobody writes while the kernel runs
     bool checks = false;      ///< ends the kernel where an index is wrong: no access may come before
-    uint32_t target = 0;      ///< of a branch: index of a block
-    uint32_t origin = 0;      ///< index into LinearProgram::ops of what it was selected for
+    /// A place that the compiler alone knows (Op::schedule): the kinds of schedule_classes.def that may pass it. With a
+    /// size it is those of a group. -1: an instruction of the machine.
+    int32_t passes = -1;
+    uint16_t group_size = 0, group = 0;  ///< of an instruction: its group's place in the block, from 1 on
+    uint32_t target = 0;                 ///< of a branch: index of a block
+    uint32_t origin = 0;                 ///< index into LinearProgram::ops of what it was selected for
     static constexpr int32_t kUnsteady = INT32_MIN;
     int32_t stride = kUnsteady;  ///< bytes that its address moves by from one round of the innermost loop to the next
 };

@@ -3,6 +3,8 @@
 
 #include "strata/codegen/render/buffer_text_p.h"
 #include "strata/codegen/target/buffer_access.h"
+#include "strata/codegen/target/cache_policies.h"
+#include "strata/core/uop/kernel.h"
 #include "strata/core/uop/walk.h"
 
 namespace strata::codegen {
@@ -26,6 +28,14 @@ std::string place(UOp index, const ValueText& value) {
     return fmt::format("{}, {}u, {}", value(memory).text, memory.as<ParamArg>().size * element, offset);
 }
 
+/// The builtins' last operand, where the access has a cache policy.
+std::string cache(UOp index, bool stores, const Target& target) {
+    const std::optional<CachePolicy> policy = uop::cache_of(index);
+    if (!policy) return "";
+    const isa::Family family = isa::info(target.arch).family;
+    return fmt::format(", {}", cache_bits(family, *policy, stores).value_or(CacheBits{}).operand(family));
+}
+
 }  // namespace
 
 bool loads_through_descriptor(UOp load, const Target& target) {
@@ -36,13 +46,14 @@ bool stores_through_descriptor(UOp statement, const Target& target) {
     return statement.is(Op::store) && through_descriptor(statement.src(0), target);
 }
 
-std::string buffer_load(UOp load, const ValueText& value) {
-    return fmt::format("strata_buffer_load<{}>({})", hip_type(load.dtype()), place(load.src(0), value));
+std::string buffer_load(UOp load, const ValueText& value, const Target& target) {
+    return fmt::format("strata_buffer_load<{}{}>({})", hip_type(load.dtype()), cache(load.src(0), false, target),
+                       place(load.src(0), value));
 }
 
-std::string buffer_store(UOp store, const ValueText& value) {
-    return fmt::format("strata_buffer_store<{}>({}, {})", hip_type(store.src(1).dtype()), place(store.src(0), value),
-                       value(store.src(1)).text);
+std::string buffer_store(UOp store, const ValueText& value, const Target& target) {
+    return fmt::format("strata_buffer_store<{}{}>({}, {})", hip_type(store.src(1).dtype()),
+                       cache(store.src(0), true, target), place(store.src(0), value), value(store.src(1)).text);
 }
 
 }  // namespace strata::codegen

@@ -11,7 +11,7 @@ bool loads_through_descriptor(UOp load, const Target& target);
 bool stores_through_descriptor(UOp statement, const Target& target);
 
 using ValueText = std::function<Expression(UOp)>;
-std::string buffer_load(UOp load, const ValueText& value);
-std::string buffer_store(UOp store, const ValueText& value);
+std::string buffer_load(UOp load, const ValueText& value, const Target& target);
+std::string buffer_store(UOp store, const ValueText& value, const Target& target);
 
 }  // namespace strata::codegen

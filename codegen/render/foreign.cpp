@@ -47,8 +47,6 @@ std::string result_name(std::string_view name, int i) { return fmt::format("{}_{
 
 std::vector<std::string> spell_foreign(UOp u, const std::string& name, const UOpMap<Expression>& values,
                                        const Target& target) {
-    if (u.is(Op::priority) && !target.arch.is_amd()) return {};
-    if (u.is(Op::priority)) return {fmt::format("__builtin_amdgcn_s_setprio({});", u.as<IndexArg>().index)};
     const ForeignArg& arg = u.as<ForeignArg>();
     const DType type = u.dtype();
     std::vector<std::string> numbers;

@@ -11,7 +11,7 @@ namespace strata::codegen {
 
 /// Sources whose functions the kernel calls (lang.extern), each once, also where several kernels become one file.
 std::string foreign_sources(const LinearProgram& program);
-/// Statements that define `name` as the result of an Op::foreign, or that do what an Op::priority asks for.
+/// Statements that define `name` as the result of an Op::foreign.
 std::vector<std::string> spell_foreign(UOp u, const std::string& name, const UOpMap<Expression>& values,
                                        const Target& target);
 /// Of one of several results.

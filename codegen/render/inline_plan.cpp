@@ -76,9 +76,9 @@ class Planner {
             const bool in_front = u.is(Op::break_if) && conditions_.contains(u.src(1));
             block_[i] = open[open.size() - (in_front ? 2 : 1)];
             if (u.is(Op::range)) open.push_back(i + 1);
-            if (u.is(Op::store) || u.is(Op::atomic_add) || u.is(Op::atomic)) stores_[memory_of(u)].push_back(i);
+            if (writes_memory(u)) stores_[memory_of(u)].push_back(i);
             if (u.is(Op::barrier) || u.is(Op::fence) || u.is(Op::wave_barrier) || u.is(Op::first_wave) ||
-                u.is(Op::last_block))
+                u.is(Op::last_block) || u.is(Op::async_wait) || u.is(Op::schedule))
                 barriers_.push_back(i);
         }
     }

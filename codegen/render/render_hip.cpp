@@ -15,8 +15,11 @@
 #include "strata/codegen/render/inline_plan_p.h"
 #include "strata/codegen/render/launch_p.h"
 #include "strata/codegen/render/loops_p.h"
+#include "strata/codegen/render/order_text_p.h"
 #include "strata/codegen/render/render.h"
 #include "strata/codegen/render/text_lines_p.h"
+#include "strata/codegen/render/wave_functions.h"
+#include "strata/codegen/target/async_copy.h"
 #include "strata/codegen/target/ldmatrix.h"
 #include "strata/codegen/target/warpgroup_products.h"
 #include "strata/core/uop/kernel.h"
@@ -40,7 +43,7 @@ class Renderer {
     std::variant<std::string, UOp> run() {
         for (size_t i = 0; i < program_.ops.size(); ++i) {
             UOp u = program_.ops[i];
-            if (u.is(Op::store) || u.is(Op::atomic_add) || u.is(Op::atomic)) written_[memory_of(u)] = true;
+            if (writes_memory(u)) written_[memory_of(u)] = true;
             if (u.is(Op::fetched)) asked_for_[u.src(0)] = true;
             if (plan_.declares[i]) declared_later_[memory_of(u)] = true;
             if (u.is(Op::load) && plan_.form[i] == InlinePlan::Form::inlined) inlined_loads_[u] = true;
@@ -75,37 +78,9 @@ class Renderer {
     }
 
     void head() {
-        const auto &g = program_.grid, &b = program_.block;
-        text_ = fmt::format("// {}: grid {} x {} x {}, block {} x {} x {}", program_.name, g[0], g[1], g[2], b[0], b[1],
-                            b[2]);
-        if (program_.lds) text_ += fmt::format(", {} bytes of local memory", program_.lds);
-        std::string parameters;
-        for (size_t i = 0; i < program_.params.size(); ++i) {
-            UOp p = program_.params[i];
-            bool written = written_.contains(p);
-            if (i) parameters += ", ";
-            if (p.is(Op::define_var)) {
-                values_[p] = {fmt::format("n{}", p.as<VariableArg>().slot)};
-                parameters += fmt::format("const {} {}", hip_type(p.dtype()), values_[p].text);
-                continue;
-            }
-            std::string name = fmt::format("{}{}", written ? "out" : "in", p.as<ParamArg>().slot);
-            parameters += fmt::format("{}{}* __restrict__ {}", written ? "" : "const ", hip_type(p.dtype()), name);
-            values_[p] = {name};
-        }
-        text_ = foreign_sources(program_) + text_;
-        std::string name = program_.name;
-        // A user's name may be a word of the language or of a library: only the symbol has it.
-        if (!is_generated_name(name)) {
-            name += "_kernel";
-            if (target_.arch.is_amd())
-                text_ += fmt::format("\nextern \"C\" __global__ void {}({}) __asm__(\"{}\");", name, parameters,
-                                     program_.name);
-            else  // NVRTC gives no function another symbol
-                entry_ = name;
-        }
-        text_ += fmt::format("\nextern \"C\" __global__ void {} {}({}) {{\n", launch_bounds(program_, target_), name,
-                             parameters);
+        for (UOp p : program_.params) values_[p] = {parameter_name(p, written_.contains(p))};
+        KernelHead made = kernel_head(program_, target_, written_);
+        text_ = std::move(made.text), entry_ = std::move(made.entry);
         depth_ = 1;
         if (asks_for_memory())
             line("extern __shared__ __attribute__((aligned({}))) unsigned char strata_lds[];", local_alignment());
@@ -126,9 +101,15 @@ class Renderer {
                 return true;
             case Op::atomic: atomic(u); return true;
             case Op::fetched: values_[u] = values_.at(u.src(0)); return true;
-            case Op::fence: line("strata_fence<{}>();", scope_name(u.as<ScopeArg>().scope)); return true;
-            case Op::wave_barrier: line("strata_wave_barrier();"); return true;
+            case Op::async_copy: return copy_async(u);
+            case Op::fence:
+            case Op::wave_barrier:
+            case Op::async_commit:
+            case Op::async_wait:
+            case Op::schedule:
             case Op::priority:
+                if (const std::string text = order_text(u, program_, target_); !text.empty()) line("{}", text);
+                return true;
             case Op::foreign: foreign(u); return true;
             case Op::trap: line("if ({}) __builtin_trap();", value(u.src(0)).text); return true;
             case Op::barrier:
@@ -289,8 +270,10 @@ class Renderer {
     Expression load(UOp u) const {
         UOp index = u.src(0);
         Expression plain = place(index, u.dtype());
+        if (const std::string policy = cache_function(index, target_); !policy.empty())
+            plain = {fmt::format("strata_load_{}(&{})", policy, plain.text)};
         if (index.src().size() < 3) return plain;
-        if (loads_through_descriptor(u, target_)) return {buffer_load(u, [&](UOp x) { return value(x); })};
+        if (loads_through_descriptor(u, target_)) return {buffer_load(u, [&](UOp x) { return value(x); }, target_)};
         if (under_predicate(index.src(2))) {
             plain.assumes_predicate = true;
             return plain;
@@ -304,7 +287,7 @@ class Renderer {
     bool under_predicate(UOp predicate) const {
         if (plan_.form[at_] != InlinePlan::Form::inlined) return false;
         UOp statement = program_.ops[plan_.statement[at_]];
-        if (!statement.is(Op::store) && !statement.is(Op::atomic_add) && !statement.is(Op::atomic)) return false;
+        if (!writes_memory(statement)) return false;
         UOp index = statement.src(0);
         if (stores_through_descriptor(statement, target_)) return false;
         return index.src().size() == 3 && index.src(2) == predicate;
@@ -336,8 +319,10 @@ class Renderer {
         } else if (u.is(Op::ballot)) {
             e.text = fmt::format("({})strata_ballot({})", hip_type(u.dtype()), sources[0].text);
         } else if (u.is(Op::wmma)) {
-            e.text = fmt::format("{}({}, {}, {})", u.as<MatrixArg>().name, sources[0].text, sources[1].text,
-                                 sources[2].text);
+            const MatrixArg& arg = u.as<MatrixArg>();
+            const std::string variant = variant_of(u.src(0).dtype().element(), u.src(1).dtype().element(), arg.clamp);
+            e.text =
+                fmt::format("{}{}({}, {}, {})", arg.name, variant, sources[0].text, sources[1].text, sources[2].text);
         } else if (info(u.op()).computes() && u.dtype().lanes == 1) {
             e = spell(u, sources);
         }
@@ -402,9 +387,23 @@ class Renderer {
             type = hip_type(u.src(1).dtype()) + " ";
             values_[memory_of(u)] = {fmt::format("acc{}", next_acc_++)};
         }
-        if (stores_through_descriptor(u, target_)) return line("{};", buffer_store(u, [&](UOp x) { return value(x); }));
-        guarded(u, type + fmt::format("{} = {}", place(u.src(0), u.src(1).dtype()).text, value(u.src(1)).text));
+        if (stores_through_descriptor(u, target_))
+            return line("{};", buffer_store(u, [&](UOp x) { return value(x); }, target_));
+        const std::string to = place(u.src(0), u.src(1).dtype()).text;
+        if (const std::string policy = cache_function(u.src(0), target_); !policy.empty())
+            guarded(u, fmt::format("strata_store_{}(&{}, ({}){})", policy, to, hip_type(u.src(1).dtype()),
+                                   value(u.src(1)).within(kPrefix)));
+        else
+            guarded(u, type + fmt::format("{} = {}", to, value(u.src(1)).text));
         if (last_fetches_.contains(u)) line("strata_fetch_here();");
+    }
+
+    bool copy_async(UOp u) {
+        const int bytes = u.as<IndexArg>().index * u.src(0).dtype().bytes();
+        if (!has_async_copy(target_, 8 * bytes)) return false;
+        guarded(u,
+                fmt::format("strata_copy_async<{}>(&{}, &{})", bytes, element(u.src(0)).text, element(u.src(1)).text));
+        return true;
     }
 
     void guarded(UOp u, std::string_view statement) {

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include "strata/codegen/render/expression_p.h"
+#include "strata/codegen/target/cache_policies.h"
+#include "strata/codegen/target/matrix_layouts.h"
 #include "strata/codegen/target/target.h"
 
 namespace strata::codegen {
@@ -64,6 +66,20 @@ template <class T, class Wide> STRATA_FN T strata_even(Wide wide) {
 }
 )";
 
+char sign_of(DType type) { return type.is_unsigned() ? 'u' : 's'; }
+
+/// f of the types of A and B and whether sums saturate, for each function of a row.
+template <class F>
+std::string each_variant(const MatrixShape& shape, F f) {
+    std::string text = f(shape, shape.operand, shape.operand, false);
+    if (!takes_signs(shape)) return text;
+    for (const DType a : {shape.operand, dtypes::uint8})
+        for (const DType b : {shape.operand, dtypes::uint8})
+            for (const bool clamp : {false, true})
+                if (!variant_of(a, b, clamp).empty()) text += f(shape, a, b, clamp);
+    return text;
+}
+
 /// The type in which the builtin of a matrix instruction takes the elements of A or B that a lane has.
 std::string factor_type(const MatrixShape& shape) {
     const int count = shape.operand_elements();
@@ -74,10 +90,10 @@ std::string factor_type(const MatrixShape& shape) {
 }
 
 /// A function of a matrix instruction's name, where clang has its builtin: bfloat16 is short there, bytes are integers.
-std::string matrix_section(const MatrixShape& shape) {
+std::string matrix_section(const MatrixShape& shape, DType a, DType b, bool clamp) {
     const bool cdna = isa::is_cdna(*shape.family), bytes = shape.operand == dtypes::int8;
     const bool narrow = shape.accumulator.bits() == 16, spread = narrow && shape.family == isa::Family::rdna3;
-    const std::string own = hip_type(shape.operand.vector(shape.operand_elements()));
+    const int count = shape.operand_elements();
     const std::string sum = hip_type(shape.accumulator.vector(shape.accumulator_elements()));
     const std::string factor = factor_type(shape);
     auto as = [&](std::string_view x) { return fmt::format("__builtin_bit_cast({}, {})", factor, x); };
@@ -89,7 +105,8 @@ std::string matrix_section(const MatrixShape& shape) {
         if (spread) result = fmt::format("strata_even<{}8>({{}})", element);
         result = fmt::format("__builtin_bit_cast({}, {})", sum, result);
     }
-    const std::string call = !cdna && bytes ? fmt::format("true, {}, true, {}, {}, false", as("a"), as("b"), total)
+    const std::string call = !cdna && bytes ? fmt::format("{}, {}, {}, {}, {}, {}", !a.is_unsigned(), as("a"),
+                                                          !b.is_unsigned(), as("b"), total, clamp)
                                             : fmt::format("{}, {}, {}{}", as("a"), as("b"), total,
                                                           cdna     ? ", 0, 0, 0"
                                                           : spread ? ", false"
@@ -100,26 +117,31 @@ std::string matrix_section(const MatrixShape& shape) {
     const std::string body =
         cdna ? fmt::format("return {};", fmt::format(fmt::runtime(result), product))
              : fmt::format("auto d = {}; strata_matrix_stays_here(d); return {};", product, of_product);
-    return fmt::format("//@ {0}\n#if __has_builtin({1})\nSTRATA_FN {2} {0}({3} a, {3} b, {2} c) {{ {4} }}\n#endif\n",
-                       shape.mnemonic, builtin, sum, own, body);
+    return fmt::format("//@ {0}\n#if __has_builtin({1})\nSTRATA_FN {2} {0}({3} a, {4} b, {2} c) {{ {5} }}\n#endif\n",
+                       std::string(shape.mnemonic) + variant_of(a, b, clamp), builtin, sum, hip_type(a.vector(count)),
+                       hip_type(b.vector(count)), body);
 }
 
 /// The same of NVIDIA's: two instructions on the halves of B.
-std::string mma_section(const MatrixShape& shape) {
-    const std::string own = hip_type(shape.operand.vector(shape.operand_elements()));
+std::string mma_section(const MatrixShape& shape, DType a, DType b, bool clamp) {
     const std::string sum = hip_type(shape.accumulator.vector(shape.accumulator_elements()));
     const char place = shape.accumulator.is_float() ? 'f' : 'r';
+    std::string instruction(shape.builtin);
+    if (takes_signs(shape))
+        instruction =
+            fmt::format("m16n8k32.row.col{}.s32.{}8.{}8.s32", clamp ? ".satfinite" : "", sign_of(a), sign_of(b));
     std::string text = fmt::format(
-        "//@ {0}\nSTRATA_FN {1} {0}({2} a, {2} b, {1} c) {{\n    const uint4 l = __builtin_bit_cast(uint4, a), "
+        "//@ {0}\nSTRATA_FN {1} {0}({2} a, {3} b, {1} c) {{\n    const uint4 l = __builtin_bit_cast(uint4, a), "
         "r = __builtin_bit_cast(uint4, b);\n",
-        shape.mnemonic, sum, own);
+        std::string(shape.mnemonic) + variant_of(a, b, clamp), sum, hip_type(a.vector(shape.operand_elements())),
+        hip_type(b.vector(shape.operand_elements())));
     for (int half : {0, 1})
         text += fmt::format(
             "    asm volatile(\"mma.sync.aligned.{0} {{%0, %1, %2, %3}}, {{%4, %5, %6, %7}}, {{%8, %9}}, {{%0, %1, %2, "
             "%3}};\"\n"
             "        : \"+{1}\"(c[{2}]), \"+{1}\"(c[{3}]), \"+{1}\"(c[{4}]), \"+{1}\"(c[{5}])\n"
             "        : \"r\"(l.x), \"r\"(l.y), \"r\"(l.z), \"r\"(l.w), \"r\"(r.{6}), \"r\"(r.{7}));\n",
-            shape.builtin, place, 2 * half, 2 * half + 1, 2 * half + 4, 2 * half + 5, "xz"[half], "yw"[half]);
+            instruction, place, 2 * half, 2 * half + 1, 2 * half + 4, 2 * half + 5, "xz"[half], "yw"[half]);
     return text + "    return c;\n}\n";
 }
 
@@ -206,15 +228,24 @@ std::string vector_sections(bool amd) {
 
 }  // namespace
 
+std::string variant_of(DType a, DType b, bool clamp) {
+    const std::string signs = a.is_unsigned() || b.is_unsigned() ? fmt::format("_{}{}", sign_of(a), sign_of(b)) : "";
+    return signs + (clamp ? "_clamp" : "");
+}
+
 std::string wave_functions() {
     std::string text = lane_section() + vector_sections(true) + std::string(kSums);
     for (const MatrixShape& shape : matrix_shapes())
-        if (shape.family) text += matrix_section(shape);
+        if (shape.family) text += each_variant(shape, matrix_section);
     return text;
 }
 
 std::string nvidia_wave_functions() {
     std::string text = vector_sections(false);
+    for (size_t i = 0; i < cache_names().size(); ++i)
+        text += fmt::format("//@ strata_load_{0} strata_store_{0}\nSTRATA_CACHED({0}, \"{1}\", \"{2}\")\n",
+                            cache_names()[i], ptx_modifier(static_cast<CachePolicy>(i), false),
+                            ptx_modifier(static_cast<CachePolicy>(i), true));
     for (const MatrixShape& shape : matrix_shapes()) {
         if (shape.family) continue;
         const DType sums = shape.accumulator.vector(shape.accumulator_elements());
@@ -231,7 +262,7 @@ std::string nvidia_wave_functions() {
                            fmt::format("strata_hold<{}, {}>(__VA_ARGS__)", element, lanes));
             }
         }
-        text += shape.by_warpgroups ? group_section(shape) : mma_section(shape);
+        text += shape.by_warpgroups ? group_section(shape) : each_variant(shape, mma_section);
     }
     return text;
 }

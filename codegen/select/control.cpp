@@ -5,6 +5,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "strata/asm/lint/wait_fields.h"
+
 namespace strata::codegen {
 
 void Control::begin_loop(UOp range) {
@@ -118,6 +122,25 @@ void Control::skip_loop(const Loop& loop) {
 
 /// Lanes go on together: that memory is touched in the order of the list is all there is to it. Nothing passes this.
 void Control::wave_barrier() { code_.add("s_nop").inst.offset = 0; }
+
+void Control::schedule(UOp u) {
+    const ScheduleArg& arg = u.as<ScheduleArg>();
+    Instruction& place = code_.add("s_nop");
+    place.passes = arg.mask;
+    place.group_size = static_cast<uint16_t>(arg.size);
+    place.group = static_cast<uint16_t>(arg.number);
+}
+
+void Control::wait_for_copies(int left) {
+    uint32_t counts = 0;
+    for (const lint::WaitField& field : lint::kWaitFields) {
+        if (!field.families.has(function_.family) || field.mnemonic != "s_waitcnt") continue;
+        const bool loads = field.counter == isa::counter::vmcnt;
+        counts |= lint::put(
+            field, loads ? std::min<uint32_t>(static_cast<uint32_t>(left), lint::most(field) - 1) : lint::most(field));
+    }
+    code_.add("s_waitcnt").inst.offset = static_cast<int32_t>(counts);
+}
 
 /// The machine's trap 2, as __builtin_trap() of clang.
 void Control::trap(UOp u) {

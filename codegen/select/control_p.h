@@ -14,6 +14,8 @@ class Control : SelectionPart {
     void break_if(UOp u);
     void barrier();
     void wave_barrier();
+    void schedule(UOp u);
+    void wait_for_copies(int left);  ///< until so few loads of memory are under way
     void trap(UOp u);
 
   private:

@@ -76,7 +76,10 @@ void MatrixProducts::product(UOp u) {
     made.dst[0] = sum;
     made.src = {a, b, c};
     if (from_zero) made.inst.src[2].code = isa::code::inline_zero;
-    if (u.src(0).dtype().element() == dtypes::int8 && !isa::is_cdna(function_.family)) made.inst.neg = 3;  // with sign
+    const DType a_type = u.src(0).dtype().element(), b_type = u.src(1).dtype().element();
+    if (a_type.is_integer() && !isa::is_cdna(function_.family))  // bits of operands with sign
+        made.inst.neg = static_cast<uint8_t>(!a_type.is_unsigned() | !b_type.is_unsigned() << 1);
+    made.inst.clamp = u.as<MatrixArg>().clamp;
     made.keeps = halves;
     Value out;
     if (halves)

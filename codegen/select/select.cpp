@@ -1,6 +1,7 @@
 // select: instruction selection. A linear program as code over virtual registers.
 #include "strata/codegen/select/select.h"
 
+#include "strata/codegen/linear/async_groups.h"
 #include "strata/codegen/machine/passes.h"
 #include "strata/codegen/select/arithmetic/arithmetic.h"
 #include "strata/codegen/select/entry_p.h"
@@ -82,6 +83,10 @@ bool Selector::select(UOp u) {
         case Op::fence:
             for (bool releases : {true, false}) last_block_.fence(releases, u.as<ScopeArg>().scope);
             return true;
+        case Op::async_copy: return memory_.copy_async(u);
+        case Op::async_commit: return true;  // the chip counts copies
+        case Op::async_wait: control_.wait_for_copies(copies_left_by(context_.program.ops, u)); return true;
+        case Op::schedule: control_.schedule(u); return true;
         case Op::wave_barrier: control_.wave_barrier(); return true;
         case Op::trap: control_.trap(u); return true;
         case Op::priority: context_.code.add("s_setprio").inst.offset = u.as<IndexArg>().index; return true;

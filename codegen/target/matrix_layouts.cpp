@@ -33,4 +33,13 @@ MatrixLayouts matrix_layouts(const MatrixShape& shape) {
     return {layout::layout_of(row->a), layout::layout_of(row->b), layout::layout_of(row->c)};
 }
 
+bool takes_signs(const MatrixShape& shape) {
+    if (shape.operand != dtypes::int8 || shape.by_warpgroups) return false;
+    return !shape.family || !isa::is_cdna(*shape.family);
+}
+
+bool takes_operand(const MatrixShape& shape, DType element) {
+    return element == shape.operand || (takes_signs(shape) && element == dtypes::uint8);
+}
+
 }  // namespace strata::codegen

@@ -11,4 +11,10 @@ struct MatrixLayouts {
 };
 MatrixLayouts matrix_layouts(const MatrixShape& shape);
 
+/// True for integers of either sign on both sides, as the kernel says, and sums that may saturate. RDNA3 ISA 7.9: NEG
+/// and CLAMP of V_WMMA_*_IU8. PTX ISA, "mma": .u8, .s8, .satfinite.
+bool takes_signs(const MatrixShape& shape);
+/// True if A or B may have elements of a type.
+bool takes_operand(const MatrixShape& shape, DType element);
+
 }  // namespace strata::codegen

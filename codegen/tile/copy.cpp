@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "strata/codegen/target/async_copy.h"
+#include "strata/codegen/target/cache_policies.h"
 #include "strata/codegen/tile/trace.h"
 #include "strata/core/layout/layout_error.h"
 #include "strata/core/symbolic/symbolic.h"
@@ -12,20 +14,31 @@
 namespace strata::lang {
 namespace {
 
+enum class Chips : uint8_t { amd, nvidia, cdna, sm_80 };
+
 struct CopyRow {
     std::string_view kind;
-    bool of_amd;
+    Chips chips;
     std::vector<int> bits;
 };
 
 const std::vector<CopyRow>& copy_rows() {
-    constexpr bool amd = true, nvidia = false;
     static const std::vector<CopyRow> rows = {
-#define COPY(kind, chips, ...) {#kind, chips, {__VA_ARGS__}},
+#define COPY(kind, chips, ...) {#kind, Chips::chips, {__VA_ARGS__}},
 #include "strata/codegen/target/copy_atoms.def"
 #undef COPY
     };
     return rows;
+}
+
+bool has(const codegen::Target& target, Chips chips) {
+    switch (chips) {
+        case Chips::amd: return target.arch.is_amd();
+        case Chips::nvidia: return !target.arch.is_amd();
+        case Chips::cdna: return codegen::async_copy_of(target) == codegen::AsyncCopy::by_lanes;
+        case Chips::sm_80: return codegen::async_copy_of(target) == codegen::AsyncCopy::cp_async;
+    }
+    return false;
 }
 
 void check_pair(const View& from, const View& to) {
@@ -44,15 +57,27 @@ void check_atom(const CopyAtom& atom, const View& view) {
 
 /// A view of a tensor as the atom's accesses take it.
 View as_accessed(const CopyAtom& atom, const View& view) {
-    return atom.kind == "buffer" && view.is_in(Space::global) ? view.through_descriptor() : view;
+    if (!view.is_in(Space::global)) return view;
+    const View checked = atom.kind == "buffer" ? view.through_descriptor() : view;
+    return atom.cache ? checked.with_cache(*atom.cache) : checked;
 }
 
 void copy_by(const CopyAtom& atom, const View& from, const View& to, const std::function<UOp(int64_t)>& predicate) {
     check_pair(from, to);
     check_atom(atom, from);
+    if (atom.kind == "async") {
+        if (!from.is_in(Space::global) || !to.is_in(Space::local))
+            user_error(ErrorKind::Usage,
+                       "an asynchronous copy is from a tensor to lang.shared memory, and these are {} and {}",
+                       to_string(from), to_string(to));
+        return transfer_async(to, from, atom.lanes(), atom.wave, predicate);
+    }
     if (atom.kind == "buffer" && !from.is_in(Space::global) && !to.is_in(Space::global))
         user_error(ErrorKind::Usage, "a copy by buffer is from or to a tensor, and these are {} and {}",
                    to_string(from), to_string(to));
+    if (atom.cache && !from.is_in(Space::global) && !to.is_in(Space::global))
+        user_error(ErrorKind::Usage, "cache= is of accesses of a tensor, and these are {} and {}", to_string(from),
+                   to_string(to));
     transfer(as_accessed(atom, to), as_accessed(atom, from), atom.lanes(), predicate);
 }
 
@@ -93,15 +118,32 @@ std::pair<View, View> along_memory(const View& from, const View& to) {
 
 }  // namespace
 
-CopyAtom copy_atom(const codegen::Target& target, int bits, DType dtype, const std::string& kind) {
+CachePolicy cache_policy(const codegen::Target& target, const std::string& name) {
+    const auto found = std::ranges::find(cache_names(), name);
+    if (found == cache_names().end())
+        user_error(ErrorKind::Usage, "cache='{}' is no policy; {} has {}", name, target.arch.name(),
+                   codegen::policies_of(target));
+    const auto policy = static_cast<CachePolicy>(found - cache_names().begin());
+    if (!codegen::has_policy(target, policy))
+        user_error(ErrorKind::Unsupported, "{} has no accesses with cache='{}'; it has {}", target.arch.name(), name,
+                   codegen::policies_of(target));
+    return policy;
+}
+
+CopyAtom copy_atom(const codegen::Target& target, int bits, DType dtype, const std::string& kind,
+                   std::optional<CachePolicy> cache) {
     std::string known;
     for (const CopyRow& row : copy_rows()) {
-        if (row.of_amd != target.arch.is_amd()) continue;
+        if (!has(target, row.chips)) continue;
         if (row.kind == kind && std::ranges::find(row.bits, bits) != row.bits.end()) {
             if (bits % dtype.bits())
                 user_error(ErrorKind::Usage, "a copy of {} bits has no whole elements of {}, which has {}", bits,
                            dtype.name(), dtype.bits());
-            return {kind, bits, dtype};
+            const bool by_lanes = kind == "async" && row.chips == Chips::cdna;
+            if (cache && kind == "async")
+                user_error(ErrorKind::Unsupported,
+                           "an asynchronous copy has no cache=; the kinds universal and buffer have one");
+            return {kind, bits, dtype, cache, by_lanes ? target.wave_size : 0};
         }
         known += fmt::format("{}{} of {} bits", known.empty() ? "" : ", ", row.kind, fmt::join(row.bits, ", "));
     }
@@ -112,7 +154,7 @@ CopyAtom copy_atom(const codegen::Target& target, int bits, DType dtype, const s
 std::vector<std::pair<std::string, int>> copy_kinds(const codegen::Target& target) {
     std::vector<std::pair<std::string, int>> kinds;
     for (const CopyRow& row : copy_rows())
-        if (row.of_amd == target.arch.is_amd())
+        if (has(target, row.chips))
             for (const int bits : row.bits) kinds.emplace_back(row.kind, bits);
     return kinds;
 }
@@ -162,6 +204,10 @@ namespace {
 void each_access(const CopyAtom& atom, const View& base, const View& offsets, const View& other,
                  const std::optional<View>& predicate, const std::function<void(const lo::Int&, const View&, UOp)>& f) {
     check_atom(atom, base);
+    if (atom.kind == "async")
+        user_error(
+            ErrorKind::Unsupported,
+            "gather and scatter go through registers: an asynchronous copy takes views, lang.copy(atom, src, dst)");
     if (!offsets.is_in(Space::reg) || !offsets.dtype().is_integer())
         user_error(ErrorKind::Usage, "offsets are integers in registers, and these are {}", to_string(offsets));
     if (!base.has_memory() || base.is_in(Space::reg) || !std::holds_alternative<lo::Layout>(base.layout()))

@@ -8,11 +8,16 @@ struct CopyAtom {
     std::string kind;
     int bits;
     DType dtype;
+    std::optional<CachePolicy> cache;  ///< of accesses of a tensor; none: as the chip does
+    int wave = 0;  ///< lanes that fill neighbouring dwords together; 0: each thread copies by itself
     int lanes() const { return bits / dtype.bits(); }  ///< elements
 };
 
 /// Unsupported names the kinds and widths that the chip has.
-CopyAtom copy_atom(const codegen::Target& target, int bits, DType dtype, const std::string& kind = "universal");
+CopyAtom copy_atom(const codegen::Target& target, int bits, DType dtype, const std::string& kind = "universal",
+                   std::optional<CachePolicy> cache = {});
+/// A policy of codegen/target/cache_policies.def by its name; the error lists those of the chip.
+CachePolicy cache_policy(const codegen::Target& target, const std::string& name);
 
 /// (kind, bits) of all that a chip has.
 std::vector<std::pair<std::string, int>> copy_kinds(const codegen::Target& target);

@@ -10,13 +10,21 @@ namespace {
 
 using codegen::MatrixShape;
 
-MmaAtom with_layouts(const MatrixShape& shape, int lanes) {
+MmaAtom with_layouts(const MatrixShape& shape, int lanes, Signs signs) {
     codegen::MatrixLayouts layouts = codegen::matrix_layouts(shape);
-    return {shape, lanes, std::move(layouts.a), std::move(layouts.b), std::move(layouts.c)};
+    return {shape,
+            lanes,
+            signs.a ? shape.operand : dtypes::uint8,
+            signs.b ? shape.operand : dtypes::uint8,
+            signs.clamp,
+            std::move(layouts.a),
+            std::move(layouts.b),
+            std::move(layouts.c)};
 }
 
 std::string row_text(const MatrixShape& s) {
-    return fmt::format("{} {}x{}x{} to {}", s.operand.name(), s.m, s.n, s.k, s.accumulator.name());
+    return fmt::format("{} {}x{}x{} to {}{}", s.operand.name(), s.m, s.n, s.k, s.accumulator.name(),
+                       codegen::takes_signs(s) ? " (with sign_a, sign_b, clamp)" : "");
 }
 
 DType wide_type(DType operand) {
@@ -36,18 +44,24 @@ bool is_permuted(const std::vector<lo::Tile>& permutation, int side) {
 }  // namespace
 
 MmaAtom mma_atom(const codegen::Target& target, DType operand, std::optional<DType> accumulator,
-                 std::optional<std::array<int, 3>> mnk) {
+                 std::optional<std::array<int, 3>> mnk, Signs signs) {
+    const bool plain = signs.a && signs.b && !signs.clamp;
     const DType sum = accumulator.value_or(wide_type(operand));
     std::string known;
     for (const MatrixShape& s : target.matrix) {
         if (s.by_warpgroups) continue;
-        if (s.operand == operand && s.accumulator == sum && (!mnk || *mnk == std::array{s.m, s.n, s.k}))
-            return with_layouts(s, target.wave_size);
+        if (s.operand == operand && s.accumulator == sum && (!mnk || *mnk == std::array{s.m, s.n, s.k}) &&
+            (plain || codegen::takes_signs(s)))
+            return with_layouts(s, target.wave_size, signs);
         known += (known.empty() ? "" : ", ") + row_text(s);
     }
     const std::string wanted = mnk ? fmt::format(" {}x{}x{}", (*mnk)[0], (*mnk)[1], (*mnk)[2]) : "";
-    user_error(ErrorKind::Unsupported, "{} has no matrix instruction for {}{} to {}; it has {}", target.arch.name(),
-               operand.name(), wanted, sum.name(), known.empty() ? "none" : known);
+    std::string how;
+    if (!signs.a) how += ", A without sign";
+    if (!signs.b) how += ", B without sign";
+    if (signs.clamp) how += ", sums that saturate";
+    user_error(ErrorKind::Unsupported, "{} has no matrix instruction for {}{} to {}{}; it has {}", target.arch.name(),
+               operand.name(), wanted, sum.name(), how, known.empty() ? "none" : known);
 }
 
 TiledMma::TiledMma(MmaAtom atom, const lo::Layout& waves, std::vector<lo::Tile> permutation)
@@ -85,7 +99,7 @@ TiledMma::Sides TiledMma::sides_of(Operand which) const {
 }
 
 DType TiledMma::type_of(Operand which) const {
-    return which == Operand::c ? atom_.shape.accumulator : atom_.shape.operand;
+    return which == Operand::c ? atom_.shape.accumulator : which == Operand::a ? atom_.a : atom_.b;
 }
 
 lo::Layout TiledMma::by_threads(const lo::Layout& layout, Operand which) const {
@@ -179,7 +193,7 @@ void gemm(const TiledMma& mma, const View& d, const View& a, const View& b, cons
                                                         {&c, shape.accumulator_elements()},
                                                         {&d, shape.accumulator_elements()}};
     for (const auto& [view, elements] : operands) {
-        const DType type = view == &a || view == &b ? shape.operand : shape.accumulator;
+        const DType type = view == &a ? mma.atom().a : view == &b ? mma.atom().b : shape.accumulator;
         if (!view->is_in(Space::reg) || !view->shape().is_tuple() || view->shape().rank() != 3 ||
             size(*view, 0) != elements)
             user_error(
@@ -188,8 +202,8 @@ void gemm(const TiledMma& mma, const View& d, const View& a, const View& b, cons
                 "make_fragment_A, _B, _C, load_A and load_B make them",
                 elements, type.name(), to_string(*view));
         if (view->dtype() != type)
-            user_error(ErrorKind::DType, "gemm of {} to {}: a fragment has {}; cast it", shape.operand.name(),
-                       shape.accumulator.name(), view->dtype().name());
+            user_error(ErrorKind::DType, "gemm of {} and {} to {}: a fragment has {}; cast it", mma.atom().a.name(),
+                       mma.atom().b.name(), shape.accumulator.name(), view->dtype().name());
     }
     const int64_t m = size(c, 1), n = size(c, 2), k = size(a, 2);
     if (size(a, 1) != m || size(b, 1) != n || size(b, 2) != k || size(d, 1) != m || size(d, 2) != n)
@@ -215,7 +229,7 @@ void gemm(const TiledMma& mma, const View& d, const View& a, const View& b, cons
             UOp& sum = sums[static_cast<size_t>(i + m * j)];
             for (int64_t step = 0; step < k; ++step)
                 sum = uop::wmma(std::string(shape.mnemonic), of_a[static_cast<size_t>(i + m * step)],
-                                of_b[static_cast<size_t>(j + n * step)], sum);
+                                of_b[static_cast<size_t>(j + n * step)], sum, mma.atom().clamp);
         }
     size_t next = 0;
     for (int64_t j = 0; j < n; ++j)

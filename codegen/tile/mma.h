@@ -11,13 +11,20 @@ struct MmaAtom {
     codegen::MatrixShape shape;
     int lanes;  ///< of a wave
 
+    DType a, b;          ///< elements of A and of B: the row's, or without sign
+    bool clamp = false;  ///< integer sums saturate
+
     lo::Layout layout_A_tv, layout_B_tv, layout_C_tv;  ///< (lane, element) -> m + M * k, n + N * k, m + M * n
 };
 
 /// The first row of a chip for operands of a type; `accumulator` float32, float64 or int32 where it is not given.
 /// Unsupported names the rows that there are.
+struct Signs {
+    bool a = true, b = true;  ///< integers with sign
+    bool clamp = false;       ///< sums saturate
+};
 MmaAtom mma_atom(const codegen::Target& target, DType operand, std::optional<DType> accumulator = {},
-                 std::optional<std::array<int, 3>> mnk = {});
+                 std::optional<std::array<int, 3>> mnk = {}, Signs signs = {});
 
 /// A tiled product: an atom repeated by the waves of a block along m, n and k.
 class TiledMma {

@@ -23,7 +23,7 @@ constexpr int64_t kWidest = 16;      // bytes of an access, by which parts are a
 constexpr int64_t kMostStages = 8;
 
 bool is_in(UOp access, Space space) { return memory_of(access).as<ParamArg>().space == space; }
-bool is_access(UOp u) { return u.is(Op::load) || u.is(Op::store) || u.is(Op::atomic) || u.is(Op::atomic_add); }
+bool is_access(UOp u) { return u.is(Op::load) || writes_memory(u); }
 bool contains(std::span<const UOp> list, UOp u) { return std::ranges::find(list, u) != list.end(); }
 
 class Staging {

@@ -27,28 +27,53 @@ UOp Trace::atomic(UOp memory, UOp offset, AtomicArg what, UOp value, UOp expecte
     return found;
 }
 
-void Trace::fence(MemoryScope scope) {
-    const UOp done = uop::fence(scope, seen_by_others());
-    order_others(done);
-    state_.scopes.back().ordered = done;
+void Trace::order_all(UOp effect) {
+    order_others(effect);
+    state_.scopes.back().ordered = effect;
 }
 
-void Trace::wave_barrier() {
-    const UOp done = uop::wave_barrier(seen_by_others());
-    order_others(done);
-    state_.scopes.back().ordered = done;
+void Trace::check_is_in_no_branch(const char* what, const char* why) const {
+    if (state_.predicate)
+        user_error(ErrorKind::Usage, "[lang.{}] in a branch: {}, so write it before or after the branch", what, why);
+}
+
+void Trace::fence(MemoryScope scope) { order_all(uop::fence(scope, seen_by_others())); }
+
+void Trace::wave_barrier() { order_all(uop::wave_barrier(seen_by_others())); }
+
+void Trace::async_copy(UOp to, UOp to_offset, UOp from, UOp from_offset, int elements, UOp predicate) {
+    to_offset = simplify(to_offset), from_offset = simplify(from_offset);
+    predicate = uop::both(predicate, state_.predicate);
+    const UOp target = uop::at(pointer(to, to_offset, elements, true), to_offset, predicate);
+    const UOp source = uop::at(pointer(from, from_offset, elements, false), from_offset, predicate);
+    const UOp copied = uop::async_copy(target, source, elements);
+    here(from).reads.push_back({from_offset, copied, elements});
+    here(to).writes.push_back({to_offset, copied, elements});
+    state_.scopes.back().effects.push_back(copied);
+}
+
+void Trace::async_commit() {
+    check_is_in_no_branch("async_commit", "all lanes of a wave have the same groups of copies");
+    order_all(uop::async_commit(seen_by_others()));
+}
+
+void Trace::async_wait(int groups) {
+    if (groups < 0)
+        user_error(ErrorKind::Usage, "[lang.async_wait] {}: it waits until 0 groups or more are left", groups);
+    check_is_in_no_branch("async_wait", "all lanes of a wave wait together");
+    order_all(uop::async_wait(groups, seen_by_others()));
+}
+
+void Trace::schedule(ScheduleArg what) {
+    check_is_in_no_branch("sched_barrier", "all lanes of a wave run the same instructions");
+    order_all(uop::schedule(what, seen_by_others()));
 }
 
 void Trace::priority(int level) {
     if (level < 0 || level > 3)
         user_error(ErrorKind::Usage, "[lang.set_priority] {}: a wave's priority is 0 to 3", level);
-    if (state_.predicate)
-        user_error(ErrorKind::Usage,
-                   "[lang.set_priority] in a branch: a wave has one priority, so set it before or "
-                   "after the branch");
-    const UOp done = uop::priority(level, seen_by_others());
-    order_others(done);
-    state_.scopes.back().ordered = done;
+    check_is_in_no_branch("set_priority", "a wave has one priority");
+    order_all(uop::priority(level, seen_by_others()));
 }
 
 void Trace::trap() {

@@ -36,17 +36,18 @@ void add(std::vector<UOp>& list, UOp u) {
 
 bool is_register(UOp memory) { return memory.as<ParamArg>().space == Space::reg; }
 
-/// Memory that nothing writes needs no order but that of breaks, after which threads that left load nothing.
+/// Memory that nothing writes needs no order but that of breaks and of the author's schedule. After breaks threads that
+/// left load nothing.
 UOp without_order_of_read_only_memory(UOp sink) {
     UOpMap<bool> is_written;
     const std::vector<UOp> nodes = toposort(sink);
     for (UOp u : nodes)
-        if (u.is(Op::store) || u.is(Op::atomic_add) || u.is(Op::atomic)) is_written[memory_of(u)] = true;
+        if (writes_memory(u)) is_written[memory_of(u)] = true;
     return rebuild(nodes, [&](UOp u, std::vector<UOp>& sources) {
         if (!u.is(Op::after) || !u.src(0).is(Op::param) || is_written.contains(u.src(0))) return u.with_src(sources);
         std::vector<UOp> breaks;
         std::ranges::copy_if(std::span(sources).subspan(1), std::back_inserter(breaks),
-                             [](UOp s) { return s.is(Op::break_if); });
+                             [](UOp s) { return s.is(Op::break_if) || s.is(Op::schedule); });
         return uop::after(sources[0], breaks);
     });
 }
@@ -122,10 +123,10 @@ UOp Trace::pointer(UOp memory, UOp offset, int lanes, bool writes) {
     return uop::after(memory, earlier);
 }
 
-UOp Trace::load(UOp memory, UOp offset, UOp predicate, int lanes) {
+UOp Trace::load(UOp memory, UOp offset, UOp predicate, int lanes, std::optional<CachePolicy> cache) {
     offset = simplify(offset);
     if (!is_register(memory)) predicate = uop::both(predicate, state_.predicate);
-    const UOp at = uop::at(pointer(memory, offset, lanes, false), offset, predicate);
+    const UOp at = uop::at(pointer(memory, offset, lanes, false), offset, predicate, cache);
     const DType type = memory.dtype().vector(lanes);
     std::vector<UOp> sources{at};
     if (predicate) sources.push_back(constant(type, 0));
@@ -136,7 +137,7 @@ UOp Trace::load(UOp memory, UOp offset, UOp predicate, int lanes) {
     return loaded;
 }
 
-void Trace::store(UOp memory, UOp offset, UOp value, UOp predicate) {
+void Trace::store(UOp memory, UOp offset, UOp value, UOp predicate, std::optional<CachePolicy> cache) {
     offset = simplify(offset);
     const int lanes = value.dtype().lanes;
     // Registers that this branch made have nothing that threads outside of it would keep.
@@ -147,7 +148,7 @@ void Trace::store(UOp memory, UOp offset, UOp value, UOp predicate) {
         value = alu(Op::where, {predicate, value, load(memory, offset, {}, lanes)});
         predicate = {};
     }
-    const UOp stored = uop::store(uop::at(pointer(memory, offset, lanes, true), offset, predicate), value);
+    const UOp stored = uop::store(uop::at(pointer(memory, offset, lanes, true), offset, predicate, cache), value);
     Memory& state = here(memory);
     // Accesses to a place overwritten whole need no order of their own: all later ones come after this store.
     const auto is_covered = [&](const Access& a) { return a.offset == offset && a.lanes <= lanes && !predicate; };

@@ -28,8 +28,8 @@ class Trace {
     UOp registers(int64_t size, DType type);  ///< memory of a thread
 
     /// `lanes` elements from an offset on, a vector where there are several; 0 where the predicate is false.
-    UOp load(UOp memory, UOp offset, UOp predicate = {}, int lanes = 1);
-    void store(UOp memory, UOp offset, UOp value, UOp predicate = {});
+    UOp load(UOp memory, UOp offset, UOp predicate = {}, int lanes = 1, std::optional<CachePolicy> cache = {});
+    void store(UOp memory, UOp offset, UOp value, UOp predicate = {}, std::optional<CachePolicy> cache = {});
     /// The predicate under which this place of the program runs; empty: always.
     UOp predicate() const { return state_.predicate; }
     void barrier();
@@ -41,6 +41,12 @@ class Trace {
     UOp atomic(UOp memory, UOp offset, AtomicArg what, UOp value, UOp expected = {}, UOp predicate = {});
     /// Others in the scope see the accesses before this before those after it.
     void fence(MemoryScope scope);
+    /// `elements` of global to local memory, asynchronously.
+    void async_copy(UOp to, UOp to_offset, UOp from, UOp from_offset, int elements, UOp predicate = {});
+    void async_commit();          ///< copies since the last one are a group
+    void async_wait(int groups);  ///< until so few groups, the last ones, are under way
+    /// A place that limits what the compiler moves across it.
+    void schedule(ScheduleArg what);
     void wave_barrier();       ///< the lanes of the wave have done what comes before
     void priority(int level);  ///< of the wave from here on, 0 to 3
     void trap();               ///< threads that come here end the kernel with a fault
@@ -96,6 +102,8 @@ class Trace {
     /// Accesses of memory that others see, which come before this place; and makes those after it come after an effect.
     std::vector<UOp> seen_by_others();
     void order_others(UOp effect);
+    void order_all(UOp effect);  ///< memory that nothing touched yet too
+    void check_is_in_no_branch(const char* what, const char* why) const;
     UOp in_loop(UOp value) const;  ///< of threads that have not left the loop around
     void stage(Scope& loop, int64_t stages);
     static std::vector<UOp> all_of(const Memory& memory);

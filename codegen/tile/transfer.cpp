@@ -1,4 +1,6 @@
 // transfer: elements go from view to view, several with each access of memory.
+#include "strata/codegen/target/async_copy.h"
+#include "strata/codegen/tile/trace.h"
 #include "strata/codegen/tile/view.h"
 #include "strata/core/layout/layout_error.h"
 
@@ -75,6 +77,38 @@ void transfer(const View& to, const View& from, int lanes, const std::function<U
         } else {
             for (int i = 0; i < lanes; ++i) target.store(lo::IntTuple(first + i), uop::lane(value, i));
         }
+    }
+}
+
+void transfer_async(const View& to, const View& from, int lanes, int wave,
+                    const std::function<UOp(int64_t)>& predicate) {
+    Trace& trace = Trace::current("lang.copy");
+    const View source = in_vectors(from, lanes), target = in_vectors(to, lanes);
+    const DType held = to.memory().dtype();
+    if (from.memory().dtype() != held)
+        user_error(ErrorKind::DType, "an asynchronous copy of memory of {} to memory of {}: declare both with one type",
+                   from.memory().dtype().name(), held.name());
+    for (int64_t first = 0; first < to.size().value(); first += lanes) {
+        const lo::Int at = source.index(lo::IntTuple(first / lanes)).integer();
+        if (source.predicate_at(at))
+            user_error(
+                ErrorKind::Unsupported,
+                "an asynchronous copy of a bounded view: local memory would stay as it was where the tensor ends. "
+                "Copy by kind='buffer', or with pred= of places inside the tensor");
+        const auto [offset, count] = source.elements_at(at);
+        const UOp place = target.elements_at(target.index(lo::IntTuple(first / lanes)).integer()).first;
+        if (wave && !codegen::fills_by_lanes(place, held.bytes(), wave))
+            lo::operation(
+                "copy",
+                [&] {
+                    lo::refuse(
+                        "an asynchronous copy of this chip puts {} bytes of each lane after those of the lane before. "
+                        "Give the threads of a wave {} neighbouring elements of local memory in their order, {} each. "
+                        "Layout((m, n), (n, 1)) of threads does so for memory whose rows have {} * n elements",
+                        codegen::kBytesOfLane, wave * count, count, count);
+                },
+                to.base());
+        trace.async_copy(to.memory(), place, from.memory(), offset, count, predicate ? predicate(first) : UOp());
     }
 }
 

@@ -239,6 +239,12 @@ View View::at(const lo::IntTuple& coordinate) const {
     return out;
 }
 
+View View::with_cache(CachePolicy cache) const {
+    View out = *this;
+    out.cache_ = cache;
+    return out;
+}
+
 View View::with_extent(lo::Int elements) const {
     View out = *this;
     out.extent_ = std::move(elements);
@@ -273,7 +279,7 @@ UOp View::load_run(const lo::Int& offset, int lanes, UOp predicate) const {
         return uop::vec(values);
     }
     return Trace::current("a load").load(memory(), first.uop(), uop::both(predicate, predicate_of_run(first, lanes)),
-                                         lanes);
+                                         lanes, cache_);
 }
 
 void View::store_run(const lo::Int& offset, UOp value, UOp predicate) const {
@@ -283,7 +289,8 @@ void View::store_run(const lo::Int& offset, UOp value, UOp predicate) const {
         for (int i = 0; i < lanes; ++i) store_at(first + lo::Int(i), uop::lane(value, i), predicate);
         return;
     }
-    Trace::current("a store").store(memory(), first.uop(), value, uop::both(predicate, predicate_of_run(first, lanes)));
+    Trace::current("a store").store(memory(), first.uop(), value, uop::both(predicate, predicate_of_run(first, lanes)),
+                                    cache_);
 }
 
 UOp View::load_at(const lo::Int& index, UOp predicate) const {
@@ -293,7 +300,7 @@ UOp View::load_at(const lo::Int& index, UOp predicate) const {
     const int parts = bits_of(dtype_) / held.bits();
     if (parts == 0) {
         const int within = held.bits() / bits_of(dtype_);
-        const UOp whole = trace.load(memory(), lo::floor_div(index, within).uop(), predicate);
+        const UOp whole = trace.load(memory(), lo::floor_div(index, within).uop(), predicate, 1, cache_);
         const UOp bits = bits_as(whole, word(held.bits()));
         const UOp at = strata::cast(lo::floor_mod(index, within).uop() * index_const(dtype_.bits()), bits.dtype());
         return bits_as(strata::cast(alu(Op::shr, {bits, at}), word(dtype_.bits())), dtype_);
@@ -303,7 +310,7 @@ UOp View::load_at(const lo::Int& index, UOp predicate) const {
     if (is_in(Space::reg)) {
         for (int i = 0; i < parts; ++i) values.push_back(trace.load(memory(), first + i, predicate));
     } else {
-        const UOp all = trace.load(memory(), first, predicate, parts);
+        const UOp all = trace.load(memory(), first, predicate, parts, cache_);
         if (held == dtype_.element()) return all;
         values = lanes_of(all);
     }
@@ -323,8 +330,17 @@ void View::store_at(const lo::Int& index, UOp value, UOp predicate) const {
     const UOp first = (index * lo::Int(parts)).uop();
     const std::vector<UOp> values = recast_values(lanes_of(value), held);
     if (!is_in(Space::reg))
-        return trace.store(memory(), first, held == dtype_.element() ? value : uop::vec(values), predicate);
+        return trace.store(memory(), first, held == dtype_.element() ? value : uop::vec(values), predicate, cache_);
     for (int i = 0; i < parts; ++i) trace.store(memory(), first + i, values[static_cast<size_t>(i)], predicate);
+}
+
+std::pair<UOp, int> View::elements_at(const lo::Int& index) const {
+    const int held = memory().dtype().bits(), parts = bits_of(dtype_) / held;
+    if (!parts)
+        user_error(ErrorKind::Unsupported,
+                   "{} bits of memory that holds {}, whose elements have {}: copy whole elements", bits_of(dtype_),
+                   memory().dtype().name(), held);
+    return {(index * lo::Int(parts)).uop(), parts};
 }
 
 UOp View::load(const lo::IntTuple& coordinate, UOp predicate) const {

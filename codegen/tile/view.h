@@ -50,6 +50,8 @@ class View {
     /// The same through a descriptor of the memory's size, which checks accesses that are not provably inside, on chips
     /// that have such.
     View through_descriptor() const;
+    /// The same, accessed by a policy of caches that the chip has.
+    View with_cache(CachePolicy cache) const;
     /// The same, of memory whose elements the launch counts.
     View with_extent(lo::Int elements) const;
     /// The same bits as elements of another type: LayoutError where an element's bits are not neighbours.
@@ -68,6 +70,8 @@ class View {
     /// the address a multiple of their size.
     UOp load_run(const lo::Int& offset, int lanes, UOp predicate = {}) const;
     void store_run(const lo::Int& offset, UOp value, UOp predicate = {}) const;
+    /// The elements of memory that the view's element of an index is: the first one's offset, and how many.
+    std::pair<UOp, int> elements_at(const lo::Int& index) const;
     View at(const lo::IntTuple& coordinate) const;  ///< the one element at a coordinate, which has the coordinate 0
 
   private:
@@ -82,6 +86,7 @@ class View {
     lo::IntTuple offset_ = 0;
     DType dtype_;
     Beyond beyond_ = Beyond::nothing;
+    std::optional<CachePolicy> cache_;
     std::optional<lo::Int> extent_;  ///< elements of the memory where the launch says it
 };
 
@@ -106,6 +111,10 @@ int common_lanes(const View& to, const View& from, int most_bits = kWidestAccess
 /// provably of neighbours, aligned. `predicate`: of the access whose first coordinate it is given; a load gives 0
 /// without it.
 void transfer(const View& to, const View& from, int lanes, const std::function<UOp(int64_t)>& predicate = {});
+/// The same from a tensor to local memory, asynchronously. `wave`: lanes that fill neighbouring dwords together, which
+/// LayoutError says where it is not provable; 0: each thread copies by itself.
+void transfer_async(const View& to, const View& from, int lanes, int wave,
+                    const std::function<UOp(int64_t)>& predicate = {});
 void fill(const View& to, UOp value);
 View cast(const View& from, DType type);  ///< new registers with its elements as another type
 UOp reduce(const View& from, Op op);      ///< of all elements by halves: add, mul, max, min, and, or, xor

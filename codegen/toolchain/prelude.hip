@@ -368,29 +368,29 @@ STRATA_FN bool strata_comes_last(int* counter, bool counts, int blocks) {
 #else
 #define STRATA_BUFFER(memory, bytes) __builtin_amdgcn_make_buffer_rsrc((void*)(memory), 0, (int)(bytes), 0x31016000)
 #endif
-template <class T> STRATA_FN T strata_buffer_load(const void* memory, unsigned bytes, unsigned offset) {
+template <class T, int cache = 0> STRATA_FN T strata_buffer_load(const void* memory, unsigned bytes, unsigned offset) {
     const auto buffer = STRATA_BUFFER(memory, bytes);
-    if constexpr (sizeof(T) == 1) return __builtin_bit_cast(T, __builtin_amdgcn_raw_buffer_load_b8(buffer, (int)offset, 0, 0));
-    if constexpr (sizeof(T) == 2) return __builtin_bit_cast(T, __builtin_amdgcn_raw_buffer_load_b16(buffer, (int)offset, 0, 0));
-    if constexpr (sizeof(T) == 4) return __builtin_bit_cast(T, __builtin_amdgcn_raw_buffer_load_b32(buffer, (int)offset, 0, 0));
-    if constexpr (sizeof(T) == 8) return __builtin_bit_cast(T, __builtin_amdgcn_raw_buffer_load_b64(buffer, (int)offset, 0, 0));
-    if constexpr (sizeof(T) == 16) return __builtin_bit_cast(T, __builtin_amdgcn_raw_buffer_load_b128(buffer, (int)offset, 0, 0));
+    if constexpr (sizeof(T) == 1) return __builtin_bit_cast(T, __builtin_amdgcn_raw_buffer_load_b8(buffer, (int)offset, 0, cache));
+    if constexpr (sizeof(T) == 2) return __builtin_bit_cast(T, __builtin_amdgcn_raw_buffer_load_b16(buffer, (int)offset, 0, cache));
+    if constexpr (sizeof(T) == 4) return __builtin_bit_cast(T, __builtin_amdgcn_raw_buffer_load_b32(buffer, (int)offset, 0, cache));
+    if constexpr (sizeof(T) == 8) return __builtin_bit_cast(T, __builtin_amdgcn_raw_buffer_load_b64(buffer, (int)offset, 0, cache));
+    if constexpr (sizeof(T) == 16) return __builtin_bit_cast(T, __builtin_amdgcn_raw_buffer_load_b128(buffer, (int)offset, 0, cache));
 }
-template <class T> STRATA_FN void strata_buffer_store(void* memory, unsigned bytes, unsigned offset, T value) {
+template <class T, int cache = 0> STRATA_FN void strata_buffer_store(void* memory, unsigned bytes, unsigned offset, T value) {
     typedef unsigned two __attribute__((ext_vector_type(2)));
     typedef unsigned four __attribute__((ext_vector_type(4)));
     const auto buffer = STRATA_BUFFER(memory, bytes);
-    if constexpr (sizeof(T) == 1) __builtin_amdgcn_raw_buffer_store_b8(__builtin_bit_cast(unsigned char, value), buffer, (int)offset, 0, 0);
-    if constexpr (sizeof(T) == 2) __builtin_amdgcn_raw_buffer_store_b16(__builtin_bit_cast(unsigned short, value), buffer, (int)offset, 0, 0);
-    if constexpr (sizeof(T) == 4) __builtin_amdgcn_raw_buffer_store_b32(__builtin_bit_cast(unsigned, value), buffer, (int)offset, 0, 0);
-    if constexpr (sizeof(T) == 8) __builtin_amdgcn_raw_buffer_store_b64(__builtin_bit_cast(two, value), buffer, (int)offset, 0, 0);
-    if constexpr (sizeof(T) == 16) __builtin_amdgcn_raw_buffer_store_b128(__builtin_bit_cast(four, value), buffer, (int)offset, 0, 0);
+    if constexpr (sizeof(T) == 1) __builtin_amdgcn_raw_buffer_store_b8(__builtin_bit_cast(unsigned char, value), buffer, (int)offset, 0, cache);
+    if constexpr (sizeof(T) == 2) __builtin_amdgcn_raw_buffer_store_b16(__builtin_bit_cast(unsigned short, value), buffer, (int)offset, 0, cache);
+    if constexpr (sizeof(T) == 4) __builtin_amdgcn_raw_buffer_store_b32(__builtin_bit_cast(unsigned, value), buffer, (int)offset, 0, cache);
+    if constexpr (sizeof(T) == 8) __builtin_amdgcn_raw_buffer_store_b64(__builtin_bit_cast(two, value), buffer, (int)offset, 0, cache);
+    if constexpr (sizeof(T) == 16) __builtin_amdgcn_raw_buffer_store_b128(__builtin_bit_cast(four, value), buffer, (int)offset, 0, cache);
 }
 #else
-template <class T> STRATA_FN T strata_buffer_load(const void* memory, unsigned bytes, unsigned offset) {
+template <class T, int cache = 0> STRATA_FN T strata_buffer_load(const void* memory, unsigned bytes, unsigned offset) {
     return offset < bytes ? *(const T*)((const char*)memory + offset) : T{};
 }
-template <class T> STRATA_FN void strata_buffer_store(void* memory, unsigned bytes, unsigned offset, T value) {
+template <class T, int cache = 0> STRATA_FN void strata_buffer_store(void* memory, unsigned bytes, unsigned offset, T value) {
     if (offset < bytes) *(T*)((char*)memory + offset) = value;
 }
 #endif

@@ -169,3 +169,43 @@ struct grid_group {
 };
 STRATA_FN grid_group this_grid() { return {}; }
 }
+//@ STRATA_CACHED
+// Accesses by a cache policy, with modifiers of PTX.
+#define STRATA_CACHED(name, load, store) \
+    template <class T> STRATA_FN T strata_load_##name(const T* from) { \
+        if constexpr (sizeof(T) == 16) { \
+            uint4 x; \
+            asm volatile("ld.global" load ".v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(x.x), "=r"(x.y), "=r"(x.z), "=r"(x.w) : "l"(from) : "memory"); \
+            return __builtin_bit_cast(T, x); \
+        } else if constexpr (sizeof(T) == 8) { \
+            unsigned long long x; \
+            asm volatile("ld.global" load ".u64 %0, [%1];" : "=l"(x) : "l"(from) : "memory"); \
+            return __builtin_bit_cast(T, x); \
+        } else if constexpr (sizeof(T) == 4) { \
+            unsigned x; \
+            asm volatile("ld.global" load ".u32 %0, [%1];" : "=r"(x) : "l"(from) : "memory"); \
+            return __builtin_bit_cast(T, x); \
+        } else if constexpr (sizeof(T) == 2) { \
+            unsigned short x; \
+            asm volatile("ld.global" load ".u16 %0, [%1];" : "=h"(x) : "l"(from) : "memory"); \
+            return __builtin_bit_cast(T, x); \
+        } else { \
+            unsigned x; \
+            asm volatile("ld.global" load ".u8 %0, [%1];" : "=r"(x) : "l"(from) : "memory"); \
+            return __builtin_bit_cast(T, (unsigned char)x); \
+        } \
+    } \
+    template <class T> STRATA_FN void strata_store_##name(T* to, T value) { \
+        if constexpr (sizeof(T) == 16) { \
+            const uint4 x = __builtin_bit_cast(uint4, value); \
+            asm volatile("st.global" store ".v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(x.x), "r"(x.y), "r"(x.z), "r"(x.w) : "memory"); \
+        } else if constexpr (sizeof(T) == 8) { \
+            asm volatile("st.global" store ".u64 [%0], %1;" ::"l"(to), "l"(__builtin_bit_cast(unsigned long long, value)) : "memory"); \
+        } else if constexpr (sizeof(T) == 4) { \
+            asm volatile("st.global" store ".u32 [%0], %1;" ::"l"(to), "r"(__builtin_bit_cast(unsigned, value)) : "memory"); \
+        } else if constexpr (sizeof(T) == 2) { \
+            asm volatile("st.global" store ".u16 [%0], %1;" ::"l"(to), "h"(__builtin_bit_cast(unsigned short, value)) : "memory"); \
+        } else { \
+            asm volatile("st.global" store ".u8 [%0], %1;" ::"l"(to), "r"((unsigned)__builtin_bit_cast(unsigned char, value)) : "memory"); \
+        } \
+    }

@@ -75,3 +75,54 @@ template <class T> STRATA_FN T strata_shuffle(T value, int lane) {
     else if constexpr (sizeof(T) == 2) return __builtin_bit_cast(T, (uint16_t)strata_from_lane((int)__builtin_bit_cast(uint16_t, value), lane));
     else return strata_from_lane(value, lane);
 }
+//@ strata_copy_async strata_copies_done
+// From global to local memory without registers, by all lanes of a wave: a lane's 4 bytes go to M0 + 4 * lane.
+template <int bytes> STRATA_FN void strata_copy_async(void* to, const void* from) {
+    static_assert(bytes == 4, "a lane copies 4 bytes");
+    const unsigned lane = __builtin_amdgcn_mbcnt_hi(~0u, __builtin_amdgcn_mbcnt_lo(~0u, 0u));
+    const unsigned first = __builtin_amdgcn_readfirstlane((unsigned)(size_t)(__attribute__((address_space(3))) void*)to - 4 * lane);
+#ifdef __gfx90a__
+    asm volatile("s_mov_b32 m0, %0\n\ts_nop 0\n\tglobal_load_dword %1, off lds" ::"s"(first), "v"(from) : "m0", "memory");
+#else
+    asm volatile("s_mov_b32 m0, %0\n\ts_nop 0\n\tglobal_load_lds_dword %1, off" ::"s"(first), "v"(from) : "m0", "memory");
+#endif
+}
+// Waits until no more of the wave's last copies than these are under way.
+template <int copies> STRATA_FN void strata_copies_done() {
+    asm volatile("s_waitcnt vmcnt(%0)" ::"n"(copies < 62 ? copies : 62) : "memory");
+}
+//@ strata_load_streaming strata_store_streaming strata_load_global strata_store_global strata_load_uncached strata_store_uncached
+// Accesses by cache policies. Those of a scope are relaxed atomics of at most 8 bytes.
+template <int bytes> struct strata_bits;
+template <> struct strata_bits<1> { typedef unsigned char type __attribute__((may_alias)); };
+template <> struct strata_bits<2> { typedef unsigned short type __attribute__((may_alias)); };
+template <> struct strata_bits<4> { typedef unsigned type __attribute__((may_alias)); };
+template <> struct strata_bits<8> { typedef unsigned long type __attribute__((may_alias)); };
+template <> struct strata_bits<16> { typedef unsigned type __attribute__((ext_vector_type(4), may_alias)); };
+template <class T> using strata_bits_of = typename strata_bits<sizeof(T)>::type;
+struct strata_two_words { unsigned long first, second; };
+template <int scope, class T> STRATA_FN T strata_load_of_scope(const T* from) {
+    if constexpr (sizeof(T) == 16) {
+        auto* words = (strata_bits<8>::type*)from;
+        const strata_two_words both{__hip_atomic_load(words, __ATOMIC_RELAXED, scope), __hip_atomic_load(words + 1, __ATOMIC_RELAXED, scope)};
+        return __builtin_bit_cast(T, both);
+    } else {
+        return __builtin_bit_cast(T, __hip_atomic_load((strata_bits_of<T>*)from, __ATOMIC_RELAXED, scope));
+    }
+}
+template <int scope, class T> STRATA_FN void strata_store_of_scope(T* to, T value) {
+    if constexpr (sizeof(T) == 16) {
+        const auto both = __builtin_bit_cast(strata_two_words, value);
+        auto* words = (strata_bits<8>::type*)to;
+        __hip_atomic_store(words, both.first, __ATOMIC_RELAXED, scope);
+        __hip_atomic_store(words + 1, both.second, __ATOMIC_RELAXED, scope);
+    } else {
+        __hip_atomic_store((strata_bits_of<T>*)to, __builtin_bit_cast(strata_bits_of<T>, value), __ATOMIC_RELAXED, scope);
+    }
+}
+template <class T> STRATA_FN T strata_load_streaming(const T* from) { return __builtin_bit_cast(T, __builtin_nontemporal_load((const strata_bits_of<T>*)from)); }
+template <class T> STRATA_FN void strata_store_streaming(T* to, T value) { __builtin_nontemporal_store(__builtin_bit_cast(strata_bits_of<T>, value), (strata_bits_of<T>*)to); }
+template <class T> STRATA_FN T strata_load_global(const T* from) { return strata_load_of_scope<__HIP_MEMORY_SCOPE_AGENT>(from); }
+template <class T> STRATA_FN void strata_store_global(T* to, T value) { strata_store_of_scope<__HIP_MEMORY_SCOPE_AGENT>(to, value); }
+template <class T> STRATA_FN T strata_load_uncached(const T* from) { return strata_load_of_scope<__HIP_MEMORY_SCOPE_SYSTEM>(from); }
+template <class T> STRATA_FN void strata_store_uncached(T* to, T value) { strata_store_of_scope<__HIP_MEMORY_SCOPE_SYSTEM>(to, value); }

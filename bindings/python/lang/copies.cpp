@@ -1,5 +1,6 @@
 // Copies: atoms, threads that repeat them, and copies of a block together.
 #include "lang/tile_p.h"
+#include "strata/codegen/tile/trace.h"
 
 namespace strata::python {
 namespace {
@@ -17,14 +18,22 @@ std::optional<View> to_mask(py::handle predicate) {
 
 void bind_atom_of_copies(py::module_& m) {
     py::class_<CopyAtom> c(m, "CopyAtom", "One access of a thread, of 8 to 128 bits.");
-    c.def(py::init([](int bits, DType type, const std::string& kind, As<"str | None"> arch) {
-              return lang::copy_atom(target_named(arch, "CopyAtom"), bits, type, kind);
+    c.def(py::init([](int bits, DType type, const std::string& kind, As<"str | None"> cache, As<"str | None"> arch) {
+              const codegen::Target target = target_named(arch, "CopyAtom");
+              return lang::copy_atom(target, bits, type, kind, to_policy(cache, target));
           }),
-          "bits"_a, "dtype"_a, "kind"_a = "universal", "arch"_a = py::none(),
-          "Unsupported names the kinds and widths that the kernel's arch has.");
+          "bits"_a, "dtype"_a, "kind"_a = "universal", "cache"_a = py::none(), "arch"_a = py::none(),
+          "kind: 'universal', 'buffer', or 'async' to local memory. cache: how accesses of a tensor use caches, 'all', "
+          "'global', 'streaming', 'uncached' or 'keep'.\nUnsupported names the kinds, widths and policies that the "
+          "kernel's arch has.");
     c.def_readonly("bits", &CopyAtom::bits);
     c.def_readonly("dtype", &CopyAtom::dtype);
     c.def_readonly("kind", &CopyAtom::kind);
+    c.def_property_readonly(
+        "cache", [](const CopyAtom& a) -> As<"str | None"> {
+            if (!a.cache) return py::object(py::none());
+            return py::object(py::str(std::string(cache_names()[static_cast<size_t>(*a.cache)])));
+        });
     c.def_property_readonly("elements", &CopyAtom::lanes, "That an access takes.");
     c.def("__repr__",
           [](const CopyAtom& a) { return fmt::format("<CopyAtom {} bits of {}>", a.bits, a.dtype.name()); });
@@ -85,6 +94,12 @@ void copy_views(const CopyAtom& atom, const View& from, const View& to, As<"View
 
 }  // namespace
 
+std::optional<CachePolicy> to_policy(py::handle name, const codegen::Target& target) {
+    if (name.is_none()) return {};
+    if (!py::isinstance<py::str>(name)) user_error(ErrorKind::Usage, "cache= is a name or None, not {}", shown(name));
+    return lang::cache_policy(target, name.cast<std::string>());
+}
+
 void bind_lang_copies(py::module_& m) {
     bind_atom_of_copies(m);
     bind_tiled_copies(m);
@@ -109,6 +124,17 @@ void bind_lang_copies(py::module_& m) {
         },
         "src"_a, "dst"_a, "thread"_a, "threads"_a,
         "By all threads of the block together, neighbouring threads neighbours of src.");
+    m.def("async_commit", [] {
+        GraphScope scope;
+        lang::Trace::current("lang.async_commit").async_commit();
+    });
+    m.def(
+        "async_wait",
+        [](int groups) {
+            GraphScope scope;
+            lang::Trace::current("lang.async_wait").async_wait(groups);
+        },
+        "groups"_a);
     m.def(
         "make_fragment_like",
         [](const View& view, As<"DTypeLike | None"> type) {

@@ -1,5 +1,6 @@
 // Texts that the compiler does not look into, and hints to it.
 #include "lang/lang_p.h"
+#include "strata/codegen/target/schedule_classes.h"
 #include "strata/codegen/tile/arithmetic.h"
 #include "strata/core/support/settings.h"
 #include "strata/core/uop/kernel.h"
@@ -67,6 +68,22 @@ void bind_lang_foreign(py::module_& m) {
     m.def("set_priority", [](int level) {
         GraphScope keeps;
         lang::Trace::current("lang.set_priority").priority(level);
+    });
+    m.def("schedule", [](const std::vector<std::string>& kinds, int size, int group) {
+        GraphScope keeps;
+        int mask = 0;
+        for (const std::string& kind : kinds) {
+            const auto row = std::ranges::find(codegen::kScheduleClasses, kind, &codegen::ScheduleClass::name);
+            if (row == std::end(codegen::kScheduleClasses)) {
+                std::string known;
+                for (const codegen::ScheduleClass& each : codegen::kScheduleClasses)
+                    known += (known.empty() ? "" : ", ") + std::string(each.name);
+                user_error(ErrorKind::Usage, "[{}] '{}' is no kind of instruction; there are {}",
+                           size ? "sched_group_barrier" : "sched_barrier", kind, known);
+            }
+            mask |= row->bit;
+        }
+        lang::Trace::current("lang.sched_barrier").schedule({mask, size, group});
     });
     m.def(
         "divide_fast", [](bool fast) { return std::exchange(divides_fast(), fast); },

@@ -24,7 +24,7 @@ std::map<int, DType> numbers_of(UOp sink) {
 std::set<int> written_by(UOp sink) {
     std::set<int> slots;
     for (UOp u : toposort(sink)) {
-        if (!u.is(Op::store) && !u.is(Op::atomic_add) && !u.is(Op::atomic)) continue;
+        if (!writes_memory(u)) continue;
         const ParamArg& memory = memory_of(u).as<ParamArg>();
         if (memory.space == Space::global) slots.insert(memory.slot);
     }

@@ -24,17 +24,22 @@ std::optional<std::array<int, 3>> to_mnk(py::handle shape) {
 void bind_atom(py::module_& m) {
     py::class_<MmaAtom> c(m, "MmaAtom", "A matrix instruction of one wave: D = A * B + C with A m x k and B k x n.");
     c.def(py::init([](DType type, As<"DTypeLike | None"> acc, As<"tuple[int, int, int] | None"> shape,
-                      As<"str | None"> arch) {
+                      As<"str | None"> arch, bool sign_a, bool sign_b, bool clamp) {
               std::optional<DType> sum;
               if (!acc.is_none()) sum = to_dtype(acc);
-              return lang::mma_atom(target_named(arch, "MmaAtom"), type, sum, to_mnk(shape));
+              return lang::mma_atom(target_named(arch, "MmaAtom"), type, sum, to_mnk(shape), {sign_a, sign_b, clamp});
           }),
-          "dtype"_a, "acc"_a = py::none(), "shape"_a = py::none(), "arch"_a = py::none(),
+          "dtype"_a, "acc"_a = py::none(), "shape"_a = py::none(), "arch"_a = py::none(), "sign_a"_a = true,
+          "sign_b"_a = true, "clamp"_a = false,
           "For operands of a type and sums of acc (float32, float64 or int32 by default), of the kernel's arch: the "
           "first that "
-          "it has.\nUnsupported names those that there are.");
+          "it has. sign_a, sign_b: False for integers without sign, uint8, on that side; clamp: integer sums "
+          "saturate.\nUnsupported names those that there are.");
     c.def_property_readonly("name", [](const MmaAtom& a) { return std::string(a.shape.mnemonic); }, "Its mnemonic.");
     c.def_property_readonly("dtype", [](const MmaAtom& a) { return a.shape.operand; }, "Of A and B.");
+    c.def_readonly("dtype_A", &MmaAtom::a, "Of A: uint8 where sign_a is False.");
+    c.def_readonly("dtype_B", &MmaAtom::b, "Of B: uint8 where sign_b is False.");
+    c.def_readonly("clamp", &MmaAtom::clamp, "Integer sums saturate.");
     c.def_property_readonly("acc", [](const MmaAtom& a) { return a.shape.accumulator; }, "Of C and D.");
     c.def_property_readonly("shape_mnk", [](const MmaAtom& a) { return std::tuple(a.shape.m, a.shape.n, a.shape.k); });
     c.def_property_readonly("threads", [](const MmaAtom& a) { return a.lanes; }, "Lanes of a wave.");
@@ -92,9 +97,10 @@ View loaded(const ThreadMma& t, const View& view) {
     const View mine = t.mma.partition(view, which, t.thread);
     const View out = t.mma.fragment(view, which);
     const MmaAtom& atom = t.mma.atom();
-    if (view.dtype() != atom.shape.operand)
-        user_error(ErrorKind::DType, "the operands of {} are {}, and the view is {}: cast it, or choose another atom",
-                   atom.shape.mnemonic, atom.shape.operand.name(), view.dtype().name());
+    const DType wanted = which == MmaOperand::a ? atom.a : atom.b;
+    if (view.dtype() != wanted)
+        user_error(ErrorKind::DType, "{} of {} is {}, and the view is {}: cast it, or choose another atom",
+                   which == MmaOperand::a ? "A" : "B", atom.shape.mnemonic, wanted.name(), view.dtype().name());
     lang::store(out, mine);
     return out;
 }

@@ -10,6 +10,9 @@ namespace strata::python {
 /// The machine of an architecture's name; without one that of the kernel which is traced.
 codegen::Target target_named(py::handle arch, const char* what);
 
+/// The argument cache=: a name of a policy that the machine has, or None.
+std::optional<CachePolicy> to_policy(py::handle name, const codegen::Target& target);
+
 /// A thread's part of a tiled product or copy.
 struct ThreadMma {
     lang::TiledMma mma;

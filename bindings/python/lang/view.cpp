@@ -1,5 +1,6 @@
 // Views: elements of memory under layouts, with NumPy's operators on those of registers.
 #include "lang/lang_p.h"
+#include "lang/tile_p.h"
 #include "layout/layout_p.h"
 #include "strata/codegen/tile/arithmetic.h"
 
@@ -285,8 +286,15 @@ void bind_lang_views(py::module_& m) {
         "identity", [](TupleLike shape) { return View::coordinates(to_int_tuple(shape)); }, "shape"_a,
         "A view whose element at a coordinate is that coordinate.");
     functions.def(
-        "bounded", [](const View& view) { return view.bounded(); }, "view"_a,
-        "The view, whose loads beyond the tensor's elements give 0, and whose stores there do nothing.");
+        "bounded",
+        [](const View& view, As<"str | None"> cache) {
+            if (cache.is_none()) return view.bounded();
+            return view.bounded().with_cache(*to_policy(cache, target_named(py::none(), "bounded")));
+        },
+        "view"_a, "cache"_a = py::none(),
+        "The view, whose loads beyond the tensor's elements give 0, and whose stores there do nothing. cache: as that "
+        "of "
+        "CopyAtom.");
     functions.def(
         "register_view",
         [](As<"Layout | IntTuple"> layout, DType type) {

@@ -31,8 +31,9 @@ bool shares_global_memory(const LinearProgram& program) {
     const auto is_global = [](UOp u) { return u.is(Op::param) && u.as<ParamArg>().space == Space::global; };
     UOpMap<bool> read, written;
     for (UOp u : program.ops) {
+        if (u.is(Op::async_copy)) read[memory_of(u.src(1))] = true;
         const bool loads = u.is(Op::load), stores = u.is(Op::store);
-        if (!loads && !stores && !u.is(Op::atomic_add) && !u.is(Op::atomic)) continue;
+        if (!loads && !writes_memory(u)) continue;
         const UOp memory = memory_of(u);
         if (!is_global(memory)) continue;
         if (!stores) read[memory] = true;

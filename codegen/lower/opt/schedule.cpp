@@ -5,6 +5,7 @@
 #include <compare>
 #include <ranges>
 
+#include "strata/codegen/lower/opt/schedule_groups_p.h"
 #include "strata/codegen/machine/dependencies.h"
 #include "strata/codegen/machine/operands.h"
 #include "strata/codegen/machine/passes.h"
@@ -63,11 +64,12 @@ class Scheduler {
 
     void run() {
         for (uint32_t i = 0; i < function_.blocks.size(); ++i) schedule(i);
+        for (Block& block : function_.blocks)
+            std::erase_if(block.code, [](const Instruction& one) { return one.passes >= 0; });
     }
 
-  private:
     /// Instructions in front of the branch or the end, which stays, as does the comparison right before it.
-    uint32_t movable(const Block& block) const {
+    static uint32_t movable(const MachineFunction& function, const Block& block) {
         uint32_t count = 0;
         const auto size = static_cast<uint32_t>(block.code.size());
         auto ends = [](const Instruction& instruction) {
@@ -76,11 +78,12 @@ class Scheduler {
         };
         while (count < size && !ends(block.code[count])) ++count;
         if (count == 0 || count == size) return count;
-        const bool tests = implicit_reads(function_, block.code[count]) & isa::implicit::scc &&
-                           implicit_writes(function_, block.code[count - 1]) & isa::implicit::scc;
+        const bool tests = implicit_reads(function, block.code[count]) & isa::implicit::scc &&
+                           implicit_writes(function, block.code[count - 1]) & isa::implicit::scc;
         return tests ? count - 1 : count;
     }
 
+  private:
     bool fits(const Pressure& old) const {
         for (size_t bank = 0; bank < 3; ++bank)
             if (peak_[bank] > std::max(old[bank], limits_[bank])) return false;
@@ -89,7 +92,7 @@ class Scheduler {
 
     void schedule(uint32_t number) {
         Block& block = function_.blocks[number];
-        const uint32_t count = movable(block);
+        const uint32_t count = movable(function_, block);
         if (count < 3) return;
         build(block, count, live_.block(number).begin + 2 * count);
         begin_pressure(number, count);
@@ -376,6 +379,7 @@ class Scheduler {
 }  // namespace
 
 Result<void> schedule(MachineFunction& function) {
+    form_schedule_groups(function, [&](const Block& block) { return Scheduler::movable(function, block); });
     Scheduler(function).run();
     return {};
 }

@@ -59,7 +59,7 @@ void SelectionContext::find_uses() {
         const uint32_t number = numbers_.add(u);
         if (number == position_.size()) position_.push_back(i);
         position_[number] = i;
-        if (u.is(Op::store) || u.is(Op::atomic_add) || u.is(Op::atomic)) stores_[memory_of(u.src(0))].push_back(i);
+        if (writes_memory(u)) stores_[memory_of(u.src(0))].push_back(i);
     }
     first.push_back(sources.size());
     for (UOp u : program.params) numbers_.add(u);

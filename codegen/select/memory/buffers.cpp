@@ -8,6 +8,8 @@
 #include "strata/codegen/machine/operands.h"
 #include "strata/codegen/select/memory/buffers.h"
 #include "strata/codegen/target/buffer_access.h"
+#include "strata/codegen/target/cache_policies.h"
+#include "strata/core/uop/kernel.h"
 
 namespace strata::codegen {
 namespace {
@@ -31,6 +33,14 @@ int64_t constant_of(UOp offset) {
 }
 
 }  // namespace
+
+void set_cache_bits(Instruction& made, UOp index, bool stores, isa::Family family) {
+    const std::optional<CachePolicy> policy = uop::cache_of(index);
+    if (!policy) return;
+    const CacheBits bits = cache_bits(family, *policy, stores).value_or(CacheBits{});
+    made.inst.glc = bits.glc, made.inst.slc = bits.slc, made.inst.dlc = bits.dlc, made.inst.sc1 = bits.sc1;
+    made.inst.th = bits.th, made.inst.scope = bits.scope;
+}
 
 Buffers::Buffers(SelectionContext& context, Packing& packing, Addresses& addresses)
     : SelectionPart(context), packing_(packing), addresses_(addresses) {
@@ -148,7 +158,7 @@ Address Buffers::address(UOp index, const Bounded& memory, bool is_exact) {
 }
 
 /// Its lanes' offsets, the descriptor and the scalar offset come first, then the data of a store.
-Instruction& Buffers::add_access(Mnemonic name, UOp index, const Bounded& memory) {
+Instruction& Buffers::add_access(Mnemonic name, UOp index, const Bounded& memory, bool stores) {
     const std::optional<BufferAccess> known = buffer_access(index);
     const bool is_exact = known && known->is_exact && memory.before == 0 && known->others.size() < 2;
     const Address at = address(index, memory, is_exact);
@@ -167,6 +177,7 @@ Instruction& Buffers::add_access(Mnemonic name, UOp index, const Bounded& memory
     else
         made.inst.src[2].code = function_.family == isa::Family::rdna4 ? isa::code::null : isa::code::inline_zero;
     made.inst.offen = true;
+    set_cache_bits(made, index, stores, function_.family);
     made.inst.offset = at.offset;
     made.stride = steady ? addresses_.stride(index) : Instruction::kUnsteady;
     return made;
@@ -177,7 +188,7 @@ bool Buffers::load(UOp u, Mnemonic name) {
     const auto memory = bounded_.find(memory_of(index));
     if (memory == bounded_.end() || memory->second.loads < kWorth || !may_be_bounded(u, around)) return false;
     const Place data = function_.add(Bank::vector, dwords_of(u.dtype()));
-    Instruction& made = add_access(name, index, memory->second);
+    Instruction& made = add_access(name, index, memory->second, false);
     made.unchanging = !context_.writes(memory->first);
     made.dst[0] = data;
     packing_.set_loaded(u, data);
@@ -188,7 +199,7 @@ bool Buffers::load(UOp u, Mnemonic name) {
 bool Buffers::store(UOp index, Mnemonic name, Place data) {
     const UOp memory = memory_of(index);
     if (!bounds_stores(memory) || !may_be_bounded(index)) return false;
-    add_access(name, index, bounded_.at(memory)).src[3] = data;
+    add_access(name, index, bounded_.at(memory), true).src[3] = data;
     return true;
 }
 

@@ -4,6 +4,9 @@
 
 namespace strata::codegen {
 
+/// Sets the bits that an access at a place has by its cache policy.
+void set_cache_bits(Instruction& made, UOp index, bool stores, isa::Family family);
+
 /// Global memory of which predicated accesses go through a descriptor.
 class Buffers : SelectionPart {
   public:
@@ -24,7 +27,7 @@ class Buffers : SelectionPart {
     bool may_be_bounded(UOp load, UOp around);
     bool bounds_stores(UOp memory) const;
     Address address(UOp index, const Bounded& memory, bool is_exact);
-    Instruction& add_access(Mnemonic name, UOp index, const Bounded& memory);
+    Instruction& add_access(Mnemonic name, UOp index, const Bounded& memory, bool stores);
 
     Packing& packing_;
     Addresses& addresses_;

@@ -3,6 +3,8 @@
 #include <array>
 
 #include "strata/codegen/select/memory/memory.h"
+#include "strata/codegen/target/async_copy.h"
+#include "strata/core/uop/kernel.h"
 
 namespace strata::codegen {
 
@@ -65,7 +67,8 @@ bool Memory::load_scalar(UOp u) {
     };
     static constexpr Row kLoads[] = {
         {4, "s_load_b32"}, {8, "s_load_b64"}, {16, "s_load_b128"}, {32, "s_load_b256"}, {64, "s_load_b512"}};
-    if (index.src().size() > 2 || context_.writes(memory) || !addresses_.is_uniform(index)) return false;
+    if (uop::cache_of(index) || index.src().size() > 2 || context_.writes(memory) || !addresses_.is_uniform(index))
+        return false;
     for (auto [size, name] : kLoads) {
         if (size != bytes) continue;
         const Address at = addresses_.global(index, isa::Format::SMEM);
@@ -123,6 +126,7 @@ bool Memory::load_vector(UOp u) {
     Instruction& made = add_access(from.global ? row->global_load : row->local_load, from, {});
     made.dst[0] = data;
     made.keeps = static_cast<bool>(from.predicate);
+    if (from.global) set_cache_bits(made, u.src(0), false, function_.family);
     made.unchanging = from.global && !context_.writes(memory_of(u.src(0)));
     packing_.set_loaded(u, data);
     set(u, packing_.unpacked(data, u.dtype()));
@@ -138,7 +142,36 @@ bool Memory::store(UOp u) {
     const Place data = code_.in_vector(packing_.packed(value(u.src(1)), type), dwords_of(type));
     if (buffers_.store(index, row->buffer_store, data)) return true;
     const MemoryAccess to = access_to(index);
-    add_access(to.global ? row->global_store : row->local_store, to, data);
+    Instruction& made = add_access(to.global ? row->global_store : row->local_store, to, data);
+    if (to.global) set_cache_bits(made, index, true, function_.family);
+    return true;
+}
+
+/// The lanes' dwords of global memory go to M0 + 4 * lane (CDNA3 ISA 9.1.9). An instruction's offset counts on both
+/// sides, so that it is 0 and addresses have all of it.
+bool Memory::copy_async(UOp u) {
+    if (!has_async_copy(function_.target, 8 * u.as<IndexArg>().index * u.src(0).dtype().bytes())) return false;
+    const Address to = addresses_.local(u.src(0));
+    Place first = code_.scalar("v_readfirstlane_b32", {to.lanes});
+    if (to.offset)
+        first = code_.scalar("s_add_u32", {Source::of(first), Source::of_number(static_cast<uint32_t>(to.offset))});
+    MemoryAccess from = access_to(u.src(1));
+    if (from.at.offset) {
+        const Place base = function_.add(Bank::scalar, 2);
+        const Source beyond = Source::of_number(static_cast<uint64_t>(int64_t{from.at.offset}));
+        code_.scalar_to(base.part(0), "s_add_u32", {dword(from.at.base, 0), dword(beyond, 0)});
+        code_.scalar_to(base.part(1), "s_addc_u32", {dword(from.at.base, 1), dword(beyond, 1)});
+        from.at.base = Source::of(base);
+        from.at.offset = 0;
+    }
+    Instruction& m0 = code_.add("s_mov_b32");
+    m0.inst.dst[0].code = isa::code::m0;
+    m0.src[0] = first;
+    const bool is_named = code_.has("global_load_lds_dword");
+    Instruction& made = add_access(pick(is_named, "global_load_lds_dword", "global_load_b32"), from, {});
+    made.inst.lds = !is_named;
+    if (!is_named) made.inst.dst[0] = {};
+    made.stride = Instruction::kUnsteady;
     return true;
 }
 

@@ -20,6 +20,7 @@ class Memory : SelectionPart {
            Buffers& buffers);
     bool load(UOp u);
     bool store(UOp u);
+    bool copy_async(UOp u);
     MemoryAccess access_to(UOp index);
     Instruction& add_access(Mnemonic name, const MemoryAccess& to, Place data);
 

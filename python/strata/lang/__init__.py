@@ -37,7 +37,7 @@ from ._collectives import _threads, block_reduce, block_scan, wave_reduce, wave_
 from ._dynamic import TensorSpec, dynamic, pointer
 from ._flow import cond, loop, while_loop
 from ._indices import block_dim, block_idx, grid_dim, lane, thread, thread_idx, wave, wave_size
-from ._inline import extern, inline_asm, set_priority
+from ._inline import extern, inline_asm, sched_barrier, sched_group_barrier, set_priority
 from ._lanes import all, any, ballot, shuffle_down, shuffle_idx, shuffle_up, shuffle_xor
 from ._math import (
     FUNCTIONS as _FUNCTIONS,
@@ -74,6 +74,19 @@ globals().update(_FUNCTIONS)
 def barrier():
     """All threads of the block come here, and see what the others stored before."""
     _lang.barrier()
+
+
+def async_commit():
+    """The thread's asynchronous copies since its last async_commit are a group, which async_wait counts."""
+    _lang.async_commit()
+
+
+def async_wait(groups=0):
+    """Waits until at most this number of the thread's groups of copies, the last ones, are under way.
+
+    A barrier after it lets the whole block read what its threads copied.
+    """
+    _lang.async_wait(groups)
 
 
 def range(*bounds, unroll=None, stages=None):

@@ -69,3 +69,23 @@ def set_priority(level):
     """From here on the wave has this priority among those of its vector unit, 0 to 3: a hint, which chips without
     priorities leave out. All threads come to it."""
     _lang.set_priority(level)
+
+
+def sched_barrier(*kinds):
+    """The compiler moves no instruction across this place but those of these kinds.
+
+    kinds: "alu", "valu", "salu", "matrix", "vmem", "vmem_read", "vmem_write", "lds", "lds_read", "lds_write", "trans".
+    A hint, which NVIDIA's chips leave out.
+    """
+    _lang.schedule(list(kinds), 0, 0)
+
+
+def sched_group_barrier(kind, size, group=0):
+    """The next `size` instructions of a kind come after those of the sched_group_barrier before it.
+
+    Several of one group interleave kinds, as a load of local memory and two products in turn. They order instructions
+    of the straight code that they stand in, from barrier to barrier. A hint, as sched_barrier.
+    """
+    if not isinstance(size, int) or not 0 < size < 1 << 15 or not isinstance(group, int) or not 0 <= group < 1 << 15:
+        raise UsageError(f"[sched_group_barrier] size is 1 or more and group 0 or more, not {size!r} and {group!r}")
+    _lang.schedule([kind], size, group)
