@@ -34,6 +34,7 @@ SHOWS = {  # a line that a reader looks for, as a pattern
     "19_softmax": r"(gfx\w+: \d+ GB/s modelled, agrees with NumPy in float64\n){4}",
     "20_layernorm": r"(gfx\w+: \d+ GB/s modelled, agrees with NumPy in float64\n){4}",
     "21_attention": r"(gfx\w+: 2 heads of 128 queries agree with NumPy in float64\n){4}",
+    "23_tiled_mma": r"(gfx1\d+: uint8 times int8 by v_wmma.* is exact\n){2}(gfx9\w+: int8 times int8 by v_mfma.*\n){2}",
 }
 ONLY = {
     "amd": ["01", "06", "08"],
