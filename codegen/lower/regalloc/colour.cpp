@@ -195,20 +195,25 @@ class Assigner {
     }
 
     /// Accumulation registers first, which decide how many rows are left; then by where they begin, tuples before
-    /// others.
+    /// others. After a spill kept registers come before those, the longest first. So what lives throughout the program
+    /// finds a row that no short-lived one takes, which it could not evict.
     std::vector<uint32_t> registers_in_order() const {
         std::vector<std::pair<uint64_t, uint32_t>> keys;
+        const bool spilled = std::ranges::count(kept_, true) > 1;  // one register is always kept
         for (uint32_t reg = 0; reg < function_.registers.size(); ++reg) {
             const VirtualRegister& row = function_.registers[reg];
             if (row.place >= 0) continue;
-            uint32_t begin = UINT32_MAX;
+            uint32_t begin = UINT32_MAX, end = 0;
             for (uint32_t i = 0; i < row.dwords; ++i) {
                 const std::span<const Segment> live = live_.segments(live_.unit(reg, i));
-                if (!live.empty()) begin = std::min(begin, live.front().begin);
+                if (live.empty()) continue;
+                begin = std::min(begin, live.front().begin);
+                end = std::max(end, live.back().end);
             }
             if (begin == UINT32_MAX) continue;
-            const uint64_t other = row.bank != Bank::accumulation, small = 255u - row.dwords;
-            keys.push_back({other << 48 | small << 32 | begin, reg});
+            const bool first = spilled && kept_[reg];
+            const uint64_t other = row.bank != Bank::accumulation, small = first ? 0 : 255u - row.dwords;
+            keys.push_back({other << 48 | small << 32 | (first ? UINT32_MAX - (end - begin) : begin), reg});
         }
         std::ranges::sort(keys);
         std::vector<uint32_t> order;

@@ -37,6 +37,15 @@ TEST_P(Allocate, RandomCodeComputesTheSameInItsPlaces) {
     }
 }
 
+TEST_P(Allocate, WhatLivesThroughoutFindsARowBesideSpilledPairs) {
+    for (unsigned seed = 0; seed < 20; ++seed) {
+        RandomCode random(arch(), seed, {.steps = 600, .scalars = 20, .vectors = 10, .tuples = 1, .pairs = 60});
+        SCOPED_TRACE(seed);
+        expect_same(random.code.function);
+        if (HasFatalFailure()) return;
+    }
+}
+
 bool has(const MachineFunction& function, std::string_view beginning) {
     for (const Block& block : function.blocks)
         for (const Instruction& instruction : block.code)

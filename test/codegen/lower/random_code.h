@@ -12,6 +12,7 @@ struct RandomShape {
     int vectors = 10;
     int tuples = 3;
     uint32_t threads = 64;
+    int pairs = 0;  ///< of scalars, each loaded at once
 };
 
 class RandomCode {
@@ -40,6 +41,9 @@ class RandomCode {
         code.copy(address_.part(0), item);
         code.copy(address_.part(1), Constant{0x12345});
         pairs_ = {kernarg};
+        code.function.all_lanes = code.mask();
+        code.op("v_cmp_le_i32", {code.function.all_lanes}, {Constant{0}, item});
+        for (int i = 0; i < shape_.pairs; ++i) pairs_.push_back(load_pair());
         for (int i = 0; i < shape_.scalars; ++i) {
             scalars_.push_back(code.scalar());
             code.op("s_mul_i32", {scalars_.back()}, {group, Constant{i}});
@@ -70,6 +74,9 @@ class RandomCode {
                     code.copy(value, place.part(d));
                     code.store(value, address_);
                 }
+        const Place value = code.vector();
+        code.copy(value, code.function.all_lanes.part(0));
+        code.store(value, address_);
         code.end();
     }
 
@@ -243,11 +250,16 @@ class RandomCode {
         code.op("v_div_fmas_f32", {vector_result()}, {x, y, scaled});
     }
 
-    void scalar_load() {
+    Place load_pair() {
         Instruction& load = code.op(code.spelled("s_load_b64", "s_load_dwordx2"), {code.scalar(2)},
                                     {pairs_[0], Fixed{isa::code::null}});
         load.inst.src[1].type = isa::Type::u32;
-        const Place pair = load.dst[0];
+        return load.dst[0];
+    }
+
+    void scalar_load() {
+        const Place pair = load_pair();
+        if (shape_.pairs > 0) pairs_[static_cast<size_t>(1 + pick(pairs_.size() - 1))] = pair;
         const Place a = any(scalars_);
         code.op("s_or_b32", {result(scalars_, Bank::scalar)}, {pair.part(0), a});
         code.op("s_xor_b32", {result(scalars_, Bank::scalar)}, {pair.part(1), a});

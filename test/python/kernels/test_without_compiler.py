@@ -74,6 +74,22 @@ def test_tensors_uop_kernels_and_searches_run(arch, nothing, rng):
         assert kernel.source == "" and "s_endpgm" in kernel.assembly
 
 
+@pytest.mark.parametrize("arch", ARCHS)
+def test_attention_whose_masks_fill_the_scalar_registers_is_lowered(arch, nothing, rng):
+    """Program 783764 of the soak: what lives throughout the kernel found no row beside short-lived pairs."""
+    values = rng.standard_normal((7, 7, 13, 13))
+    values[..., :-1, :] = np.where(rng.random(13) < 0.5, 0.7, values[..., :-1, :])
+    operands = np.triu(np.tril(values), 1)
+    scores = np.where(np.tri(13, dtype=bool), operands @ operands.swapaxes(-1, -2) / np.sqrt(13), -np.inf)
+    weights = np.exp(scores - scores.max(-1, keepdims=True))
+    expected = values * 2 + weights / weights.sum(-1, keepdims=True) @ operands
+    with strata.config(device=f"emu:{arch}", **nothing):
+        x = Tensor(values)
+        v = x.tril().triu(1)
+        out = x * 2.0 + strata.functional.scaled_dot_product_attention(v, v, v, causal=True)
+        np.testing.assert_allclose(out.numpy(), expected, rtol=1e-12, atol=1e-12)
+
+
 @pytest.mark.parametrize("arch", [a for a in ARCHS if a != "gfx90a"])  # whose words are cdna3's, for gfx942
 def test_typed_assembly_runs(arch, nothing):
     with strata.config(device=f"emu:{arch}", **nothing):
