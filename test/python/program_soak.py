@@ -22,7 +22,6 @@ from pathlib import Path
 HERE = Path(__file__).resolve()
 RECORD = HERE.parents[2] / "build" / "soak" / "programs.json"
 BLOCK = 50  # programs that a worker gets at a time
-SILENT = 600.0  # seconds for one program, and to make a failure small
 
 
 # A worker reads "FIRST COUNT" and answers a JSON line before each program and one after the block. It answers "lacks"
@@ -174,16 +173,19 @@ class Soak:
             for worker in workers:
                 self.start_block(worker, ready)
             while ready.get_map():
-                for key, _ in ready.select(5):
+                for key, _ in ready.select(min(5, self.options.silent)):
                     if found := key.data.answer():
                         self.finish_block(key.data, found, ready)
-                for worker in [key.data for key in ready.get_map().values()]:
-                    if time.monotonic() > worker.heard + SILENT:
+                working = [key.data for key in ready.get_map().values()]
+                for worker in working:
+                    if time.monotonic() > worker.heard + self.options.silent:
                         worker.process.kill()
-                        self.finish_block(worker, worker.ended(f"no answer within {SILENT:.0f} s"), ready)
+                        self.finish_block(worker, worker.ended(f"no answer within {self.options.silent:g} s"), ready)
                 self.show()
+                self.record["working"] = sorted(worker.at for worker in working)  # lost if this process is killed
                 self.save()
         self.show(end=True)
+        self.record.pop("working", None)
         self.save()
         return self.summary()
 
@@ -219,6 +221,7 @@ def parsed(arguments):
     out.add_argument("--seconds", type=float, default=float("inf"), help="of this run; it ends a block later")
     out.add_argument("--workers", type=int, default=len(os.sched_getaffinity(0)), help="processes (one for each core)")
     out.add_argument("--ways", default="", help="of each program, separated by commas (some by its seed)")
+    out.add_argument("--silent", type=float, default=600.0, help="seconds for a program, and to make it small (600)")
     out.add_argument("--failures", type=int, default=10, help="programs that differ before it ends (10)")
     out.add_argument("--record", type=Path, default=RECORD, help=f"file of the totals ({RECORD.name})")
     out.add_argument("--resume", action="store_true", help="go on where the run that wrote the record stopped")

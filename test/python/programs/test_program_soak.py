@@ -22,6 +22,13 @@ for line in sys.stdin:
 """
 
 
+HANGS = """
+import sys, time
+print('{"at": %s}' % sys.stdin.readline().split()[0], flush=True)
+time.sleep(60)
+"""
+
+
 @pytest.fixture
 def soak(tmp_path):
     def run(script, *options):
@@ -55,6 +62,14 @@ def test_a_worker_that_ends_finds_its_program_wrong(soak, capsys):
     status, record = soak(DIES, "--programs", "3", "--workers", "1")
     assert status == 1 and record["wrong"] == [0, 1, 2]  # the rest of a block begins after the program
     assert "program 1: the process ended with status 3" in capsys.readouterr().out
+
+
+def test_a_silent_worker_is_killed_and_the_record_names_its_program_before(soak, capsys, monkeypatch):
+    save, working = program_soak.Soak.save, []
+    monkeypatch.setattr(program_soak.Soak, "save", lambda s: (working.append(s.record.get("working")), save(s)))
+    status, record = soak(HANGS, "--seed", "5", "--programs", "1", "--workers", "1", "--silent", "0.5")
+    assert status == 1 and record["wrong"] == [5] and "working" not in record
+    assert [5] in working and "program 5: no answer within 0.5 s" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("module, text", [("numpy", "-m pip install numpy"), ("strata", "scripts/setup")])
