@@ -39,13 +39,6 @@ bool is_thread(UOp range) {
     return axis == Axis::local || axis == Axis::lane || axis == Axis::group;
 }
 
-/// Steps of the reduction, which are far from each other in local memory: what threads, and a thread's copies, read at
-/// once is near.
-bool is_step(UOp range) {
-    const Axis axis = range_arg(range).axis;
-    return axis == Axis::reduce || axis == Axis::unroll || axis == Axis::vector || axis == Axis::group;
-}
-
 /// A load and the ranges that its tile has, the fastest in memory first.
 struct Operand {
     UOp load;
@@ -395,7 +388,9 @@ class Staging {
             if (!is_step(r) && (before || is_step(range))) row *= range_arg(r).size;
             if (is_step(r) && before) steps *= range_arg(r).size;
         }
-        return is_step(range) ? steps * (row > 1 ? row + o.most_at_once() : 1) : row;
+        const bool is_run = o.near == o.tile[0] && o.wide == o.most_at_once();  // that a thread copies
+        const int64_t apart = is_run ? step_padding(o.tile, o.wide) : o.most_at_once();
+        return is_step(range) ? steps * (row > 1 ? row + apart : 1) : row;
     }
     int64_t size_of(const Operand& o) const {
         if (o.by_warpgroups) return o.by_warpgroups->size();

@@ -1,4 +1,5 @@
 // schedule: instruction scheduling. Instructions of long latency come early in their block, as far as registers last.
+// While a matrix core of CDNA computes, other instructions stand between its products.
 // Before and after: instructions over virtual registers, each block with the same ones. A block whose new order would
 // need more registers than its old one and than its share keeps the old.
 #include <algorithm>
@@ -22,6 +23,8 @@ constexpr size_t kWindow = 16;
 constexpr size_t kEnds = 8;
 /// Dwords that one instruction may write.
 constexpr int kRoom = 34;
+/// Clocks in which a wave of CDNA issues an instruction, and of a pass of a matrix core (CDNA3 ISA, 2).
+constexpr uint32_t kSlot = 4;
 /// Clocks to set EXEC for a predicate.
 constexpr uint32_t kPredicateClocks = 8;
 
@@ -31,6 +34,7 @@ struct Node {
     uint32_t height = 0;       // clocks from its issue to the end of the block
     uint32_t ready_at = 0;     // clock from which its operands are there
     uint32_t issue = 1;
+    uint32_t core = 0;  // clocks that it keeps the matrix core busy, beside the vector unit
     uint32_t uses = 0, uses_end = 0;
     bool predicated = false;  // EXEC matters to it
     bool memory = false;      // loads
@@ -136,13 +140,17 @@ class Scheduler {
             const Instruction& instruction = block.code[i];
             if (instruction.pseudo == Pseudo::none) {
                 const isa::Facts& facts = isa::facts(function_.family, *instruction.inst.row);
-                node.issue = static_cast<uint32_t>(isa::issue_cycles(function_.family, facts, function_.wave_size()));
+                const int passes = isa::matrix_passes(function_.family, facts);
+                node.core = static_cast<uint32_t>(passes) * kSlot;
+                node.issue =
+                    passes ? kSlot
+                           : static_cast<uint32_t>(isa::issue_cycles(function_.family, facts, function_.wave_size()));
             }
             node.predicated = is_predicated(instruction);
             node.predicate = instruction.predicate;
             node.memory = is_load(instruction);
             const bool stays = node.memory && live_.live_at(live_.unit(instruction.dst[0]), end);
-            node.height = stays ? std::max(node.issue, result_latency(function_, instruction)) : node.issue;
+            node.height = std::max(node.issue, stays ? result_latency(function_, instruction) : node.core);
             for (uint32_t at = node.first; at != kNoLink; at = links_[at].next)
                 node.height = std::max(node.height, nodes_[links_[at].to].height + links_[at].latency);
         }
@@ -250,12 +258,13 @@ class Scheduler {
         order.reserve(count);
         loads_.clear();
         there_.clear();
+        products_.clear();
         near_.clear();
-        clock_ = 0;
+        clock_ = core_free_ = 0;
         predicate_ = {};
         for (uint32_t i = 0; i < count; ++i)
             if (nodes_[i].waiting == 0 && !nodes_[i].held) insert(i);
-        while (fits(old) && (!loads_.empty() || !there_.empty() || !near_.empty())) {
+        while (fits(old) && (!loads_.empty() || !there_.empty() || !products_.empty() || !near_.empty())) {
             for (; !near_.empty() && nodes_[index(near_.back())].ready_at <= clock_; near_.pop_back())
                 add(of(index(near_.back())), index(near_.back()));
             const uint32_t i = take_best();
@@ -277,7 +286,9 @@ class Scheduler {
 
     void take(uint32_t i, std::vector<uint32_t>& order) {
         const Node& node = nodes_[i];
-        clock_ = std::max(clock_, node.ready_at) + node.issue;
+        const uint32_t start = std::max({clock_, node.ready_at, node.core ? core_free_ : 0});
+        clock_ = start + node.issue;
+        if (node.core) core_free_ = start + node.core;
         place(node);
         if (node.predicated) predicate_ = node.predicate;
         order.push_back(i);
@@ -287,7 +298,7 @@ class Scheduler {
     using Queue = std::vector<uint64_t>;
     static uint32_t index(uint64_t entry) { return ~static_cast<uint32_t>(entry); }
 
-    Queue& of(uint32_t i) { return nodes_[i].memory ? loads_ : there_; }
+    Queue& of(uint32_t i) { return nodes_[i].memory ? loads_ : nodes_[i].core ? products_ : there_; }
     void insert(uint32_t i) { add(nodes_[i].ready_at > clock_ ? near_ : of(i), i); }
     void add(Queue& queue, uint32_t i) const {
         const Node& node = nodes_[i];
@@ -316,11 +327,12 @@ class Scheduler {
             for (size_t at = end; at-- > first;) {
                 const uint32_t i = index(queue[at]);
                 const Node& node = nodes_[i];
-                const uint32_t until = node.ready_at > clock_ ? node.ready_at - clock_ : 0;
+                const uint32_t until = node.ready_at > clock_ ? node.ready_at - clock_ : 0,
+                               busy = node.core && core_free_ > clock_ ? core_free_ - clock_ : 0;
                 const Score at_best{0, until, is_near ? 0 : ~node.height, is_near ? 0 : i};  // of it and of all before
                 if (from && at_best >= least) break;
                 const bool turns = node.predicated && node.predicate != predicate_;
-                const uint32_t wait = until + (turns ? kPredicateClocks : 0);
+                const uint32_t wait = std::max(until, busy) + (turns ? kPredicateClocks : 0);
                 Score score{0, wait, ~node.height, i};
                 if (from && score >= least) continue;
                 if (may_be_over) score.over = over(node);
@@ -333,6 +345,7 @@ class Scheduler {
         const auto last = [](const Queue& queue) { return queue.size() - std::min(queue.size(), kWindow); };
         look(loads_, last(loads_), loads_.size());
         look(there_, last(there_), there_.size());
+        look(products_, last(products_), products_.size());
         if (tight || !from || least.wait > 0) look(near_, last(near_), near_.size());
         if (tight) look(there_, 0, std::min(kEnds, last(there_)));
         const uint32_t i = index((*from)[best]);
@@ -368,11 +381,12 @@ class Scheduler {
     std::vector<Constant> constants_;
     std::vector<uint32_t> constants_of_;
     Queue loads_, there_;          // whose operands are there, by height
+    Queue products_;               // the same, of a matrix core
     Queue near_;                   // whose operands will be, by when
     std::vector<Use> uses_;        // of all nodes
     std::vector<uint32_t> reads_;  // of a unit: those that are to come
     std::vector<uint8_t> alive_;
-    uint32_t clock_ = 0;
+    uint32_t clock_ = 0, core_free_ = 0;  // core_free_: when the matrix core has done what it was given
     Place predicate_{};
 };
 

@@ -11,17 +11,17 @@
 // column of the second operand too: weights stay in registers. Keys of that operand are in the order in which the
 // accumulator has them. On RDNA3, whose rows of lanes hold the same, lanes exchange their keys.
 #include "strata/codegen/optimize/attention/fragments_p.h"
+#include "strata/codegen/target/read_ahead.h"
 #include "strata/core/symbolic/symbolic.h"
 #include "strata/core/uop/kernel.h"
 
 namespace strata::codegen {
 namespace {
 
-/// To nearest even. A NaN may become a number.
+/// To nearest, halves away from zero: an instruction less than to even. A NaN may become a number.
 UOp to_bfloat16_of_number(UOp x) {
     const auto word = [](int64_t value) { return constant_int(dtypes::uint32, value); };
-    const UOp bits = bitcast(x, dtypes::uint32), odd = alu(Op::bit_and, {alu(Op::shr, {bits, word(16)}), word(1)}),
-              upper = alu(Op::shr, {bits + odd + word(0x7fff), word(16)});
+    const UOp upper = alu(Op::shr, {bitcast(x, dtypes::uint32) + word(0x8000), word(16)});
     return bitcast(cast(upper, dtypes::uint16), dtypes::bfloat16);
 }
 
@@ -114,6 +114,8 @@ class ByColumns : public AttentionByFragments {
 std::optional<UOp> attention_by_columns(UOp sink, const AttentionParts& p, const AttentionTile& tile,
                                         const Target& target) {
     if (!p.shape->family || !AttentionByFragments::fits(p, tile)) return {};
+    // Many rows by few keys want the next keys meanwhile.
+    if (tile.matrices > 1 && tile.keys <= 2 * kSide && !reads_matrices_ahead(target)) return {};
     const int64_t bytes = AttentionByFragments::bytes(p, tile, ByColumns::elements_of_values(p, tile)),
                   threads = tile.waves * target.wave_size;
     int64_t registers = AttentionByFragments::registers(p, tile);

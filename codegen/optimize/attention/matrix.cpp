@@ -32,9 +32,9 @@ constexpr Row kTiles[] = {
     {{1, 8, 64, 128}, attention_by_warpgroup_rows}, {{2, 4, 64, 128}, attention_by_rows},
     {{1, 4, 64, 128}, attention_by_rows},           {{1, 2, 32, 128}, attention_by_rows},
     {{1, 1, 16, 128}, attention_by_rows},           {{2, 4, 64, 128}, attention_by_columns},
-    {{1, 4, 64, 128}, attention_by_columns},        {{1, 2, 64, 128}, attention_by_columns},
-    {{1, 4, 32, 128}, attention_by_columns},        {{1, 2, 32, 128}, attention_by_columns},
-    {{1, 1, 32, 128}, attention_by_columns}};
+    {{2, 4, 32, 128}, attention_by_columns},        {{1, 4, 64, 128}, attention_by_columns},
+    {{1, 2, 64, 128}, attention_by_columns},        {{1, 4, 32, 128}, attention_by_columns},
+    {{1, 2, 32, 128}, attention_by_columns},        {{1, 1, 32, 128}, attention_by_columns}};
 
 }  // namespace
 

@@ -9,6 +9,7 @@
 #include "strata/codegen/optimize/schedule_builder_p.h"
 #include "strata/codegen/schedule/attention.h"
 #include "strata/codegen/target/rates.h"
+#include "strata/codegen/target/read_ahead.h"
 #include "strata/core/symbolic/symbolic.h"
 #include "strata/core/uop/uop.h"
 #include "strata/core/uop/walk.h"
@@ -110,18 +111,24 @@ int64_t blocks_of(const Kernel& kernel) {
     return blocks;
 }
 
-/// The first tile that fits, which reads keys least often; of AMD's, where its blocks leave units without work, the one
-/// of least cost.
+/// The first tile that fits, which reads keys least often. Of AMD's it is the one of least cost among all where its
+/// blocks leave units without work. Of CDNA's it is that among those of as many rows in any case: fewer keys leave
+/// local memory for a second block.
 std::optional<Scheduled> best_tile(const Kernel& kernel, int keys, const Target& target) {
+    const bool is_weighed = reads_matrices_ahead(target);
     constexpr double kWorthIt = 0.95;  // static costs that are nearer to each other say little
     std::optional<Scheduled> best;
     double least = 0;
+    int64_t blocks = 0;  // of the first tile
     for (int64_t tile = 0;; ++tile) {
         ScheduleBuilder plan(kernel, target);
         if (!plan.add_to(ActionKind::matrix, keys, tile)) return best;
         Scheduled tried = plan.take();
-        const bool is_full = blocks_of(tried.kernel) >= rates_of(target.arch).units;
-        if (!best && (!target.arch.is_amd() || is_full)) return tried;
+        const int64_t count = blocks_of(tried.kernel);
+        if (!best) blocks = count;
+        const bool is_full = blocks >= rates_of(target.arch).units;
+        if (!best && (!target.arch.is_amd() || (is_full && !is_weighed))) return tried;
+        if (is_full && count > blocks) return best;
         // Keys and sums of a tile come from caches and local memory, whose parts of a cost are those of all blocks.
         const StaticCost cost = static_cost(tried.kernel, target);
         const double clocks = std::max({cost.vector, cost.matrix, cost.latency});

@@ -68,3 +68,14 @@ def test_products_of_few_rows_are_those_of_float64(target, rows):
         with strata.config(device=f"emu:{arch}", target=target, check="raise"):
             got = (strata.Tensor(a) @ strata.Tensor(b)).numpy().astype(np.float64)
         np.testing.assert_allclose(got, a.astype(np.float64) @ b.astype(np.float64), rtol=2e-3, atol=2e-2)
+
+
+@pytest.mark.parametrize("target, depth", itertools.product(("asm", "hip"), (64, 96, 128, 160)))
+def test_products_of_few_and_of_odd_numbers_of_steps_are_those_of_float64(target, depth):
+    """Loops read a step ahead, and store it to the other half of local memory: there is none after the last."""
+    rng = np.random.default_rng(depth)
+    a, b = (rng.standard_normal(shape).astype(np.float16) for shape in ((256, depth), (depth, 256)))
+    for arch in ("gfx942", "gfx90a"):
+        with strata.config(device=f"emu:{arch}", target=target, check="raise"):
+            got = (strata.Tensor(a) @ strata.Tensor(b)).numpy().astype(np.float64)
+        np.testing.assert_allclose(got, a.astype(np.float64) @ b.astype(np.float64), rtol=2e-3, atol=2e-2)
