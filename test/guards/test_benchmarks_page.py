@@ -56,7 +56,14 @@ def test_what_a_run_puts_there_has_the_page_s_columns():
     shares = {name: {"ms": 1.0, "limit_ms": 0.5} for name in ("a", "b")}
     results["programs"] = {"card": "7900xtx", "rows": shares, "geomean": 0.5}
     assert programs.document(results["programs"])["align"] == ["left", "right", "right"]
-    results["lang"] = {"call_us": 9.5, "choose_us": 8.0, "code_add_ms": 0.4, "code_softmax_ms": 2.3, "lines": {"a": 5}}
+    results["lang"] = {
+        "call_us": 9.5,
+        "sized_call_us": 9.9,
+        "asm_call_us": 8.0,
+        "code_add_ms": 0.4,
+        "code_softmax_ms": 2.3,
+        "lines": {"a": 5},
+    }
     results["lang"] |= {f"trace_{name}": {"first_ms": 0.6, "ms": 0.1} for name in ("add", "softmax", "matmul")}
     results["lang"] |= {"code_matmul_ms": 5.0, "captured_us": 6.0, "layout_us": 2.0, "first_launch_ms": 4.0}
     results["lang"]["products_tflop_per_s"] = {"gfx942 float32": {"lang": 2, "scheduler": 3, "scheduler_a_b": 4}}

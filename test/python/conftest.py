@@ -72,6 +72,16 @@ def numpy_is_quiet():
 
 
 @pytest.fixture
+def quick_target():
+    """Direct lowering, which takes less time than clang, unless the tests run for another target."""
+    import strata
+    from tested import QUICK_TARGET
+
+    with strata.config(target=QUICK_TARGET):
+        yield
+
+
+@pytest.fixture
 def rng():
     import numpy as np
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .. import _strata
-from .._strata import DTypeError, ShapeError, Tensor, Unsupported
+from .._strata import DTypeError, ShapeError, Tensor, Unsupported, dtypes
 
 NARROWEST_NORMAL = 2.0**-126  # of float32
 
@@ -48,7 +48,7 @@ def without_gradient(name: str, sources: list[Tensor], *results: Tensor) -> tupl
 
 def unsigned(index: Tensor) -> Tensor:
     """The index as uint64, where negative ones are beyond every axis: none counts from the end."""
-    return index if index.dtype.name == "uint64" else index.cast("int64").bitcast("uint64")
+    return index if index.dtype == dtypes.uint64 else index.cast("int64").bitcast("uint64")
 
 
 def checked(index: Tensor, n: int) -> Tensor:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from .._checks import check_all, integer, real
-from .._strata import DTypeError, Tensor, UsageError
+from .._strata import DTypeError, Tensor, UsageError, dtypes
 from ._shared import checked, covered, floats, integers, shaped, spread, widened, without_gradient
 from .packing import BLOCK, e8m0, fp4_values, unpack_int4, unpacked
 
@@ -128,7 +128,7 @@ _ACTIVATIONS = {"silu": Tensor.silu, "gelu": Tensor.gelu, "gelu_tanh": Tensor.ge
 def _weights(name, what, w, scale, ids):
     """float32 weights (tokens, k, rows, columns) of the experts that were chosen, of which alone are read."""
     mine = w.take(ids, 0)
-    rows, columns = w.shape[1], w.shape[2] * (2 if w.dtype.name == "uint8" else 1)
+    rows, columns = w.shape[1], w.shape[2] * (2 if w.dtype == dtypes.uint8 else 1)
     if w.dtype.is_float and scale is None:
         return widened(mine)
     if scale is None:
@@ -137,12 +137,12 @@ def _weights(name, what, w, scale, ids):
     fits = grid.ndim == 3 and grid.shape[0] == w.shape[0] and 1 <= grid.shape[1] <= rows
     words = f"{what}_scale is (E,), (E, rows) or (E, rows / a, columns / b)"
     shaped(name, words, fits and 1 <= grid.shape[2] <= columns, **{what: w, f"{what}_scale": scale})
-    is_e8m0 = w.dtype.name == scale.dtype.name == "uint8"  # MXFP4
+    is_e8m0 = w.dtype == scale.dtype == dtypes.uint8  # MXFP4
     block = (covered(rows, grid.shape[1]), BLOCK if is_e8m0 else covered(columns, grid.shape[2]))
     fits = -(-rows // block[0]) == grid.shape[1] and -(-columns // block[1]) == grid.shape[2]
     shaped(name, words, fits, **{what: w, f"{what}_scale": scale})
     every = spread(grid.take(ids, 0), rows, columns, block)
-    if w.dtype.name != "uint8":
+    if w.dtype != dtypes.uint8:
         return mine.cast("float32") * every
     if is_e8m0:
         return e8m0(fp4_values(unpacked(mine)), every)
@@ -155,12 +155,12 @@ def _checked_experts(name, x, w1, w2, topk_weights, topk_ids, activation, **more
     if activation not in _ACTIVATIONS:
         raise UsageError(f"[{name}] activation {activation!r}: it is one of {', '.join(_ACTIVATIONS)}")
     for what, w in (("w1", w1), ("w2", w2)):
-        if not (w.dtype.is_float or w.dtype.name in ("int8", "uint8")):
+        if not (w.dtype.is_float or w.dtype in (dtypes.int8, dtypes.uint8)):
             raise DTypeError(f"[{name}] {what} is of {w.dtype.name}: it takes floats, int8, or uint8 of 4-bit numbers")
     fits = x.ndim == topk_ids.ndim == 2 and w1.ndim == w2.ndim == 3 and topk_ids.shape[0] == x.shape[0]
     if fits:
         (experts, double, h1), (_, h2, i2) = w1.shape, w2.shape
-        h1, i2 = (n * (2 if w.dtype.name == "uint8" else 1) for n, w in ((h1, w1), (i2, w2)))
+        h1, i2 = (n * (2 if w.dtype == dtypes.uint8 else 1) for n, w in ((h1, w1), (i2, w2)))
         fits = w2.shape[0] == experts and h1 == h2 == x.shape[1] and double == 2 * i2
         fits = fits and topk_weights.shape == topk_ids.shape
         for bias, n in ((more["w1_bias"], double), (more["w2_bias"], h2)):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .. import _strata
 from .._checks import check_all
-from .._strata import DTypeError, Tensor, UsageError
+from .._strata import DTypeError, Tensor, UsageError, dtypes
 from ._shared import floats, shaped
 
 TYPE_CHECKING = False
@@ -125,7 +125,7 @@ def mx_dequantize(
     """
     of, _, _ = _format("mx_dequantize", format)
     for what, t in (("q", q), ("scale", scale)):
-        if t.dtype.name != "uint8":
+        if t.dtype != dtypes.uint8:
             raise DTypeError(f"[mx_dequantize] {what} is of {t.dtype.name}: it takes uint8")
     k = q.shape[-1] * (1 if of else 2) if q.ndim else 0
     fits = q.ndim > 0 and scale.shape == (*q.shape[:-1], -(-k // BLOCK))
@@ -140,7 +140,7 @@ def unpack_int4(q: Tensor, signed: bool = True) -> Tensor:
 
     Signed ones are two's complement, -8 to 7. DTypeError, ShapeError.
     """
-    if q.dtype.name not in ("uint8", "int8"):
+    if q.dtype not in (dtypes.uint8, dtypes.int8):
         raise DTypeError(f"[unpack_int4] q is of {q.dtype.name}: it takes uint8")
     shaped("unpack_int4", "it takes (..., k / 2)", q.ndim > 0, q=q)
     codes = unpacked(q.bitcast("uint8"))

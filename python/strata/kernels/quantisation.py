@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .._checks import check_all, integer
-from .._strata import DType, DTypeError, Tensor, UsageError
+from .._strata import DType, DTypeError, Tensor, UsageError, dtypes
 from ._shared import NARROWEST_NORMAL, floats, shaped, widened, without_gradient
 
 TYPE_CHECKING = False
@@ -124,7 +124,7 @@ def normalize_e4m3fn_to_e4m3fnuz(w: Tensor, scale: Tensor) -> tuple[Tensor, Tens
     w of fp8e4m3 and any shape, scale of floats, which is doubled. -0 becomes 0, NaN stays. No gradient: Unsupported
     when one arrives. DTypeError.
     """
-    if w.dtype.name != "fp8e4m3":
+    if w.dtype != dtypes.fp8e4m3:
         raise DTypeError(f"[normalize_e4m3fn_to_e4m3fnuz] w is of {w.dtype.name}: it takes fp8e4m3")
     floats("normalize_e4m3fn_to_e4m3fnuz", scale=scale)
     byte = w.bitcast("uint8")

@@ -8,7 +8,7 @@ from by_numpy import close, of, strict, wide
 from strata import Tensor, kernels as K
 from test_positions_and_caches import table, turned
 
-pytestmark = pytest.mark.emulated
+pytestmark = [pytest.mark.emulated, pytest.mark.usefixtures("quick_target")]
 
 BLOCK, HEADS, KV, WIDTH, SEQUENCES = 4, 4, 2, 16, 3
 TABLES = np.array([[5, 0, 2], [1, 7, 4], [3, 6, 8]], np.int32)

@@ -8,7 +8,7 @@ from formats import values_of
 from strata import Tensor, kernels as K
 from test_norms_and_activations import ACTIVATIONS
 
-pytestmark = pytest.mark.emulated
+pytestmark = [pytest.mark.emulated, pytest.mark.usefixtures("quick_target")]
 
 FP4 = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6, -0.0, -0.5, -1, -1.5, -2, -3, -4, -6])
 

@@ -7,7 +7,7 @@ from attention_by_numpy import dense
 from by_numpy import ARCHS, check_slopes, close, exact, kernels, of, strict, wide
 from strata import Tensor, kernels as K
 
-pytestmark = pytest.mark.emulated
+pytestmark = [pytest.mark.emulated, pytest.mark.usefixtures("quick_target")]
 
 
 def operands(rng, b, n, m, h, kv, d, e, dtype):

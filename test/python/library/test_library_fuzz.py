@@ -32,7 +32,7 @@ from test_quantisation import LARGEST, in_blocks, is_nearest, scales
 from test_routing import aligned, chosen
 from test_scaled_products import by_groups, grids
 
-pytestmark = pytest.mark.emulated
+pytestmark = [pytest.mark.emulated, pytest.mark.usefixtures("quick_target")]
 
 CALLS = 39  # of a run that names no time
 FLOATS = ["float32", "float16", "bfloat16"]

@@ -9,7 +9,7 @@ from by_numpy import ARCHS, check_slopes, close, kernels, of, strict, wide
 from strata import Tensor, kernels as K
 from strata.nn import functional as F
 
-pytestmark = pytest.mark.emulated
+pytestmark = [pytest.mark.emulated, pytest.mark.usefixtures("quick_target")]
 
 # Rows, width, type; each on one card.
 ROWS = [(1, 1, "float32"), (3, 300, "bfloat16"), (2, 769, "float16"), (2, 2880, "float32"), (1, 4097, "bfloat16")]

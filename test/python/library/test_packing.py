@@ -7,7 +7,7 @@ from by_numpy import ARCHS, close, exact, kernels, of, strict, wide
 from formats import encode, values_of
 from strata import Tensor, kernels as K
 
-pytestmark = pytest.mark.emulated
+pytestmark = [pytest.mark.emulated, pytest.mark.usefixtures("quick_target")]
 
 FP4 = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6])
 LARGEST = {"fp4": 6.0, "fp8e4m3": 448.0, "fp8e5m2": 57344.0}

@@ -7,7 +7,7 @@ from attention_by_numpy import paged
 from by_numpy import ARCHS, check_slopes, close, kernels, of, strict, wide
 from strata import Tensor, kernels as K
 
-pytestmark = pytest.mark.emulated
+pytestmark = [pytest.mark.emulated, pytest.mark.usefixtures("quick_target")]
 
 WILD = [-1, 10**6, -(2**31)]
 

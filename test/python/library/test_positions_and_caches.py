@@ -7,7 +7,7 @@ from by_numpy import ARCHS, check_slopes, close, exact, kernels, of, strict, wid
 from formats import rounded
 from strata import Tensor, kernels as K, nn
 
-pytestmark = pytest.mark.emulated
+pytestmark = [pytest.mark.emulated, pytest.mark.usefixtures("quick_target")]
 
 
 def table(positions, width, base=10000.0):

@@ -7,7 +7,7 @@ from by_numpy import ARCHS, exact, kernels, of, strict, wide
 from formats import finite_magnitudes, values_of
 from strata import Tensor, kernels as K
 
-pytestmark = pytest.mark.emulated
+pytestmark = [pytest.mark.emulated, pytest.mark.usefixtures("quick_target")]
 
 LARGEST = {"int8": 127, "fp8e4m3": 448, "fp8e5m2": 57344, "fp8e4m3fnuz": 240, "fp8e5m2fnuz": 57344}
 NORMAL = 2.0**-126

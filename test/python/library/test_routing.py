@@ -6,7 +6,7 @@ import strata
 from by_numpy import ARCHS, close, exact, kernels, of, strict, wide
 from strata import Tensor, kernels as K
 
-pytestmark = pytest.mark.emulated
+pytestmark = [pytest.mark.emulated, pytest.mark.usefixtures("quick_target")]
 
 
 def chosen(logits, k, scoring="softmax", bias=0.0, groups=1, topk_groups=1, scale=1.0, renormalize=False):

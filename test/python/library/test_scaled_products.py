@@ -7,7 +7,7 @@ from by_numpy import ARCHS, check_slopes, close, exact, kernels, of, strict, wid
 from strata import Tensor
 from strata.nn import functional as F
 
-pytestmark = pytest.mark.emulated
+pytestmark = [pytest.mark.emulated, pytest.mark.usefixtures("quick_target")]
 
 
 def grids(rng, recipe, m, n, k):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..._strata import DTypeError, ShapeError, Tensor, UsageError, cat, promote, stack
+from ..._strata import DTypeError, ShapeError, Tensor, UsageError, cat, dtypes, promote, stack
 from ._shared import widened
 
 TYPE_CHECKING = False
@@ -86,7 +86,7 @@ def _recipe(a: Tensor, b: Tensor, scale_a: Tensor, scale_b: Tensor) -> str:
     """How scales go with elements, by their shapes."""
     (m, k), n = a.shape, b.shape[1]
     blocks, fine = -(-k // _BLOCK), -(-k // 32)
-    if scale_a.dtype.name == scale_b.dtype.name == "uint8" and (scale_a.shape, scale_b.shape) == ((m, fine), (fine, n)):
+    if scale_a.dtype == scale_b.dtype == dtypes.uint8 and (scale_a.shape, scale_b.shape) == ((m, fine), (fine, n)):
         return "e8m0"
     if scale_a.dtype.is_float and scale_b.dtype.is_float:
         if scale_a.shape in ((), (1,), (m, 1)) and scale_b.shape in ((), (1,), (1, n)):
@@ -121,7 +121,7 @@ def scaled_mm(
 
     if a.ndim != 2 or b.ndim != 2 or a.shape[1] != b.shape[0]:
         raise ShapeError(f"[scaled_mm] a {a.shape}, b {b.shape}: (m, k) and (k, n)")
-    is_whole = a.dtype.name == b.dtype.name == "int8"
+    is_whole = a.dtype == b.dtype == dtypes.int8
     if not is_whole and not all(x.dtype.is_float and x.dtype.itemsize == 1 for x in (a, b)):
         raise DTypeError(f"[scaled_mm] a is of {a.dtype.name}, b of {b.dtype.name}: both int8, or floats of 8 bits")
     (m, k), n = a.shape, b.shape[1]
