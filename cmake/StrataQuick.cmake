@@ -2,8 +2,8 @@
 # so examples/run). Code is optimized less, but for the emulator's. Headers that the Python module's sources share are
 # compiled once, and so are those of STRATA_PRECOMPILED.
 option(STRATA_QUICK "Compile in three quarters of the time code that is optimized less" OFF)
-# Headers of the standard library and fmt are compiled once, for quick builds and for those with sanitizers. So CI sees that
-# every source compiles after them. Other builds see that every source includes what it needs.
+# Headers of the standard library and fmt are compiled once, for quick builds and for those with sanitizers. So CI sees
+# that every source compiles after them. Other builds see that every source includes what it needs.
 option(STRATA_PRECOMPILED "Compile the headers of the standard library and fmt once" OFF)
 # Without this ccache keeps nothing that is compiled with precompiled headers.
 string(REPLACE "CCACHE_NOHASHDIR=1" "CCACHE_NOHASHDIR=1;CCACHE_SLOPPINESS=pch_defines,time_macros" CMAKE_CXX_COMPILER_LAUNCHER

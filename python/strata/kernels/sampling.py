@@ -40,7 +40,7 @@ def _within(x: Tensor, top: Tensor, min_p: float) -> Tensor:
 
 
 def _first(x: Tensor, top_p: float) -> Tensor:
-    """x in falling order (rows, n), -inf behind the fewest whose probabilities add up to top_p."""
+    """x in falling order (rows, n), -inf after the fewest whose probabilities add up to top_p."""
     p = x.softmax(-1)
     return ((p.cumsum(-1) - p < top_p) | (Tensor.arange(x.shape[-1]) == 0)).where(x, -math.inf) if top_p < 1 else x
 

@@ -82,7 +82,7 @@ def async_commit():
 
 
 def async_wait(groups=0):
-    """Waits until at most this number of the thread's groups of copies, the last ones, are under way.
+    """Waits until at most this number of the thread's groups of copies, the last ones, are in flight.
 
     A barrier after it lets the whole block read what its threads copied.
     """

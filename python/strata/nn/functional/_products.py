@@ -27,7 +27,7 @@ def _ends(offs: Tensor, most: int) -> list[int]:
 
 
 def _joined(parts: list[Tensor], axis: int, size: int) -> Tensor:
-    """The parts one after the other, and zeros behind them."""
+    """The parts one after the other, then zeros."""
     rest = size - sum(part.shape[axis] for part in parts)
     shape = [rest if i == axis else n for i, n in enumerate(parts[0].shape)]
     zeros = [Tensor.zeros(*shape, dtype=parts[0].dtype, device=parts[0].device)] if rest else []
