@@ -45,6 +45,7 @@ for _ in range(23):
     y = strata.cat([y, piece]).realize()
 assert y.shape == (72 << 20,)
 """
+    growth(case)  # fills the cache: what the compiler needs is not measured
     most, _ = growth(case, STRATA_EMU_POOL_MB="32")  # two of 72 MiB at a time, 64 in quarantine; 900 in all
     assert most < 320
 
@@ -54,6 +55,7 @@ def test_batches_of_random_sizes_use_the_memory_of_one_another():
 for n in np.random.default_rng(0).integers(1 << 18, 1 << 20, 24):
     y = (Tensor(np.ones((int(n), 8), np.float32)) * 2).realize()
 """
+    growth(case)  # fills the cache
     most, _ = growth(case, STRATA_EMU_POOL_MB="32")  # 4 of at most 32 MiB at a time, 64 in quarantine; 960 in all
     assert most < 400
 
