@@ -177,7 +177,119 @@ Value bitcast_value(const Operands& o) {
     return ConstArg{wrap_to(o.type, static_cast<int64_t>(bits)), 0};
 }
 
+// Many elements at once. Results are rounded or wrapped in a second walk.
+struct ArrayResults {
+    double* f;
+    int64_t* i;
+    size_t missing;  ///< the first element without a value
+    void put(size_t k, double x) { f[k] = x; }
+    void put(size_t k, bool b) { i[k] = b; }
+    void put(size_t k, uint64_t x) { i[k] = static_cast<int64_t>(x); }
+    void put(size_t k, std::nullopt_t) { missing = std::min(missing, k); }
+    void put(size_t k, std::optional<uint64_t> x) {
+        i[k] = static_cast<int64_t>(x.value_or(0));
+        if (!x) missing = std::min(missing, k);
+    }
+};
+
+struct ArrayOperands {
+    Op op;
+    DType type, source;
+    std::array<ReferenceArray, 3> v;
+    size_t n;
+};
+
+void float_values(const ArrayOperands& o, ArrayResults& out) {
+    const DType type = o.type;
+    const auto& [x, y, z] = o.v;
+    switch (o.op) {
+#define ELEMENTWISE(name, arity, flags, rule, cost, hip, value, ...)                                     \
+    case Op::name:                                                                                       \
+        for (size_t k = 0; k < o.n; ++k) {                                                               \
+            [[maybe_unused]] const double a = x.f[k * x.step], b = y.f[k * y.step], c = z.f[k * z.step]; \
+            out.put(k, value);                                                                           \
+        }                                                                                                \
+        break;
+#include "strata/core/uop/ops.def"
+        default: out.missing = 0;
+    }
+}
+
+void int_values(const ArrayOperands& o, ArrayResults& out) {
+    const DType type = o.type;
+    const bool is_unsigned = o.source.is_unsigned(), is_bool = o.source.is_bool();
+    const auto& [x, y, z] = o.v;
+    switch (o.op) {
+#define ELEMENTWISE(name, arity, flags, rule, cost, hip, floats, value)             \
+    case Op::name:                                                                  \
+        for (size_t k = 0; k < o.n; ++k) {                                          \
+            [[maybe_unused]] const auto a = static_cast<uint64_t>(x.i[k * x.step]), \
+                                        b = static_cast<uint64_t>(y.i[k * y.step]), \
+                                        c = static_cast<uint64_t>(z.i[k * z.step]); \
+            out.put(k, value);                                                      \
+        }                                                                           \
+        break;
+#include "strata/core/uop/ops.def"
+        default: out.missing = 0;
+    }
+}
+
+void round_all(DType type, size_t n, double* f) {
+    if (type == dtypes::float64) return;
+    if (type == dtypes::float32)
+        for (size_t k = 0; k < n; ++k) f[k] = static_cast<double>(static_cast<float>(f[k]));
+    else
+        for (size_t k = 0; k < n; ++k) f[k] = round_to(type, f[k]);
+}
+
+void wrap_all(DType type, size_t n, int64_t* i) {
+    if (type.scalar == Scalar::index || type.bits() == 64) return;
+    for (size_t k = 0; k < n; ++k) i[k] = wrap_to(type, i[k]);
+}
+
+/// Casts, choices and machine ops: one element after the other.
+size_t single_values(const ArrayOperands& o, std::span<const ReferenceArray> values, ArrayResults& out) {
+    std::array<ConstArg, 4> each;
+    for (size_t k = 0; k < o.n; ++k) {
+        for (size_t s = 0; s < values.size(); ++s) {
+            const ReferenceArray& from = values[s];
+            each[s] = {from.i ? from.i[k * from.step] : 0, from.f ? from.f[k * from.step] : 0};
+        }
+        const Value value = reference(o.op, o.type, o.source, std::span(each).first(values.size()));
+        if (!value) out.missing = std::min(out.missing, k);
+        if (o.type.is_float())
+            out.f[k] = value ? value->f : 0;
+        else
+            out.i[k] = value ? value->i : 0;
+    }
+    return out.missing;
+}
+
 }  // namespace
+
+size_t reference(Op op, DType type, DType source, std::span<const ReferenceArray> values, size_t n, double* f,
+                 int64_t* i) {
+    static constexpr double kNoFloat = 0;
+    static constexpr int64_t kNoInt = 0;
+    ArrayOperands o{op, type.element(), source.element(), {}, n};
+    ArrayResults out{f, i, n};
+    const bool narrows = op == Op::cast && o.type.is_float() && o.source.is_float();
+    const bool has_row = info(op).elementwise() && op != Op::where && op != Op::cast && op != Op::bitcast;
+    if (!has_row && !narrows) return single_values(o, values, out);
+    for (size_t s = 0; s < o.v.size(); ++s)
+        o.v[s] = s < values.size() ? values[s] : ReferenceArray{&kNoFloat, &kNoInt, 0};
+    if (narrows)
+        for (size_t k = 0; k < n; ++k) f[k] = o.v[0].f[k * o.v[0].step];
+    else if (o.source.is_float())
+        float_values(o, out);
+    else
+        int_values(o, out);
+    if (o.type.is_float())
+        round_all(o.type, n, f);
+    else if (!o.type.is_bool() || !o.source.is_float())
+        wrap_all(o.type, n, i);
+    return out.missing;
+}
 
 Value reference(Op op, DType type, DType source, std::span<const ConstArg> values) {
     if (type.scalar == Scalar::none || source.scalar == Scalar::none) return {};
