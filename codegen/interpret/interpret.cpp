@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <vector>
 
 #include "strata/codegen/interpret/async_copies_p.h"
@@ -23,6 +24,12 @@ struct Loop {
     std::vector<bool> outside;  ///< threads that were active before the loop
 };
 
+/// An end, reduction or contraction with the places of its loops, the outermost first.
+struct Closer {
+    size_t at;
+    std::vector<size_t> loops;
+};
+
 class Run {
   public:
     Run(std::span<const UOp> ops, const InterpretedLaunch& launch, std::span<const InterpretedArgument> arguments)
@@ -33,14 +40,18 @@ class Run {
           first_(ops.size()),
           end_(ops.size()) {
         size_t values = 0;
-        std::vector<size_t> open;
+        for (const InterpretedLaunch::Coordinate& one : launch.coordinates) coordinates_[one.range] = one;
         for (size_t i = 0; i < ops.size(); ++i) {
             place_[ops[i]] = i;
             first_[i] = values;
             values += ops[i].dtype().scalar == Scalar::none ? 0 : threads_ * ops[i].dtype().lanes;
             if (ops[i].is(Op::fetched)) fetched_[ops[i].src(0)] = i;
-            if (ops[i].is(Op::range)) open.push_back(i);
-            if (ops[i].is(Op::end)) end_[open.back()] = i, open.pop_back();
+            if (!closes_ranges(ops[i])) continue;
+            Closer& closer = closers_.emplace_back(Closer{i, {}});
+            for (UOp range : ops[i].src().subspan(1))
+                if (!coordinates_.contains(range)) closer.loops.push_back(place_.at(range));
+            std::ranges::sort(closer.loops);
+            for (const size_t loop : closer.loops) end_[loop] = closers_.size() - 1;
         }
         values_.resize(values);
     }
@@ -61,6 +72,7 @@ class Run {
         memory_.begin_block();
         copies_.begin_block(threads_);
         active_.assign(threads_, true);
+        ended_.assign(threads_, false);
         loops_.clear();
         epoch_ = 0;
         for (size_t at = 0; at < ops_.size() && !finding_;) at = step(at);
@@ -72,8 +84,16 @@ class Run {
         switch (u.op()) {
             case Op::param:
             case Op::index: break;
-            case Op::range: return begin_loop(at);
-            case Op::end: return end_loop();
+            case Op::range:
+                if (!coordinates_.contains(u)) return begin_loop(at);
+                for_each_thread([&](size_t t) { value_at(at, t)[0] = {coordinate(coordinates_.at(u), t), 0}; });
+                break;
+            case Op::end:
+            case Op::reduce:
+            case Op::contract: return close(at);
+            case Op::scan: for_each_thread([&](size_t t) { scan(at, t); }); break;
+            case Op::first_wave: end_threads(at, static_cast<size_t>(u.as<IndexArg>().index)); break;
+            case Op::last_block: count_block(u); break;
             case Op::break_if: return leave_loop(at);
             case Op::store: for_each_thread([&](size_t t) { store(u, t); }); break;
             case Op::atomic_add: for_each_thread([&](size_t t) { add(u, t); }); break;
@@ -100,8 +120,8 @@ class Run {
 
     template <class F>
     void for_each_thread(F f) {
-        for (size_t t = 0; t < threads_ && !finding_; ++t)
-            if (active_[t]) f(t);
+        for (size_t i = 0; i < threads_ && !finding_; ++i)
+            if (const size_t t = launch_.from_last_thread ? threads_ - 1 - i : i; active_[t]) f(t);
     }
 
     std::span<ConstArg> value_at(size_t at, size_t t) {
@@ -117,7 +137,20 @@ class Run {
     size_t begin_loop(size_t at) {
         loops_.push_back({at, active_});
         for_each_thread([&](size_t t) { value_at(at, t)[0] = {0, 0}; });
+        const Closer& closer = closers_[end_[at]];
+        if (ops_[closer.at].is(Op::reduce) && closer.loops[0] == at) {
+            const ConstArg start = identity(ops_[closer.at].as<ReduceArg>().op, wide(ops_[closer.at])).as<ConstArg>();
+            for_each_thread([&](size_t t) { std::ranges::fill(value_at(closer.at, t), start); });
+        }
         return go_on(at);
+    }
+    /// The body of a closer's loops is done for one step.
+    size_t close(size_t at) {
+        const UOp u = ops_[at];
+        const auto closer = std::ranges::find(closers_, at, &Closer::at);
+        if (u.is(Op::reduce)) for_each_thread([&](size_t t) { accumulate(at, t); });
+        if (u.is(Op::contract)) for_each_thread([&](size_t t) { contract(at, *closer, t); });
+        return closer->loops.empty() ? at + 1 : end_loop();
     }
     size_t end_loop() {
         const size_t begin = loops_.back().begin;
@@ -141,17 +174,67 @@ class Run {
         });
         return any_active() ? at + 1 : after_loop();
     }
+    /// The next loop of the closer takes its next step.
     size_t after_loop() {
         const size_t begin = loops_.back().begin;
         active_ = std::move(loops_.back().outside);
         loops_.pop_back();
-        return end_[begin] + 1;
+        const Closer& closer = closers_[end_[begin]];
+        if (closer.loops[0] != begin) return end_loop();
+        if (ops_[closer.at].is(Op::reduce))
+            for_each_thread([&](size_t t) {
+                for (ConstArg& sum : value_at(closer.at, t)) sum.f = round_to(ops_[closer.at].dtype().element(), sum.f);
+            });
+        return closer.at + 1;
+    }
+
+    // Reductions. Floats are added up in float64 and rounded once.
+    static DType wide(UOp u) { return u.dtype().is_float() ? DType(dtypes::float64) : u.dtype().element(); }
+    void accumulate(size_t at, size_t t) { combine(ops_[at], value(ops_[at].src(0), t), value_at(at, t)); }
+    static void combine(UOp u, std::span<const ConstArg> next, std::span<ConstArg> sum) {
+        for (size_t i = 0; i < sum.size(); ++i)
+            sum[i] = reference(u.as<ReduceArg>().op, wide(u), wide(u), std::array{sum[i], next[i]}).value();
+    }
+    /// The ranges of a scan stay open: it begins again where all of them do.
+    void scan(size_t at, size_t t) {
+        const UOp u = ops_[at];
+        std::vector<ConstArg>& sums = scanned_[at];
+        sums.resize(threads_);
+        const bool begins = std::ranges::all_of(u.src().subspan(1), [&](UOp r) { return value(r, t)[0].i == 0; });
+        if (begins)
+            sums[t] = value(u.src(0), t)[0];
+        else
+            combine(u, value(u.src(0), t), std::span(&sums[t], 1));
+        value_at(at, t)[0] = {sums[t].i, round_to(u.dtype().element(), sums[t].f)};
+    }
+    void contract(size_t at, const Closer& closer, size_t t) {
+        size_t lane = 0;
+        for (const size_t loop : closer.loops)
+            lane = lane * static_cast<size_t>(range_arg(ops_[loop]).size) + static_cast<size_t>(value_at(loop, t)[0].i);
+        value_at(at, t)[lane] = value(ops_[at].src(0), t)[0];
+    }
+    int64_t coordinate(const InterpretedLaunch::Coordinate& of, size_t t) const {
+        const auto number = static_cast<int64_t>(of.thread ? t : block_number());
+        return number / of.stride % range_arg(of.range).size;
+    }
+    uint32_t block_number() const { return (block_[2] * launch_.grid[1] + block_[1]) * launch_.grid[0] + block_[0]; }
+    void end_threads(size_t at, size_t first) {
+        for_each_thread([&](size_t t) {
+            if (value(ops_[at].src(0), t)[0].i >= static_cast<int64_t>(first)) ended_[t] = true, active_[t] = false;
+        });
+    }
+    /// Blocks run one after the other: the last one finds all others done.
+    void count_block(UOp u) {
+        if (block_number() + 1 < static_cast<uint32_t>(u.as<IndexArg>().index)) {
+            ended_.assign(threads_, true);
+            active_.assign(threads_, false);
+        }
+        memory_.all_before_are_done();
     }
 
     // Memory.
     Accessor accessor(size_t t) const {
-        return {(block_[2] * launch_.grid[1] + block_[1]) * launch_.grid[0] + block_[0],
-                static_cast<uint32_t>(t / static_cast<size_t>(launch_.wave_size)), epoch_};
+        return {block_number(), static_cast<uint32_t>(t / static_cast<size_t>(launch_.wave_size)), epoch_};
     }
     bool is_open(UOp index, size_t t) { return index.src().size() < 3 || value(index.src(2), t)[0].i != 0; }
     InterpretedMemory::Run run_of(UOp index, size_t t, int lanes) {
@@ -212,10 +295,10 @@ class Run {
     // Operations of all threads of a block or wave together.
     void meet(UOp u) {
         ++epoch_;
-        const auto missing = std::ranges::find(active_, false);
-        if (missing == active_.end()) return;
-        check(u, static_cast<size_t>(missing - active_.begin()),
-              Fault{ErrorKind::Check, "does not reach a barrier at which other threads of its block wait"});
+        size_t missing = 0;
+        while (missing < threads_ && (active_[missing] || ended_[missing])) ++missing;
+        if (missing == threads_) return;
+        check(u, missing, Fault{ErrorKind::Check, "does not reach a barrier at which other threads of its block wait"});
     }
     void exchange(size_t at) {
         const UOp u = ops_[at];
@@ -278,6 +361,7 @@ class Run {
                 for (size_t i = 0; i < out.size(); ++i) out[i] = value(u.src(i), t)[0];
                 break;
             case Op::load: load(u, t, out); break;
+            case Op::element: out[0] = value(u.src(0), t)[static_cast<size_t>(value(u.src(1), t)[0].i)]; break;
             default: compute_elements(u, t, out);
         }
     }
@@ -324,9 +408,12 @@ class Run {
     AsyncCopiesUnderWay copies_;
     UOpMap<size_t> place_;
     UOpMap<size_t> fetched_;           ///< of an atomic, where it is asked for what it found
-    std::vector<size_t> first_, end_;  ///< by place: the first of its values; of a range the place of its end
+    std::vector<size_t> first_, end_;  ///< by place: the first of its values; of a range its closer
     std::vector<ConstArg> values_, sources_;
-    std::vector<bool> active_;
+    UOpMap<InterpretedLaunch::Coordinate> coordinates_;
+    std::vector<Closer> closers_;
+    std::map<size_t, std::vector<ConstArg>> scanned_;  ///< by place: what each thread's has come to, not rounded
+    std::vector<bool> active_, ended_;
     std::vector<Loop> loops_;
     std::array<uint32_t, 3> block_{};
     uint32_t epoch_ = 0;

@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "strata/core/support/error.h"
 #include "strata/core/uop/uop.h"
@@ -22,6 +23,14 @@ struct InterpretedLaunch {
     std::array<uint32_t, 3> grid{1, 1, 1};   ///< workgroups
     std::array<uint32_t, 3> block{1, 1, 1};  ///< threads of a workgroup
     int wave_size = 32;
+    /// A range that is a coordinate of the block in the grid or of the thread in its block: number / stride % size.
+    struct Coordinate {
+        UOp range;
+        bool thread;
+        int64_t stride;
+    };
+    std::vector<Coordinate> coordinates = {};
+    bool from_last_thread = false;  ///< the threads of a block take their turns from the last one to the first
     /// Called with what each node of one thread computes, in order of execution.
     std::function<void(UOp, std::span<const ConstArg>)> observe = {};
     std::array<uint32_t, 3> observed_block{}, observed_thread{};
@@ -45,5 +54,10 @@ struct Finding {
 /// barrier between them. Those of different blocks may not share memory that one of them writes.
 std::optional<Finding> interpret(std::span<const UOp> ops, const InterpretedLaunch& launch,
                                  std::span<const InterpretedArgument> arguments);
+
+/// The same twice, the threads of a block in both orders. A difference in what the two leave is a finding, but for what
+/// atomics find and for sums of floats by atomics. `arguments` have the first run's results.
+std::optional<Finding> interpret_in_two_orders(std::span<const UOp> ops, const InterpretedLaunch& launch,
+                                               std::span<const InterpretedArgument> arguments);
 
 }  // namespace strata::codegen

@@ -8,6 +8,8 @@
 namespace strata::codegen {
 namespace {
 
+constexpr uint8_t kGarbage = 0xa5;  // what memory of blocks and threads holds at first
+
 bool is_register(UOp memory) { return memory.as<ParamArg>().space == Space::reg; }
 
 const char* name_of(Space space) {
@@ -33,6 +35,11 @@ InterpretedMemory::InterpretedMemory(std::span<const InterpretedArgument> argume
 
 void InterpretedMemory::begin_block() { of_block_.clear(); }
 
+void InterpretedMemory::all_before_are_done() {
+    for (auto& [slot, area] : global_) area.shadow.forget_accesses();
+    for (auto& [node, area] : of_block_) area.shadow.forget_accesses();
+}
+
 InterpretedMemory::Area& InterpretedMemory::area(const Run& run) {
     const ParamArg& arg = run.memory.as<ParamArg>();
     const auto bytes = static_cast<size_t>(run.memory.dtype().element().bytes());
@@ -44,7 +51,7 @@ InterpretedMemory::Area& InterpretedMemory::area(const Run& run) {
     if (const auto found = of_block_.find(run.memory.node()); found != of_block_.end()) return found->second;
     const size_t elements =
         static_cast<size_t>(arg.size * run.memory.dtype().lanes) * (is_register(run.memory) ? threads_ : 1);
-    Area made{std::vector<uint8_t>(elements * bytes), {}, Shadow(elements, false)};
+    Area made{std::vector<uint8_t>(elements * bytes, kGarbage), {}, Shadow(elements, false)};
     Area& kept = of_block_.emplace(run.memory.node(), std::move(made)).first->second;
     kept.bytes = kept.own;
     return kept;

@@ -12,6 +12,7 @@ class InterpretedMemory {
   public:
     InterpretedMemory(std::span<const InterpretedArgument> arguments, size_t threads);
     void begin_block();
+    void all_before_are_done();  ///< later accesses race with no earlier one
 
     /// Elements of a memory; `thread` tells registers apart.
     struct Run {

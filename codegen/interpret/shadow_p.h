@@ -27,6 +27,9 @@ class Shadow {
     }
     size_t size() const { return elements_.size(); }
 
+    void forget_accesses() {
+        for (Element& e : elements_) e.write = e.read = {}, e.many_read = false;
+    }
     /// The fault of a read, if there is one.
     std::optional<Fault> read(size_t at, const Accessor& by);
     /// The fault of a write; one of the value that is there already races with no other write.
