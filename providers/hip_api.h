@@ -72,8 +72,9 @@ struct LaunchReport {
 
 /// The HIP calls of hip_api.def, and what no call of HIP says. A provider fills every row.
 struct HipApi {
-    std::string_view provider;   ///< "amd", "nvidia", "emulated"
+    std::string_view provider;   ///< "amd", "nvidia", "emulated", "interpreted"
     bool modelled_time = false;  ///< event times are modelled, not measured
+    bool interprets = false;     ///< runtime interprets graphs on its devices; no code is loaded
 #define HIP(entry, result, name, parameters) Result<result>(*name) parameters = nullptr;
 #include "strata/providers/hip_api.def"
 #undef HIP

@@ -15,7 +15,8 @@ namespace {
 using Providers = std::span<const providers::Provider>;
 
 std::string full_name(const providers::Provider& provider, int ordinal) {
-    return fmt::format("{}:{}", provider.prefix, provider.api().device_label(ordinal));
+    const std::string label = provider.api().device_label(ordinal);
+    return label.empty() ? std::string(provider.prefix) : fmt::format("{}:{}", provider.prefix, label);
 }
 
 bool may_have_devices(const providers::Provider& provider) {

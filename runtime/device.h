@@ -31,6 +31,7 @@ class Device {
     int ordinal() const { return ordinal_; }
     providers::DeviceProperties properties() const { return api_->device_properties(ordinal_).value(); }
     bool time_is_modelled() const { return api_->modelled_time; }
+    bool interprets() const { return api_->interprets; }  ///< graphs, by codegen/interpret; no code is loaded
 
     /// Milliseconds on the device of what `enqueue` puts on this thread's stream, once it is done.
     Result<double> timed(const Enqueue& enqueue);

@@ -12,6 +12,7 @@
 #include "strata/core/support/hash.h"
 #include "strata/core/support/settings.h"
 #include "strata/runtime/context_p.h"
+#include "strata/runtime/interpreted_program_p.h"
 #include "strata/runtime/kernel_call.h"
 
 namespace strata::runtime {
@@ -46,13 +47,20 @@ std::shared_ptr<Program> Program::load(Device& device, executable::Code code) {
 
 std::shared_ptr<Program> Program::of_module(std::shared_ptr<Module> module, executable::Code code) {
     (void)code.info();
-    std::shared_ptr<Program> program(new Program(std::move(module), std::move(code)));
+    std::shared_ptr<Program> program(new Program(module->device(), module, std::move(code)));
     const Module& loaded = *program->module_;
     program->function_ = loaded.device().api().module_function(loaded.handle(), program->code.entry).value();
     if (std::ranges::any_of(program->code.places, &executable::ParameterPlace::counter)) {
         program->counter_ = counter_of(loaded.device());
         program->clear_counter().value();
     }
+    return program;
+}
+
+std::shared_ptr<Program> Program::of_graph(Device& device, const codegen::Kernel& kernel, isa::SourcePlaces places) {
+    auto interpreted = std::make_shared<const InterpretedProgram>(device, kernel, std::move(places));
+    std::shared_ptr<Program> program(new Program(device, nullptr, interpreted->code()));
+    program->interpreted_ = std::move(interpreted);
     return program;
 }
 
@@ -101,6 +109,7 @@ Launched Program::launch(const LaunchShape& shape, std::span<const uint8_t> argu
     request.last_waits = counter_ != nullptr;
     request.sparse = sample == Sample::sparse;
     providers::LaunchReport report;
+    if (interpreted_) return interpreted_->run(shape, arguments, code.places), Launched{0, {}};
     Device& device = module_->device();
     const auto enqueue = [&](providers::StreamHandle* stream) {
         return device.api().module_launch_kernel(function_, shape.grid, shape.block, shape.dynamic_lds, stream,
@@ -196,10 +205,26 @@ std::shared_ptr<Program> program_at_places(Device& device, const CustomKernel& c
     return shared->add_placed(custom.places, Program::of_module(std::move(module), std::move(code)));
 }
 
+std::shared_ptr<Program> interpreted_program(Device& device, const CustomKernel& custom) {
+    const auto* kernel = std::get_if<codegen::Kernel>(&custom.body);
+    if (!kernel)
+        user_error(ErrorKind::Unsupported,
+                   "the device {} interprets graphs, and kernel '{}' is {}: run it on emu or on a card", device.name(),
+                   custom.name,
+                   std::holds_alternative<codegen::HipSource>(custom.body) ? "HIP source" : "machine code");
+    Programs& known = context().programs;
+    std::shared_ptr<Program> shared = known.find(kernel->sink, device);
+    if (!shared) shared = known.add(kernel->sink, device, Program::of_graph(device, *kernel, {}), nullptr);
+    if (custom.places.places.empty()) return shared;
+    if (std::shared_ptr<Program> made = shared->placed(custom.places)) return made;
+    return shared->add_placed(custom.places, Program::of_graph(device, *kernel, custom.places));
+}
+
 }  // namespace
 
 std::shared_ptr<Program> program(Device& device, const CustomKernel& custom) {
     custom.loaded->is_on(device);
+    if (device.interprets()) return interpreted_program(device, custom);
     if (std::holds_alternative<codegen::Kernel>(custom.body)) {
         const bool has_places = !custom.places.places.empty() && device.arch().is_amd();
         return has_places ? program_at_places(device, custom) : program_of_graph(device, custom);
@@ -215,6 +240,8 @@ std::shared_ptr<Program> program(Device& device, const CustomKernel& custom) {
 
 bool Program::computes_as(const Program& other) const {
     const executable::Code &a = code, &b = other.code;
+    if (interpreted_ || other.interpreted_)
+        return interpreted_ && other.interpreted_ && interpreted_->same(*other.interpreted_);
     return &device() == &other.device() && a.entry == b.entry && a.grid == b.grid && a.block == b.block &&
            a.dynamic_lds == b.dynamic_lds && a.places == b.places && a.object && b.object &&
            isa::same_but_for_places(*a.object, *b.object);
@@ -296,7 +323,7 @@ bool Program::has_wanted_text() const { return !is_text_wanted() || !lacks_text(
 size_t Program::bytes() const {
     // Beside the code object there are its segments and decoded instructions, here and in the emulator.
     constexpr size_t kFixed = 16 << 10, kPerByte = 8;
-    return kFixed + kPerByte * code.code_object().size() + code.text.size();
+    return kFixed + (interpreted_ ? 0 : kPerByte * code.code_object().size()) + code.text.size();
 }
 
 std::shared_ptr<Program> Programs::find(UOp sink, const Device& device) {

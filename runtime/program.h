@@ -27,6 +27,8 @@ enum class Wait : uint8_t { no, timed, yes };
 /// Which workgroups run of an emulated launch with settings().emu_sampled. sparse: the first, the last and one between.
 enum class Sample : uint8_t { usual, sparse };
 
+class InterpretedProgram;
+
 /// A launch was ended since a wave ran as many instructions as settings().emu_budget allows.
 class OverBudget : public Exception {
     using Exception::Exception;
@@ -51,6 +53,8 @@ class Program {
   public:
     /// Loads the code object; Launch error when the entry is not in it.
     static std::shared_ptr<Program> load(Device& device, executable::Code code);
+    /// A kernel's graph on a device that interprets it. Errors (Usage): a graph that is no kernel.
+    static std::shared_ptr<Program> of_graph(Device& device, const codegen::Kernel& kernel, isa::SourcePlaces places);
     /// The same of a code object that is loaded already.
     static std::shared_ptr<Program> of_module(std::shared_ptr<Module> module, executable::Code code);
 
@@ -62,7 +66,7 @@ class Program {
     Launched launch(const LaunchShape& shape, std::span<const uint8_t> arguments, Wait wait = Wait::yes,
                     Sample sample = Sample::usual, providers::LaunchRequest asked = {}) const;
 
-    const Device& device() const { return module_->device(); }
+    const Device& device() const { return device_; }
     providers::FunctionHandle* function() const { return function_; }
     /// Calls take(std::span<const uint8_t>) with the explicit part of the kernarg segment.
     template <class Take>
@@ -95,13 +99,15 @@ class Program {
     executable::Code code;  ///< grid, block and dynamic LDS may be changed
 
   private:
-    Program(std::shared_ptr<Module> module, executable::Code code)
-        : code(std::move(code)), module_(std::move(module)) {}
+    Program(Device& device, std::shared_ptr<Module> module, executable::Code code)
+        : code(std::move(code)), device_(device), module_(std::move(module)) {}
     void pack_arguments(std::span<const uint64_t> slots, std::span<uint8_t> arguments) const;
     struct CountedBlocks;
     Result<void> clear_counter() const;
 
-    std::shared_ptr<Module> module_;
+    Device& device_;
+    std::shared_ptr<Module> module_;                         ///< null: it is interpreted
+    std::shared_ptr<const InterpretedProgram> interpreted_;  ///< null: it is loaded
     providers::FunctionHandle* function_ = nullptr;
     std::shared_ptr<Buffer> counter_;  ///< of its blocks, 0 between launches; none: it has no such parameter
     mutable Mutex placed_mutex_;

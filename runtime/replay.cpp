@@ -62,6 +62,13 @@ void Recorder::called(const KernelCall& call, std::span<const std::shared_ptr<Bu
     actions_.push_back(std::move(action));
 }
 
+void Recorder::interpreted(std::shared_ptr<const InterpretedGraphs> graphs,
+                           std::span<const std::shared_ptr<Buffer>> memory) {
+    Action& action = actions_.emplace_back();
+    action.graphs = std::move(graphs);
+    for (const std::shared_ptr<Buffer>& buffer : memory) action.memory.push_back(place(buffer));
+}
+
 void Recorder::copied(Buffer& from, Buffer& to) {
     Action& action = actions_.emplace_back();
     action.memory = {place(to.shared_from_this()), place(from.shared_from_this())};
@@ -202,12 +209,16 @@ std::optional<std::string> Replay::difference(const Replay& other) const {
     const std::vector<Recorder::Action>&a = recorded_.actions_, &b = other.recorded_.actions_;
     if (a.size() != b.size()) return fmt::format("{} launches, then {}", a.size(), b.size());
     for (size_t i = 0; i < a.size(); ++i) {
-        const std::string name = a[i].program ? a[i].program->code.entry : "a copy";
-        const bool same =
-            a[i].program == b[i].program || (a[i].program && b[i].program && a[i].program->computes_as(*b[i].program));
+        const auto name_of = [](const Recorder::Action& action) {
+            return action.program ? action.program->code.entry : action.graphs ? "graphs" : "a copy";
+        };
+        const std::string name = name_of(a[i]);
+        const bool same_graphs = a[i].graphs && b[i].graphs && a[i].graphs->same(*b[i].graphs);
+        const bool same = (a[i].program == b[i].program && (same_graphs || (!a[i].graphs && !b[i].graphs))) ||
+                          (a[i].program && b[i].program && a[i].program->computes_as(*b[i].program));
         if (!same)
             return fmt::format("launch {} was {}, then {}: its kernel has another number, shape or choice in it", i,
-                               name, b[i].program ? b[i].program->code.entry : "a copy");
+                               name, name_of(b[i]));
         if (a[i].numbers != b[i].numbers) return fmt::format("launch {}, {}, was given other numbers", i, name);
         if (a[i].memory.size() != b[i].memory.size()) return fmt::format("launch {}, {}, has other arguments", i, name);
         if (a[i].call && !a[i].call->same_arguments(*b[i].call))
@@ -234,6 +245,11 @@ std::vector<std::vector<uint8_t>> Replay::feed() const {
 }
 
 void Replay::perform(Recorder::Action& action) {
+    if (action.graphs) {
+        std::vector<Buffer*> memory;
+        for (uint32_t at : action.memory) memory.push_back(now_[at]);
+        return action.graphs->run(memory);
+    }
     if (!action.program) return copy_memory(*now_[action.memory[1]], *now_[action.memory[0]]);
     uint64_t bytes = 0;
     for (uint32_t at : action.memory) bytes += places_[at].bytes();

@@ -9,6 +9,7 @@
 
 #include "strata/core/support/settings.h"
 #include "strata/runtime/buffer.h"
+#include "strata/runtime/interpreted_graphs.h"
 #include "strata/runtime/kernel_call.h"
 #include "strata/runtime/launch_graph.h"
 
@@ -38,6 +39,8 @@ class Recorder {
                   std::span<const uint64_t> numbers, std::span<const executable::InPlace> in_place);
     /// Unsupported error where it writes memory that was there before.
     void called(const KernelCall& call, std::span<const std::shared_ptr<Buffer>> memory);
+    /// `memory`: of the inputs, then of the results.
+    void interpreted(std::shared_ptr<const InterpretedGraphs> graphs, std::span<const std::shared_ptr<Buffer>> memory);
     void copied(Buffer& from, Buffer& to);
     void uploaded(Buffer& buffer, const void* data, size_t bytes, Feed feed);
     bool made(const Buffer& buffer) const { return buffer.id() >= first_; }  ///< since it began
@@ -51,6 +54,7 @@ class Recorder {
         std::vector<uint32_t> memory = {};    ///< by slot; of a call by its tensors
         std::vector<uint64_t> numbers = {};   ///< of the slots after them
         std::vector<executable::InPlace> in_place = {};
+        std::shared_ptr<const InterpretedGraphs> graphs = {};  ///< no program: that a device interprets
     };
     struct Memory {
         std::shared_ptr<Buffer> buffer;

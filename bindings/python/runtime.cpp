@@ -3,12 +3,19 @@
 #include "strata/asm/isa/arch.h"
 #include "strata/asm/llvm/assemble.h"
 #include "strata/codegen/driver/route.h"
+#include "strata/codegen/target/chip.h"
 #include "strata/providers/emulated.h"
 #include "strata/runtime/device.h"
 #include "strata/runtime/realize.h"
 
 namespace strata::python {
 namespace {
+
+constexpr std::string_view kFamilies[] = {
+#define FAMILY(name, ...) #name,
+#include "strata/asm/isa/families.def"
+#undef FAMILY
+};
 
 const providers::LaunchDetails& details_of(const runtime::Stats::Launch& launch) {
     static const providers::LaunchDetails none;
@@ -164,6 +171,16 @@ void bind_runtime(py::module_& m) {
             return names;
         },
         "Architectures that Strata knows by name.");
+    m.def(
+        "_families",
+        [] {
+            std::vector<std::pair<std::string, std::string>> found;
+            for (const codegen::Chip chip : codegen::chips())
+                found.emplace_back(chip.name(),
+                                   chip.is_amd() ? kFamilies[static_cast<size_t>(isa::info(chip).family)] : "nvidia");
+            return found;
+        },
+        "(name, family) of the architectures that Strata makes code for.");
     m.attr("_MOST_OF_ONE_ARCH") = providers::kMostOfOneArch;
 }
 

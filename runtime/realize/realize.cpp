@@ -16,6 +16,7 @@
 #include "strata/runtime/realize/donation_p.h"
 #include "strata/runtime/realize/fusion_search_p.h"
 #include "strata/runtime/realize/graph_loader_p.h"
+#include "strata/runtime/realize/interpreted_p.h"
 #include "strata/runtime/realize/turns_p.h"
 #include "strata/runtime/replay.h"
 #include "strata/runtime/search/search.h"
@@ -211,16 +212,23 @@ std::vector<Root> realize(std::span<const UOp> roots, Device* fallback, const Do
     {
         Computing computing;
         GraphScope scope;
-        Realization one(roots, device_of(roots, fallback), computing, donation);
-        if (one.calls().empty()) return remembered(roots, one.run());
         kept = std::vector<Root>(roots.begin(), roots.end());
-        calls.assign(one.calls().begin(), one.calls().end());
+        if (Device& device = device_of(roots, fallback); device.interprets()) {
+            calls = interpreted_calls(roots, device);
+            if (calls.empty()) return remembered(roots, interpreted(roots, device));
+        } else {
+            Realization one(roots, device, computing, donation);
+            if (one.calls().empty()) return remembered(roots, one.run());
+            calls.assign(one.calls().begin(), one.calls().end());
+        }
     }
     const Turns turns(calls);
     collect();  // what nobody has is not held
     Computing computing;
     GraphScope scope;
-    return remembered(roots, Realization(roots, device_of(roots, fallback), computing, nullptr).run());
+    Device& device = device_of(roots, fallback);
+    if (device.interprets()) return remembered(roots, interpreted(roots, device));
+    return remembered(roots, Realization(roots, device, computing, nullptr).run());
 }
 
 }  // namespace

@@ -258,7 +258,9 @@ class KnownCalls {
         facts.add(grid[0] > kFewBlocks);
         for (size_t i = 0; i < takes_.size() && facts.fits; ++i) add_argument(facts, i, given[i]);
         facts.bytes += settings.target;
-        facts.add((facts.device ? *facts.device : runtime::device(settings.device)).arch().place());
+        const runtime::Device& device = facts.device ? *facts.device : runtime::device(settings.device);
+        facts.add(device.arch().place());
+        facts.add(device.interprets());  // what came from disk has no graph
         return facts;
     }
 

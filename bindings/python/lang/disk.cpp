@@ -80,6 +80,9 @@ void bind_lang_disk(py::module_& m) {
         "arch_of", [](const py::sequence& arguments) { return std::string(device_of(arguments).arch().name()); },
         "The arch of the device where the first tensor is that has one; else of the default device.");
     m.def(
+        "interprets", [](const py::sequence& arguments) { return device_of(arguments).interprets(); },
+        "True if that device interprets graphs and runs no code.");
+    m.def(
         "toolchain_of",
         [](const std::string& arch) {
             return computing([&] {

@@ -137,17 +137,18 @@ class Kernel(_lang.Calls):
         arch = _indices.chosen_machine() or _lang.arch_of(launched)
         full = (fingerprint.digest(), *key, arch)
         known = self._specialised.get(full)
-        if launches and (known is None or _lang.run_only()):
+        stored = launches and not _lang.interprets(launched)
+        if stored and (known is None or _lang.run_only()):
             known = self._on_disk(full, key, arch, launched) or known
         if known is None:
-            if launches and _lang.run_only():
+            if stored and _lang.run_only():
                 raise UsageError(
                     f"[{self.__name__}] no cache has this kernel for these arguments, and with run_only nothing is "
                     f"compiled: call it once without run_only, with the same cache_dir, or with compile_only"
                 )
             with _indices.Machine(arch):
                 known = self._specialised[full] = self._traced(parameters, grid, block)
-            if launches and _indices.RING not in known[1]:
+            if stored and _indices.RING not in known[1]:
                 self._keep(key, arch, launched, *known)
         kernel, sizes = known
         if _indices.RING in sizes:
