@@ -127,10 +127,18 @@ SharedKernels::Use SharedKernels::start(const ScheduleItem& item) {
 
 namespace {
 
+std::function<UOp(UOp)> lowering_change;
+
+Kernel to_lower(const Kernel& kernel, const Target& target) {
+    Kernel spread = spread_finish(kernel, target);
+    if (lowering_change) spread.sink = lowering_change(spread.sink);
+    return spread;
+}
+
 Result<executable::Code> compile(const Scheduled& scheduled, const Target& target, Text text) {
     std::optional<Places> places;
     if (is_users(scheduled.kernel.sink)) number_by_tree(places.emplace(), scheduled.kernel.sink);
-    STRATA_TRY(LinearProgram program, linearize(spread_finish(scheduled.kernel, target), target));
+    STRATA_TRY(LinearProgram program, linearize(to_lower(scheduled.kernel, target), target));
     if (places) program.places = &*places;
     STRATA_TRY(executable::Code compiled, to_machine_code(program, target, text));
     add_launch(compiled, program, scheduled);
@@ -138,6 +146,8 @@ Result<executable::Code> compile(const Scheduled& scheduled, const Target& targe
 }
 
 }  // namespace
+
+void on_lowering(std::function<UOp(UOp sink)> change) { lowering_change = std::move(change); }
 
 Result<executable::Code> compile_kernel(const Scheduled& scheduled, const Target& target, Text text) {
     const GraphScope scope;
