@@ -394,6 +394,7 @@ void bind_uop(py::module_& m) {
     bind_effects(u);
     bind_waves(u);
     bind_threads(c, u);
+    bind_interpret(u);
     bind_text(c, u);
 }
 

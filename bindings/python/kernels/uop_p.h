@@ -47,6 +47,8 @@ E lookup(std::span<const std::string_view> names, std::string_view what, const s
 void bind_text(UOpClass& c, UOpModule& u);     ///< graphs as JSON and as text
 void bind_threads(UOpClass& c, UOpModule& u);  ///< what threads do by themselves, or with each other
 
+void bind_interpret(UOpModule& u);  ///< strata interp
+
 /// A node that has a value: not a place in memory that somebody forgot to load, nor an effect.
 UOp with_value(UOp u);
 /// A node, or a Python number as a constant of the type it meets, which must have it.

@@ -1,4 +1,6 @@
-"""The command line: strata info | asm | disasm | lint | mutate | run | hip-run | emu | explain | opt | tune | bench."""
+"""The command line: strata info | asm | disasm | lint | mutate | run | hip-run | emu | explain | compare | interp |
+targets | opt | tune | bench.
+"""
 
 import os
 import sys

@@ -65,6 +65,61 @@ def explaining(add):
     )
 
 
+def comparing(add):
+    """The commands of devices and targets side by side."""
+    c = add(
+        "compare",
+        command("compare"),
+        "Run a function on several devices and targets, and compare what it gives with the interpreter's. "
+        "Exit status: 0 equal, 1 a mismatch, 2 a wrong call, 3 an error, 4 nothing ran beside the reference.",
+    )
+    c.add_argument("what", metavar="FILE.py:NAME", help="a function of tensors, or one that makes its own")
+    c.add_argument(
+        "--samples",
+        metavar="FACTORY",
+        help="a function in the file that gives the arguments, or a dict of functions compile, run and results; it is "
+        "given those of device, target and arch that it names",
+    )
+    c.add_argument("--devices", default="", help="emu:gfx1100,interp,hip (default: the default device)")
+    c.add_argument("--targets", default="hip,asm", help="of devices with machine code (default: hip,asm)")
+    c.add_argument("--reference", default="interp", help="the device that is right (default: interp)")
+    c.add_argument("--repeat", type=count, default=3, metavar="N", help="runs after the first (default: 3)")
+    c.add_argument("--rtol", type=float, help="difference by the largest element (default: by the type)")
+    c.add_argument("--atol", type=float, default=0.0, help="difference that is none (default: 0)")
+    c.add_argument("--env", action="store_true", help="also say what this installation has")
+    c.add_argument("--json", action="store_true", help='print {"results": rows} instead of lines')
+    c = add(
+        "interp",
+        command("interp"),
+        "Run a graph under the interpreter: JSON as UOp.to_json() writes it, or an artifact's.",
+    )
+    c.add_argument("file", help="graph.json, or an artifact")
+    c.add_argument(
+        "--level",
+        choices=["tensor", "kernel", "linear"],
+        help="tensor: a graph of tensors; kernel: as it is; linear: after the passes of codegen/linear "
+        "(default: by the graph)",
+    )
+    c.add_argument(
+        "--arg",
+        action="append",
+        default=[],
+        metavar="SPEC",
+        help="one a parameter of a kernel, or a buffer of tensors, in order, as strata run takes them",
+    )
+    c.add_argument(
+        "--save",
+        action="append",
+        default=[],
+        metavar="N=FILE.npy",
+        help="write tensor argument N of a kernel after the run, or result 0 of tensors",
+    )
+    c.add_argument("--grid", default="", help="workgroups: 4 or 4,2,1 (default: the graph's)")
+    c.add_argument("--arch", default="gfx1100", choices=ARCHS, help="whose waves and products (default: gfx1100)")
+    c = add("targets", command("targets"), "The architectures that Strata makes code for, and what each has.")
+    c.add_argument("--json", action="store_true", help="print a list of objects")
+
+
 def passes(add):
     """The command that runs passes on a graph."""
     c = add(
@@ -342,6 +397,6 @@ def parser():
         return c
 
     add("info", command("info"), "Devices, toolchain and settings of this installation.")
-    for commands in (assembly, mutations, launches, programs, explaining, passes, tuning, benchmarks):
+    for commands in (assembly, mutations, launches, programs, explaining, comparing, passes, tuning, benchmarks):
         commands(add)
     return p
