@@ -46,8 +46,8 @@ class SharedKernels {
 /// that the target does not have), and what compile_hip reports.
 /// text: whether what direct lowering makes has its assembly as text too.
 Result<executable::Code> compile_kernel(const Scheduled& kernel, const Target& target, Text text = Text::no);
-/// From now on `change` gives the graph that is lowered in place of a kernel's. Tests make lowerings wrong by it, for the
-/// interpreter to find. Empty: none.
+/// From now on `change` gives the graph that is lowered in place of a kernel's. Tests make lowerings wrong by it, for
+/// the interpreter to find. Empty: none.
 void on_lowering(std::function<UOp(UOp sink)> change);
 /// Its HIP text and launch without an object, for `why`: a machine without the compiler.
 Result<executable::Code> render_alone(const Scheduled& kernel, const Target& target, Error why);

@@ -17,8 +17,8 @@ struct TensorSources {
 };
 
 /// The values of tensor graphs as ops.def says, rounded at each node. A sum is rounded once, to its type. No code is
-/// shared with what compiles them. Throws MemoryFault where an index is outside of its axis, Unsupported for an op that is
-/// none of tensors.
+/// shared with what compiles them. Throws MemoryFault where an index is outside of its axis, Unsupported for an op that
+/// is none of tensors.
 std::vector<TensorValue> interpret_tensors(std::span<const UOp> roots, const TensorSources& sources);
 
 }  // namespace strata::codegen
