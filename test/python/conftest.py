@@ -1,7 +1,7 @@
 """Every test runs on emu:gfx1100 with a cache of its own, whatever the environment says. Only TESTED_DEVICE,
-TESTED_TARGET, TESTED_CHECK, TESTED_TOOLS, TESTED_SCHEDULE and TESTED_SCHEDULE_SEED change that. They run the same tests
-on another arch, by direct lowering, or in strict mode. They also run them with other compilers or none, and with no
-schedules or random ones.
+TESTED_TARGET, TESTED_CHECK, TESTED_TOOLS, TESTED_SCHEDULE, TESTED_SCHEDULE_SEED and TESTED_PART change that. They run
+the same tests on another arch, by direct lowering, or in strict mode. They also run them with other compilers or none,
+and with no schedules or random ones. TESTED_PART runs some of them.
 """
 
 import atexit
@@ -10,6 +10,7 @@ import shutil
 import sys
 import tempfile
 import warnings
+import zlib
 from pathlib import Path
 
 import pytest
@@ -49,17 +50,19 @@ def asks_for_amd(item):
 
 def pytest_collection_modifyitems(items):
     """Tests of the value of usual schedules hold for those alone. Tests of emulated devices do not run on cards, and
-    those of AMD's instructions not on NVIDIA's.
+    those of AMD's instructions not on NVIDIA's. TESTED_PART=n leaves one of n tests, the same one each time.
     """
     from tested import EMULATED, of_nvidia
 
     nvidia = of_nvidia()
+    parts = int(os.environ.get("TESTED_PART", "1"))
     without = {"usual_schedules": os.environ["STRATA_SCHEDULE"] != "heuristic", "emulated": not EMULATED, "amd": nvidia}
     items[:] = [
         item
         for item in items
         if not any(item.get_closest_marker(name) for name, out in without.items() if out)
         and not (nvidia and asks_for_amd(item))
+        and zlib.crc32(item.nodeid.encode()) % parts == 0
     ]
 
 

@@ -1,11 +1,13 @@
 """Every example runs, checks itself and shows what it is for; the small ones stay small."""
 
+import os
 import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from tested import QUICK_TARGET
 
 ROOT = Path(__file__).parents[3]
 EXAMPLES = sorted((ROOT / "examples").glob("[0-9]*.py"))
@@ -41,11 +43,13 @@ ONLY = {
     "emulated": ["05", "07", "10", "19", "20"],
 }  # with instructions of AMD's; with modelled times, faults
 LINES = {"21_attention": 100}  # a kernel of 45 lines, and attention by NumPy
+DIRECT = ["12", "13", "15", "16"]  # of more than a hundred kernels, for which clang takes half a minute
 ARGUMENTS = {"12_digits": ["60"], "13_characters": ["12"]}  # fewer steps than people want
 
 
-def run(*command):
-    return subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=ROOT)
+def run(*command, **environment):
+    environment = {**os.environ, **environment}
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=ROOT, env=environment)
 
 
 def of_what(example):
@@ -54,7 +58,8 @@ def of_what(example):
 
 @pytest.mark.parametrize("example", [pytest.param(path, id=path.stem, marks=of_what(path)) for path in EXAMPLES])
 def test_it_runs_and_shows_what_it_is_for(example):
-    done = run(sys.executable, example, *ARGUMENTS.get(example.stem, []))
+    target = {"STRATA_TARGET": QUICK_TARGET} if example.stem[:2] in DIRECT else {}
+    done = run(sys.executable, example, *ARGUMENTS.get(example.stem, []), **target)
     assert done.returncode == 0, done.stderr
     assert re.search(SHOWS[example.stem], done.stdout), done.stdout
     if example.stem != "03_fusion":
