@@ -25,8 +25,13 @@ function(strata_headers_once name)
   target_precompile_headers(${name} PRIVATE ${STRATA_HEADERS_ONCE} ${ARGN})
 endfunction()
 
-# Gives a library of a folder the headers. Emulated instructions run as fast in a quick build as ever.
+# Gives a library of a folder the headers. Emulated instructions run as fast in a quick build as ever. With sanitizers most
+# code is not optimized, since that takes twice as long as running it slower; what computes for long is.
 function(strata_quick target)
+  if(STRATA_SANITIZE AND target MATCHES "^strata_(asm_emu|asm_isa|core_symbolic|core_layout)")
+    target_compile_options(${target} PRIVATE -O1)
+    return()
+  endif()
   if(STRATA_QUICK AND target MATCHES "^strata_asm_emu_(machine|vector|matrix|scalar|memory|program)$")
     target_compile_options(${target} PRIVATE -O3)
   endif()

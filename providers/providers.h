@@ -36,7 +36,7 @@ inline constexpr Alias kAliases[] = {
 };
 
 /// "amd" for the function of its row.
-constexpr std::string_view prefix_of(const HipApi& (*api)()) {
+consteval std::string_view prefix_of(const HipApi& (*api)()) {
     for (const Provider& row : kProviders)
         if (row.api == api) return row.prefix;
     return {};
