@@ -48,7 +48,7 @@ class Value:
         self.name = name
         if isinstance(value, strata.Tensor):
             self.dtype, self.bits = value.dtype.name, bits_of(value)
-            if self.bits.dtype.name == self.dtype or self.dtype == "bool":
+            if value.dtype.numpy_name:
                 self.numbers = self.bits
             else:  # the interpreter widens it, which is exact
                 kept = strata.Tensor(self.bits, device="interp").bitcast(value.dtype)

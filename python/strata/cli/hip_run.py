@@ -41,10 +41,9 @@ def environment(args):
 
 
 def hip_run(args):
-    if args.device and args.device not in strata.devices():
-        raise strata.DeviceError(
-            f"--device {args.device}: there are {', '.join(d for d in strata.devices() if d.startswith('emu:'))}"
-        )
+    emulated = [name for name in strata.devices() if name.startswith("emu:")]
+    if args.device and args.device not in emulated:
+        raise strata.DeviceError(f"--device {args.device}: there are {', '.join(emulated)}")
     program, env = elf.find(args.program), environment(args)
     elf.check_program(program, env, library())
     for ignored in (signal.SIGPIPE, signal.SIGXFSZ):  # by Python, and what is ignored stays so in the program

@@ -16,7 +16,7 @@ def describe(p, target):
         f"blocks up to {p['max_block']}",
         f"{p['lds_per_block'] // 1024} KiB LDS",
         p["driver"],
-        f"code by {compiler}",
+        f"code by {compiler}" if p["name"] != "interpreter of graphs" else "no code",
     ]
     return ", ".join(part for part in parts if part)
 
@@ -40,7 +40,7 @@ def info(args):
             print(f"  {name:12s} {describe(strata.device_properties(name), target)}")
         except strata.Unsupported as e:
             print(f"  {name:12s} compiles only: {e}")
-    if all(name.startswith("emu:") for name in devices):
+    if all(name.startswith(("emu:", "interp")) for name in devices):
         try:
             print(f"  {'hip:0':12s} {describe(strata.device_properties('hip'), target)}")
         except strata.DeviceError as e:
