@@ -1,3 +1,5 @@
+#include <dlfcn.h>
+
 #include <map>
 
 #include "helpers.h"

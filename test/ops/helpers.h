@@ -30,7 +30,7 @@ inline Array array(Shape shape, DType dtype, const std::vector<double>& values) 
         if (dtype.is_float())
             a.f[k] = round_to(dtype, values[k % values.size()]);
         else
-            a.i[k] = host::wrapped(dtype, static_cast<int64_t>(values[k % values.size()]));
+            a.i[k] = wrap_to(dtype, static_cast<int64_t>(values[k % values.size()]));
     }
     return a;
 }
