@@ -1,5 +1,5 @@
-// Random kernels under the interpreter and as machine code on the emulator: every byte that they write is the same, but
-// for the bits of a NaN. STRATA_FUZZ_SECONDS=s goes on for s seconds, STRATA_FUZZ_SEED=n starts elsewhere.
+// Random kernels under the interpreter and as machine code on the emulator write the same bytes, but for the bits of a
+// NaN. STRATA_FUZZ_SECONDS=s goes on for s seconds, STRATA_FUZZ_SEED=n starts elsewhere.
 #include <fmt/format.h>
 
 #include <chrono>
