@@ -47,6 +47,8 @@ class PackedArguments {
     std::span<const uint8_t> bytes(std::span<const providers::DevicePtr> addresses);
     /// The parameter of each tensor.
     const std::vector<size_t>& tensor_parameters() const { return tensor_parameters_; }
+    /// Where each tensor's address is among the bytes.
+    const std::vector<uint32_t>& address_places() const { return places_; }
 
   private:
     isa::Bytes bytes_;

@@ -106,7 +106,7 @@ void Program::pack_arguments(std::span<const uint64_t> slots, std::span<uint8_t>
 
 Launched Program::launch(const LaunchShape& shape, std::span<const uint8_t> arguments, Wait wait, Sample sample,
                          providers::LaunchRequest request) const {
-    request.last_waits = counter_ != nullptr;
+    request.last_waits |= counter_ != nullptr;
     request.sparse = sample == Sample::sparse;
     providers::LaunchReport report;
     if (interpreted_) return interpreted_->run(shape, arguments, code.places), Launched{0, {}};

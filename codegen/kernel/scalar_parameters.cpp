@@ -53,10 +53,11 @@ UOp number_tensor(int place, DType type) {
     return make(Op::reshape, type, {buffer}, ShapeArg{});
 }
 
+bool is_number(UOp buffer) { return buffer.as<BufferArg>().device == kNoDevice; }
+
 std::vector<int> take_number_tensors(UOp& sink, std::vector<UOp>& buffers) {
-    const auto is_number = [](UOp buffer) { return buffer.as<BufferArg>().device == kNoDevice; };
     std::vector<int> places, slots(buffers.size());
-    const auto others = static_cast<int>(std::ranges::count_if(buffers, std::not_fn(is_number)));
+    const auto others = static_cast<int>(std::ranges::count_if(buffers, [](UOp buffer) { return !is_number(buffer); }));
     if (others == static_cast<int>(buffers.size())) return {};
     int next = 0;
     for (size_t i = 0; i < buffers.size(); ++i) {

@@ -18,6 +18,7 @@ uint64_t parameter_bits(UOp constant);
 /// The stand-in in a tensor graph for the number that launches give at this place: a tensor () over a buffer that is on
 /// no device.
 UOp number_tensor(int place, DType type);
+bool is_number(UOp buffer);  ///< true if it is the one below a number_tensor
 /// Makes parameters of those that a kernel reads, after its other buffers, which `buffers` keeps by slot. Gives the
 /// places.
 std::vector<int> take_number_tensors(UOp& sink, std::vector<UOp>& buffers);

@@ -14,6 +14,8 @@
 namespace strata {
 namespace {
 
+constexpr uint16_t kNowhere = 0xfffe;  // no device
+
 template <class... Args>
 Error wrong(fmt::format_string<Args...> text, Args&&... args) {
     return make_error(ErrorKind::Usage, text, std::forward<Args>(args)...);
@@ -100,7 +102,43 @@ bool parse(Words& words, DType, SpecialArg& arg) {
     arg.dim = dim.size() == 1 ? dim[0] - 'x' : -1;
     return arg.dim >= 0 && arg.dim < 3 && read(words.next(), arg.size);
 }
-bool parse(Words& words, DType, ReduceArg& arg) { return read_op(words.next(), arg.op) && words.next() == "axes=()"; }
+/// "(3, 4)": numbers in parentheses, of which one has a comma after it where a shape is written.
+template <class T>
+bool parse_list(std::string_view text, std::vector<T>& to) {
+    if (!text.starts_with('(') || !text.ends_with(')')) return false;
+    text = text.substr(1, text.size() - 2);
+    while (!text.empty()) {
+        const size_t end = std::min(text.find(','), text.size());
+        if (!read(text.substr(0, end), to.emplace_back())) return false;
+        text.remove_prefix(std::min(end + 1, text.size()));
+        text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
+    }
+    return true;
+}
+bool parse_axes(std::string_view text, std::vector<int>& to) {
+    return text.starts_with("axes=") && parse_list(text.substr(5), to);
+}
+bool parse(Words& words, DType, BufferArg& arg) {
+    arg.device = kNowhere;
+    return read("#", words.next(), arg.id) && read("size=", words.next(), arg.size);
+}
+bool parse(Words& words, DType, ShapeArg& arg) { return parse_list(words.rest(), arg.shape); }
+bool parse(Words& words, DType, AxesArg& arg) { return parse_axes(words.rest(), arg.axes); }
+bool parse(Words& words, DType, BoundsArg& arg) {
+    std::string_view text = words.rest();
+    while (!text.empty()) {
+        const size_t end = std::min(text.find(')'), text.size() - 1) + 1;
+        std::vector<int64_t> pair;
+        if (!parse_list(text.substr(0, end), pair) || pair.size() != 2) return false;
+        arg.bounds.emplace_back(pair[0], pair[1]);
+        text.remove_prefix(std::min(text.find_first_not_of(' ', end), text.size()));
+    }
+    return true;
+}
+bool parse(Words& words, DType, TakeArg& arg) { return read("axis=", words.next(), arg.axis); }
+bool parse(Words& words, DType, ReduceArg& arg) {
+    return read_op(words.next(), arg.op) && parse_axes(words.rest(), arg.axes);
+}
 bool parse(Words& words, DType, SinkArg& arg) {
     std::string_view text = words.rest();
     const auto take_last = [&](std::string_view prefix, int& to) {
@@ -145,11 +183,8 @@ bool parse(Words& words, DType, AtomicArg& arg) {
     return number.empty() || read("#", number, arg.number);
 }
 bool parse(Words&, DType, NoArg&) { return true; }
-/// Of tensors: buffers, shapes.
-template <class T>
-bool parse(Words&, DType, T&) {
-    return false;
-}
+/// In this process alone.
+bool parse(Words&, DType, CustomArg&) { return false; }
 
 template <size_t i = 0>
 bool parse_alternative(size_t wanted, Words& words, DType type, Arg& arg) {
@@ -189,14 +224,17 @@ bool read_type(std::string_view text, DType& type) {
 
 class TreeReader {
   public:
+    explicit TreeReader(Level level) : level_(level) {}
+
+    Result<std::vector<UOp>> run_all(std::string_view text) {
+        STRATA_TRY_VOID(read_lines(text));
+        const Result<void> valid = verify_tensors(nodes_);
+        if (!valid) return make_error(ErrorKind::Usage, "the text is of no tensors: {}", valid.error().message);
+        return std::move(nodes_);
+    }
+
     Result<UOp> run(std::string_view text) {
-        while (!text.empty()) {
-            const size_t end = std::min(text.find('\n'), text.size());
-            ++line_;
-            const std::string_view line = text.substr(0, end);
-            if (line.find_first_not_of(" \r\t") != line.npos) STRATA_TRY_VOID(read_line(line));
-            text.remove_prefix(std::min(end + 1, text.size()));
-        }
+        STRATA_TRY_VOID(read_lines(text));
         if (nodes_.empty()) return wrong("the text of a graph has a line a node, and this has none");
         const UOp root = nodes_.back();
         if (const Result<void> valid = verify_kernel(root); root.is(Op::sink) && !valid)
@@ -205,6 +243,17 @@ class TreeReader {
     }
 
   private:
+    Result<void> read_lines(std::string_view text) {
+        while (!text.empty()) {
+            const size_t end = std::min(text.find('\n'), text.size());
+            ++line_;
+            const std::string_view line = text.substr(0, end);
+            if (line.find_first_not_of(" \r\t") != line.npos) STRATA_TRY_VOID(read_line(line));
+            text.remove_prefix(std::min(end + 1, text.size()));
+        }
+        return {};
+    }
+
     Result<void> read_line(std::string_view line) {
         const size_t equals = line.find(" = "), arrow = line.find("  <- ");
         size_t number = 0;
@@ -215,8 +264,10 @@ class TreeReader {
         const std::string_view name = words.next();
         if (!read_op(name, op)) return at("'{}' is no op", name);
         const OpInfo& row = info(op);
-        if (!(row.levels & (static_cast<uint8_t>(Level::kernel) | static_cast<uint8_t>(Level::linear))))
-            return at("{} is of graphs of tensors: a kernel is read", name);
+        constexpr auto kKernel = static_cast<uint8_t>(Level::kernel) | static_cast<uint8_t>(Level::linear);
+        if (!(row.levels & (level_ == Level::tensor ? static_cast<int>(Level::tensor) : kKernel)))
+            return level_ == Level::tensor ? at("{} is of kernels: a graph of tensors is read", name)
+                                           : at("{} is of graphs of tensors: a kernel is read", name);
         DType type = dtypes::none;
         if (row.elementwise() || !row.is(kEffect)) {
             const std::string_view word = words.next();
@@ -261,6 +312,7 @@ class TreeReader {
                           fmt::format(text, std::forward<Args>(args)...));
     }
 
+    const Level level_;
     std::vector<UOp> nodes_;
     int line_ = 0;
 };
@@ -274,6 +326,18 @@ Result<Arg> parse_arg(Op op, DType dtype, std::string_view text) {
     return arg;
 }
 
-Result<UOp> parse_tree(std::string_view text) { return TreeReader().run(text); }
+Result<UOp> parse_tree(std::string_view text) { return TreeReader(Level::kernel).run(text); }
+
+Result<std::vector<UOp>> parse_tensors(std::string_view text) {
+    try {
+        return TreeReader(Level::tensor).run_all(text);
+    } catch (const Exception& e) {  // a shape that its node cannot have
+        return make_error(ErrorKind::Usage, "the text is of no tensors: {}", e.what());
+    }
+}
+
+UOp stand_in(uint64_t number, DType dtype, int64_t size) {
+    return make(Op::buffer, dtype, {}, BufferArg{number, size, kNowhere});
+}
 
 }  // namespace strata

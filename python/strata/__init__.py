@@ -30,7 +30,6 @@ _refuse_other_interpreters()
 from . import _strata  # noqa: E402
 from ._strata import (  # noqa: E402
     ArgumentError,
-    Artifact,
     AssemblyError,
     CheckError,
     CompileError,
@@ -107,11 +106,12 @@ from .operations import *  # type: ignore[assignment]  # noqa: E402, F403
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from . import asm, fft, lang, layout, linalg, nn, onnx, optim
+    from . import artifacts, asm, fft, lang, layout, linalg, nn, onnx, optim
     from ._derivatives import checkpoint, custom_gradient, grad, jvp, no_grad, value_and_grad, vjp
     from ._explain import explain
     from ._jit import jit
     from ._profile import profile
+    from .artifacts import Artifact, Spec
     from .files import load, save
     from .kernels import asm_kernel, compile, hip_kernel
     from .lang._arch import arch
@@ -122,7 +122,7 @@ del TYPE_CHECKING
 
 # Modules that are imported when they are first named, and names that are imported with their module when they first
 # are. All others that are not here come from _namespace.
-_MODULES = ("asm", "fft", "files", "kernels", "lang", "layout", "linalg", "nn", "onnx", "optim")
+_MODULES = ("artifacts", "asm", "fft", "files", "kernels", "lang", "layout", "linalg", "nn", "onnx", "optim")
 _MEMBERS = {
     **dict.fromkeys(("cross", "diagonal", "norm", "outer", "trace"), "linalg"),
     **dict.fromkeys(("load", "save"), "files"),
@@ -131,7 +131,7 @@ _MEMBERS = {
     **dict.fromkeys(("asm_kernel", "compile", "hip_kernel"), "kernels.custom"), "explain": "_explain", "jit": "_jit",
     "kernel": "lang._kernel",
     **dict.fromkeys(("autotune", "Config"), "lang._autotune"), "arch": "lang._arch",
-    "profile": "_profile",
+    "profile": "_profile", **dict.fromkeys(("Artifact", "Spec"), "artifacts"),
     "__array_namespace_info__": "_namespace.inspection",
 }  # fmt: skip
 newaxis = None
@@ -277,11 +277,13 @@ __all__ = [
     "LaunchError",
     "MemoryFault",
     "ShapeError",
+    "Spec",
     "Stats",
     "Stream",
     "Tensor",
     "Unsupported",
     "UsageError",
+    "artifacts",
     "asm",
     "asm_kernel",
     "broadcast_shapes",

@@ -5,14 +5,12 @@
 #include "kernels/uop_p.h"
 #include "kernels_p.h"
 #include "package_p.h"
-#include "strata/asm/llvm/assemble.h"
 #include "strata/codegen/driver/compile.h"
 #include "strata/codegen/driver/compile_graph.h"
 #include "strata/codegen/kernel/scalar_parameters.h"
 #include "strata/core/uop/kernel.h"
 #include "strata/core/uop/walk.h"
 #include "strata/executable/memory.h"
-#include "strata/executable/workspace.h"
 #include "strata/ops/custom.h"
 #include "strata/runtime/artifact.h"
 #include "strata/runtime/custom.h"
@@ -152,18 +150,6 @@ py::tuple custom_kernel(const Tensor& out, const py::args& inputs, py::handle ke
     return function_of_package(Called::of_kernel)(results, inputs, grad);
 }
 
-py::bytes bytes_of(const isa::Bytes& object) {
-    return py::bytes(reinterpret_cast<const char*>(object.data()), object.size());
-}
-
-/// `part` of every kernel, in order.
-template <class Part>
-std::string joined(const runtime::Artifact& a, std::string_view between, Part part) {
-    std::string all;
-    for (const executable::Code& k : a.kernels) all += (all.empty() ? "" : std::string(between)) + part(k);
-    return all;
-}
-
 void bind_custom_kernel(py::class_<Tensor> c) {
     OwnSignature own;
     c.def(
@@ -184,123 +170,6 @@ void bind_custom_kernel(py::class_<Tensor> c) {
 
 constexpr const char *kEntry = "The entry in its code object.", *kGrid = "Workgroups: x, y, z; 0: the launch says.",
                      *kBlock = "Threads of a workgroup: x, y, z; 0: the launch says.";
-
-std::vector<std::tuple<std::string, DType, int64_t>> taken_buffers(const executable::Code& kernel) {
-    std::vector<std::tuple<std::string, DType, int64_t>> found;
-    for (const executable::TakenBuffer& b : kernel.buffers) found.emplace_back(b.name, b.dtype, b.elements);
-    return found;
-}
-
-/// Names of the operands that a step's kernel takes the addresses of, in its order; "" for a counter.
-std::vector<std::string> arguments_of(const runtime::Artifact& a, size_t step) {
-    const std::vector<uint32_t>& operands = a.executable.steps[step].operands;
-    std::vector<std::string> names;
-    for (const executable::ParameterPlace& place : a.kernels[step].places)
-        names.push_back(place.counter ? "" : a.executable.names[operands[static_cast<size_t>(place.slot)]]);
-    if (names.empty())
-        for (uint32_t at : operands) names.push_back(a.executable.names[at]);
-    return names;
-}
-
-std::vector<std::tuple<std::string, DType, int64_t>> operands_of(const runtime::Artifact& a) {
-    std::vector<std::tuple<std::string, DType, int64_t>> all;
-    for (size_t i = 0; i < a.executable.operands.size(); ++i)
-        all.emplace_back(a.executable.names[i], a.executable.operands[i].dtype, a.executable.operands[i].elements);
-    return all;
-}
-
-std::string assembly_of(const executable::Code& k) {
-    return computing([&] { return k.assembly.empty() ? isa::disassemble(k.code_object()).value() : k.assembly; });
-}
-
-void bind_artifact_kernel(py::module_& m) {
-    using executable::Code;
-    py::class_<Code>(m, "ArtifactKernel", "One compiled kernel: launch dimensions and resources.")
-        .def_readonly("name", &Code::entry, kEntry)
-        .def_readonly("grid", &Code::grid, kGrid)
-        .def_readonly("block", &Code::block, kBlock)
-        .def_property_readonly(
-            "vgprs", [](const Code& k) { return k.info().vgprs; }, "Vector registers a wave.")
-        .def_property_readonly(
-            "sgprs", [](const Code& k) { return k.info().sgprs; }, "Scalar registers a wave.")
-        .def_property_readonly(
-            "lds", [](const Code& k) { return k.info().lds; }, "Bytes a workgroup.")
-        .def_property_readonly(
-            "scratch", [](const Code& k) { return k.info().scratch; }, "Bytes a lane.")
-        .def_property_readonly("buffers", &taken_buffers,
-                               "The memory whose addresses it takes, in order: (name, dtype, elements). out<i> is "
-                               "written, in<i> is read.\n\n"
-                               "[] for a kernel of the user's.")
-        .def_readonly("source", &Code::text, "HIP text; '' for a finished code object.")
-        .def_property_readonly(
-            "schedule", [](const Code& k) { return k.schedule; }, "The schedule actions, as text.")
-        .def_readonly("compile_ms", &Code::compile_ms, "Milliseconds from text to code object; near 0 from a cache.")
-        .def_property_readonly(
-            "code_object", [](const Code& k) { return bytes_of(computing([&] { return k.code_object(); })); },
-            "ELF that any HIP program can load. DeviceError where there is no compiler for it.")
-        .def_property_readonly("assembly", &assembly_of,
-                               "Listing of the code object; with target 'asm' as it was written, with comments.")
-        .def("__repr__", [](const Code& k) {
-            if (!k.object) return fmt::format("<kernel {}, its text alone>", k.entry);
-            const isa::KernelInfo& info = k.info();
-            return fmt::format("<kernel {} grid={} block={} vgprs={} sgprs={} lds={} scratch={}>", k.entry,
-                               k.grid[0] * k.grid[1] * k.grid[2], k.block[0] * k.block[1] * k.block[2], info.vgprs,
-                               info.sgprs, info.lds, info.scratch);
-        });
-}
-
-void bind_artifact(py::module_& m) {
-    using executable::Code;
-    using runtime::Artifact;
-    bind_artifact_kernel(m);
-    py::class_<Artifact>(m, "Artifact",
-                         "The result of strata.compile: sources, assembly and code objects of every kernel, in order.")
-        .def_readonly("kernels", &Artifact::kernels, "In order of execution.")
-        .def_property_readonly(
-            "operands", &operands_of,
-            "Memory that the kernels read and write: (name, dtype, elements). in<i> is there before the first kernel, "
-            "out<i> is\nthe i-th tensor afterwards, work<i> is between kernels. [] for a kernel of the user's.")
-        .def_property_readonly(
-            "arguments",
-            [](const Artifact& a) {
-                std::vector<std::vector<std::string>> all;
-                for (size_t step = 0; step < a.executable.steps.size(); ++step) all.push_back(arguments_of(a, step));
-                return all;
-            },
-            "For each kernel the names of the operands whose addresses it takes, in the order of its .buffers; \"\" is "
-            "a\ncounter of its own.")
-        .def_property_readonly(
-            "workspace_size", [](const Artifact& a) { return executable::lay_out_workspace(a.executable).bytes; },
-            "Bytes of one block of memory that can hold all operands between kernels, without counters.")
-        .def_property_readonly(
-            "source", [](const Artifact& a) { return joined(a, "\n", [](const Code& k) { return k.text; }); },
-            "HIP text of all kernels.")
-        .def_property_readonly("from_cache", &Artifact::from_cache,
-                               "Whether all machine code of it was in a cache, in memory or on disk.")
-        .def_readonly("cache_key", &Artifact::cache_key,
-                      "What a kernel under @strata.kernel is known by in the cache; \"\" of anything else.")
-        .def_property_readonly(
-            "graph", [](const Artifact& a) -> As<"UOp | None"> {
-                return a.graph.get() ? py::cast(Handle(a.graph.get())) : py::object(py::none());
-            },
-            "The traced graph of a kernel under @strata.kernel or of UOps, a strata.uop.UOp; None of anything else.")
-        .def_property_readonly(
-            "assembly", [](const Artifact& a) { return joined(a, "", assembly_of); }, "Listings of all kernels.")
-        .def_property_readonly(
-            "code_object",
-            [](const Artifact& a) {
-                if (a.kernels.empty()) return py::bytes();
-                return bytes_of(computing([&] { return a.code_object(); }));
-            },
-            "One with all kernels, by their names; .kernels[i].code_object has each alone.\n\n"
-            "Raises Unsupported where one of several is hip_kernel's or asm_kernel's.");
-}
-
-std::vector<UOp> whole(const std::vector<Tensor*>& tensors) {
-    std::vector<UOp> roots;
-    for (Tensor* t : tensors) roots.push_back(t->contiguous().uop());
-    return roots;
-}
 
 executable::Executable outline(const std::vector<Tensor*>& tensors, bool copy_by_kernels) {
     return computing([&] {
@@ -366,13 +235,7 @@ void bind_kernels(py::module_& m) {
     m.def("_hip_kernel", &hip_kernel);
     m.def("_object_kernel", &object_kernel);
     bind_custom_kernel(m.attr("Tensor").cast<py::class_<Tensor>>());
-    bind_artifact(m);
-    m.def("_compile", [](const std::vector<Tensor*>& tensors, const std::string& arch) {
-        return computing([&] {
-            GraphScope scope;
-            return runtime::compile(whole(tensors), runtime::target_named(arch));
-        });
-    });
+    bind_artifacts(m);
     bind_outlines(m);
     m.def("_stages", [](const Tensor& tensor, const std::string& arch) {
         return computing([&] {
@@ -389,12 +252,10 @@ void bind_kernels(py::module_& m) {
     });
     m.def("_hip_code_object", [](const CustomKernel& k, const std::string& arch) {  // with all kernels of the source
         const auto& source = std::get<codegen::HipSource>(k.body);
-        return bytes_of(computing([&] {
-                            return codegen::compile_hip(source, isa::parse_arch(arch).value()).value();
-                        }).code_object());
-    });
-    m.def("_compile_kernel", [](const CustomKernel& k, const std::string& arch) {
-        return computing([&] { return runtime::compile(k, runtime::target_named(arch)); });
+        const isa::Bytes object = computing([&] {
+                                      return codegen::compile_hip(source, isa::parse_arch(arch).value()).value();
+                                  }).code_object();
+        return py::bytes(reinterpret_cast<const char*>(object.data()), object.size());
     });
 }
 

@@ -49,6 +49,10 @@ void bind_threads(UOpClass& c, UOpModule& u);  ///< what threads do by themselve
 
 void bind_interpret(UOpModule& u);  ///< strata interp
 
+/// Graphs of tensors whose buffers are stand-ins, as values of JSON, and back. Unsupported error for users' kernels.
+py::dict tensors_to_dict(std::span<const UOp> roots);
+std::vector<UOp> tensors_of_dict(const py::dict& whole);
+
 /// A node that has a value: not a place in memory that somebody forgot to load, nor an effect.
 UOp with_value(UOp u);
 /// A node, or a Python number as a constant of the type it meets, which must have it.

@@ -35,18 +35,41 @@ std::string type_name(DType type) {
     return type.lanes > 1 ? fmt::format("{}x{}", type.name(), type.lanes) : std::string(type.name());
 }
 
-std::string to_json(UOp root) {
+constexpr const char* kFormat = "strata graph";
+constexpr int kVersion = 1;
+
+py::dict described(UOp u, const UOpMap<size_t>& number) {
+    py::dict node;
+    py::list sources;
+    for (UOp s : u.src()) sources.append(number.at(s));
+    node["op"] = std::string(info(u.op()).name), node["dtype"] = type_name(u.dtype()), node["sources"] = sources;
+    if (const std::string argument = to_string(u.arg(), u.dtype()); !argument.empty()) node["argument"] = argument;
+    return node;
+}
+
+/// Memory is none of a graph's text: buffers are numbered as the graph first reads them.
+std::vector<UOp> without_memory(std::span<const UOp> roots) {
+    UOpMap<UOp> others;
+    std::vector<UOp> out;
+    for (UOp root : roots)
+        for (UOp u : toposort(root))
+            if (u.is(Op::buffer) && !others.contains(u))
+                others[u] = stand_in(others.size(), u.dtype(), u.as<BufferArg>().size);
+    for (UOp root : roots) out.push_back(substitute(root, others));
+    return out;
+}
+
+py::dict to_dict(UOp root) {
     GraphScope scope;
     const std::vector<UOp> nodes = toposort(root);
+    constexpr auto kKernel = static_cast<uint8_t>(Level::kernel) | static_cast<uint8_t>(Level::linear);
+    if (std::ranges::any_of(nodes, [](UOp u) { return !(info(u.op()).levels & kKernel); }))
+        return tensors_to_dict(without_memory(std::span(&root, 1)));
     const std::shared_ptr<const runtime::CustomKernel> kernel = kernel_with_places(root);
     UOpMap<size_t> number;
     py::list listed;
     for (UOp u : nodes) {
-        py::dict node;
-        py::list sources;
-        for (UOp s : u.src()) sources.append(number.at(s));
-        node["op"] = std::string(info(u.op()).name), node["dtype"] = type_name(u.dtype()), node["sources"] = sources;
-        if (const std::string argument = to_string(u.arg(), u.dtype()); !argument.empty()) node["argument"] = argument;
+        py::dict node = described(u, number);
         if (const uint32_t place = kernel ? kernel->places.of_line[number.size()] : 0) {
             const isa::SourceLine& at = kernel->places.places[place - 1];
             node["line"] = fmt::format("{}:{}", at.file, at.line);
@@ -56,14 +79,18 @@ std::string to_json(UOp root) {
     }
     py::dict whole, launch;
     launch["grid"] = sizes_of(nodes, false), launch["block"] = sizes_of(nodes, true);
-    whole["launch"] = launch, whole["nodes"] = listed;
-    return py::module_::import("json").attr("dumps")(whole).cast<std::string>();
+    whole["format"] = kFormat, whole["version"] = kVersion, whole["launch"] = launch, whole["nodes"] = listed;
+    return whole;
 }
 
-UOp from_json(const std::string& text) {
+/// The nodes as lines of tree().
+std::string lines_of(const py::dict& whole) {
     std::string lines;
     try {
-        const py::dict whole = py::module_::import("json").attr("loads")(text);
+        if (whole.contains("format") &&
+            (whole["format"].cast<std::string>() != kFormat || whole["version"].cast<int>() > kVersion))
+            user_error(ErrorKind::Usage, "this graph is of version {}, and this reader of {}: install a newer strata",
+                       py::str(whole["version"]).cast<std::string>(), kVersion);
         size_t number = 0;
         for (const py::handle node : whole["nodes"]) {
             const py::dict given = py::reinterpret_borrow<py::dict>(node);
@@ -77,13 +104,34 @@ UOp from_json(const std::string& text) {
             lines += sources + "\n";
         }
     } catch (const py::error_already_set& e) {
-        user_error(ErrorKind::Usage, "[from_json] this is no graph as UOp.to_json() writes it: {}", e.what());
+        user_error(ErrorKind::Usage, "[from_dict] this is no graph as to_dict() writes it: {}", e.what());
     } catch (const py::cast_error&) {
         user_error(ErrorKind::Usage,
-                   "[from_json] this is no graph as UOp.to_json() writes it: a node has op, dtype, sources, argument");
+                   "[from_dict] this is no graph as to_dict() writes it: a node has op, dtype, sources, argument");
     }
+    return lines;
+}
+
+UOp from_dict(const py::dict& whole) {
     GraphScope scope;
-    return parse_tree(lines).value();
+    if (!whole.contains("roots")) return parse_tree(lines_of(whole)).value();
+    const std::vector<UOp> roots = tensors_of_dict(whole);
+    if (roots.size() != 1) user_error(ErrorKind::Usage, "[from_dict] this graph has {} roots, not one", roots.size());
+    return roots[0];
+}
+
+std::string to_json(UOp root) { return py::module_::import("json").attr("dumps")(to_dict(root)).cast<std::string>(); }
+
+UOp from_json(const std::string& text) {
+    py::object whole;
+    try {
+        whole = py::module_::import("json").attr("loads")(text);
+    } catch (const py::error_already_set& e) {
+        user_error(ErrorKind::Usage, "[from_json] this is no graph as UOp.to_json() writes it: {}", e.what());
+    }
+    if (!py::isinstance<py::dict>(whole))
+        user_error(ErrorKind::Usage, "[from_json] this is no graph as UOp.to_json() writes it: it is no object");
+    return from_dict(whole);
 }
 
 /// Runs a kernel over tensors of small whole numbers, and leaves their bytes; gives what is wrong with it.
@@ -148,6 +196,35 @@ py::list listed(const Passes& passes) {
 
 }  // namespace
 
+py::dict tensors_to_dict(std::span<const UOp> roots) {
+    UOpMap<size_t> number;
+    py::list listed, last;
+    for (UOp root : roots) {
+        for (UOp u : toposort(root)) {
+            if (number.contains(u)) continue;
+            if (u.is(Op::custom)) user_error(ErrorKind::Unsupported, "a graph that runs a user's kernel has no text");
+            listed.append(described(u, number));
+            number[u] = number.size();
+        }
+        last.append(number.at(root));
+    }
+    py::dict whole;
+    whole["format"] = kFormat, whole["version"] = kVersion, whole["nodes"] = listed, whole["roots"] = last;
+    return whole;
+}
+
+std::vector<UOp> tensors_of_dict(const py::dict& whole) {
+    const std::vector<UOp> nodes = parse_tensors(lines_of(whole)).value();
+    std::vector<UOp> roots;
+    for (const py::handle root : whole["roots"]) {
+        const auto number = py::isinstance<py::int_>(root) ? root.cast<int64_t>() : -1;
+        if (number < 0 || static_cast<size_t>(number) >= nodes.size())
+            user_error(ErrorKind::Usage, "[from_dict] the root {} is no node", shown(root));
+        roots.push_back(nodes[static_cast<size_t>(number)]);
+    }
+    return roots;
+}
+
 void bind_text(UOpClass& c, UOpModule& u) {
     c.def(
         "to_json", [](const Handle& h) { return to_json(h.get()); },
@@ -155,6 +232,15 @@ void bind_text(UOpClass& c, UOpModule& u) {
     u.def(
         "from_json", [](const std::string& text) { return Handle(from_json(text)); }, py::arg("text"), py::pos_only(),
         "The graph that UOp.to_json() wrote. UsageError says what is wrong with another text.");
+    u.def(
+        "to_dict", [](const Handle& h) -> As<"dict[str, Any]"> { return to_dict(h.get()); }, py::arg("graph"),
+        py::pos_only(),
+        "A graph as values of JSON: format, version, and of each node op, dtype, sources, argument, sources before "
+        "users. A\nkernel's has launch, a tensor's its roots. Numbers are exact. Buffers are numbered and have no "
+        "memory. Raises\nUnsupported for a graph that runs a user's kernel.");
+    u.def(
+        "from_dict", [](const As<"dict[str, Any]">& graph) { return Handle(from_dict(graph)); }, py::arg("graph"),
+        py::pos_only(), "The graph that to_dict() wrote. UsageError says what is wrong with another value.");
     u.def(
         "from_tree", [](const std::string& text) { return Handle(parse_tree(text).value()); }, py::arg("text"),
         py::pos_only(), "The kernel that UOp.tree() wrote. UsageError names the line that it cannot read.");

@@ -38,7 +38,7 @@ runtime::Artifact artifact_of(const runtime::CustomKernel& kernel, executable::C
     return {{runtime::at_places_of(kernel, std::move(code))}, target, {}, key, kernel.graph};
 }
 
-void bind_artifacts(py::module_& m) {
+void bind_kernels_on_disk(py::module_& m) {
     m.def(
         "prepare",
         [](const Kernel& kernel, const py::sequence& launched) {
@@ -53,7 +53,7 @@ void bind_artifacts(py::module_& m) {
     m.def(
         "artifact",
         [](const Kernel& kernel, const std::string& arch, const std::string& key,
-           const py::object& kept) -> As<"tuple[Artifact, bytes]"> {
+           const py::object& kept) -> As<"tuple[Compiled, bytes]"> {
             std::string bytes = kept.is_none() ? std::string() : std::string(kept.cast<py::bytes>());
             const runtime::Artifact artifact = computing([&] {
                 const codegen::Target target = runtime::target_named(arch);
@@ -69,7 +69,7 @@ void bind_artifacts(py::module_& m) {
             return py::object(py::make_tuple(artifact, py::bytes(bytes)));
         },
         py::arg("kernel"), py::arg("arch"), py::arg("key"), py::arg("kept"),
-        "The kernel as an Artifact, by bytes that it gave before, or None; and such bytes, empty where there are "
+        "The compiled kernel, by bytes that it gave before, or None; and such bytes, empty where there are "
         "none.");
 }
 
@@ -133,7 +133,7 @@ void bind_lang_disk(py::module_& m) {
             return places;
         },
         "Where its operations come from: (file, line, first column, the first one after it, text of the line).");
-    bind_artifacts(m);
+    bind_kernels_on_disk(m);
 }
 
 }  // namespace strata::python

@@ -1,5 +1,5 @@
 """The command line: strata info | asm | disasm | lint | mutate | run | hip-run | emu | explain | compare | interp |
-targets | opt | tune | bench.
+targets | opt | repro | tune | bench.
 """
 
 import os

@@ -138,6 +138,13 @@ def passes(add):
     )
 
 
+def reproduction(add):
+    """The command that runs artifacts again."""
+    c = add("repro", command("repro"), "Run an artifact on its samples on emulators, and compare the results' bytes.")
+    c.add_argument("path", help="what Artifact.save wrote: a folder, or a file .strata")
+    c.add_argument("--rebuild", action="store_true", help="compile its graph.json again instead, and compare the code")
+
+
 def tuning(add):
     """The command that searches for schedules."""
     c = add(
@@ -397,6 +404,8 @@ def parser():
         return c
 
     add("info", command("info"), "Devices, toolchain and settings of this installation.")
-    for commands in (assembly, mutations, launches, programs, explaining, comparing, passes, tuning, benchmarks):
+    for commands in (
+        assembly, mutations, launches, programs, explaining, comparing, passes, reproduction, tuning, benchmarks
+    ):  # fmt: skip
         commands(add)
     return p

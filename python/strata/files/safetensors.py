@@ -30,13 +30,18 @@ def header_of(path):
         length = struct.unpack("<Q", file.read(8))[0] if size >= 8 else -1
         if not 0 < length <= min(size - 8, LONGEST_HEADER):
             raise malformed(path, f"no safetensors: the header would have {length} of {size} bytes")
-        try:
-            header = json.loads(file.read(length).decode(), object_pairs_hook=without_doubles)
-        except (ValueError, RecursionError) as e:
-            raise malformed(path, f"the header is no JSON: {e}") from None
+        return parsed(path, file.read(length)), 8 + length, size - 8 - length
+
+
+def parsed(path, text):
+    """The header of this text."""
+    try:
+        header = json.loads(text.decode(), object_pairs_hook=without_doubles)
+    except (ValueError, RecursionError) as e:
+        raise malformed(path, f"the header is no JSON: {e}") from None
     if not isinstance(header, dict):
         raise malformed(path, "the header is no JSON object")
-    return header, 8 + length, size - 8 - length
+    return header
 
 
 def checked(path, name, row, size):
@@ -65,8 +70,8 @@ def checked(path, name, row, size):
     return type_, tuple(shape), start, end
 
 
-def load(path, device):
-    header, at, size = header_of(path)
+def rows_of(path, header, size):
+    """(rows of all tensors by name, metadata): they lie one after the other and are all of the data."""
     metadata = header.pop("__metadata__", {})
     if not isinstance(metadata, dict) or not all(isinstance(text, str) for text in metadata.values()):
         raise malformed(path, "its metadata are not texts by name")
@@ -78,6 +83,27 @@ def load(path, device):
         end = stop
     if end != size:
         raise malformed(path, f"{size - end} bytes are of no tensor")
+    return rows, metadata
+
+
+def of_bytes(path, content, device):
+    """The tensors of a file that was read, by name. Types are those of TYPES."""
+    length = struct.unpack("<Q", content[:8])[0] if len(content) >= 8 else -1
+    if not 0 < length <= len(content) - 8:
+        raise malformed(path, f"no safetensors: the header would have {length} of {len(content)} bytes")
+    data = content[8 + length :]
+    rows, _ = rows_of(path, parsed(path, content[8 : 8 + length]), len(data))
+    if unknown := [name for name, row in rows.items() if row[0] not in TYPES]:
+        raise malformed(path, f"'{unknown[0]}' is of type {rows[unknown[0]][0]}, which is not known here")
+    return {
+        name: _strata._restored(data[start:stop], shape, _strata.dtypes.__dict__[TYPES[type_]], device, False)
+        for name, (type_, shape, start, stop) in rows.items()
+    }
+
+
+def load(path, device):
+    header, at, size = header_of(path)
+    rows, metadata = rows_of(path, header, size)
 
     def reader(name):
         type_, shape, start, stop = rows[name]

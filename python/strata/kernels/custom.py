@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .. import _strata
 from .._checks import show
-from .._strata import Artifact, CustomKernel, Tensor, UsageError
+from .._strata import CustomKernel, Tensor, UsageError
 
 TYPE_CHECKING = False  # importing typing takes longer than the rest of the package
 if TYPE_CHECKING:
@@ -13,8 +13,11 @@ if TYPE_CHECKING:
     from typing import Any, Literal
 
     from .._types import Sizes
+    from ..artifacts import Artifact
     from ..asm import Assembler
     from ..lang._kernel import Kernel as LangKernel
+
+    Results = Tensor | Sequence[Tensor] | dict[str, Tensor]
 
 
 def device_arch() -> str:
@@ -99,54 +102,67 @@ def asm_kernel(
 
 
 def compile(
-    what: Tensor | Iterable[Tensor] | CustomKernel | LangKernel,
+    what: Callable[..., Results] | Tensor | Iterable[Tensor] | CustomKernel | LangKernel,
     *arguments: object,
-    arch: str = "",
+    arch: str | Sequence[str] = "",
     target: Literal["auto", "hip", "asm"] | None = None,
+    name: str = "",
+    samples: bool = False,
     grid: Sizes | Callable[..., Sizes] | None = None,
     block: Sizes | Callable[..., Sizes] | None = None,
 ) -> Artifact:
-    """Schedules and compiles a tensor, several tensors, or a kernel, and runs nothing.
+    """Schedules and compiles a function of tensors, tensors, or a kernel, and runs nothing.
 
-    Returns an Artifact: .source, .assembly, .code_object and .kernels[i].{name, grid, block, buffers, vgprs, sgprs,
-    lds, scratch}, and .from_cache. A kernel takes one address a buffer, in the order of .buffers, (name, dtype,
-    elements): out<i> it writes, in<i> it reads, results first. What one kernel writes and a later one reads is a buffer
-    of both. Where out<last> is an int32 counter of a last block it holds one 0 before a launch, which leaves it so.
-    .operands are the buffers of all kernels, and .arguments which of them each kernel takes; .workspace_size bytes hold
-    those between kernels. Without a compiler for the target "hip" there is .source alone; .code_object, .assembly and
-    resources then raise DeviceError. arch: "gfx1100", ...; the default device's when empty. target: "hip" through
-    clang, "asm" directly; that of the settings when not given. For a function under @strata.kernel, arguments= are
-    those of a call, for which lang.TensorSpec may stand, and grid=, block= its launch. The Artifact of such a function
-    has .graph and .cache_key, and serves launches of later processes. For anything else the options are arch and
-    target. Raises CompileError, Unsupported.
+    Returns an Artifact: called with tensors it computes what the function does; .save(path) keeps it for machines
+    without a compiler. A function's arguments= are samples, one a parameter. For a strata.Spec or a tensor each call
+    gives a tensor of that shape and type. For a NumPy number it gives a number. Python's numbers and texts stay.
+    Tensors that the function reads besides are constants. A kernel of hip_kernel or asm_kernel takes such samples too.
+
+    .source, .assembly, .code_object and .kernels[i].{name, grid, block, buffers, vgprs, sgprs, lds, scratch} say what
+    was compiled. A kernel takes one address a buffer, in the order of .buffers, (name, dtype, elements): out<i> it
+    writes, in<i> it reads, results first. What one kernel writes and a later one reads is a buffer of both. Where
+    out<last> is an int32 counter of a last block it holds one 0 before a launch, which leaves it so. .operands are the
+    buffers of all kernels, and .arguments which of them each kernel takes. Without a compiler for the target "hip"
+    there is .source alone; .code_object, .assembly and resources then raise DeviceError.
+
+    arch: "gfx1100", ..., or several; the default device's when empty. target: "hip" through clang, "asm" directly; that
+    of the settings when not given. name: of the artifact; the function's when empty. samples: keep values of the
+    samples and of the results on the emulator of each arch, for `strata repro`. For a function under @strata.kernel,
+    arguments= are those of a call, for which lang.TensorSpec or strata.Spec may stand, and grid=, block= its launch.
+    The Artifact of such a function has .graph and .cache_key, and serves launches of later processes. Raises
+    CompileError, Unsupported, UsageError.
     """
+    from ..artifacts import build
+
     given: Any = {"target": target} if target else {}
     of: Any = what
     if hasattr(what, "chosen"):
         with _strata.config(**given):
-            return of.artifact(arguments, grid, block, arch)
-    if arguments or grid is not None or block is not None:
-        if len(arguments) > 2 or grid is not None or block is not None:
+            return build.of_kernel(of, arguments, grid, block, arch, name)
+    if grid is not None or block is not None:
+        raise UsageError(f"[compile] a {type(what).__name__} takes no grid or block: they are for @strata.kernel")
+    is_kernel, is_tensors = isinstance(what, CustomKernel), isinstance(what, Tensor) or hasattr(type(what), "__iter__")
+    if is_tensors or is_kernel and all(isinstance(argument, str) for argument in arguments):
+        if len(arguments) > 2:
             raise UsageError(
-                f"[compile] a {type(what).__name__} takes no arguments, grid or block: they are for @strata.kernel"
+                f"[compile] a {type(what).__name__} takes no arguments: they are samples of a function's parameters"
             )
         named: Any = (*arguments, *(arch, target)[len(arguments) :])
         arch, target = named
-        given = {"target": target} if target else {}
-    if not isinstance(arch, str):
-        raise UsageError(f"[compile] arch is {arch!r}: the name of one architecture, such as 'gfx1100'")
-    if not isinstance(what, (CustomKernel, Tensor)):
-        tensors = list(of) if hasattr(type(what), "__iter__") else []
-        if not tensors or not all(isinstance(t, Tensor) for t in tensors):
-            raise UsageError(
-                f"[compile] takes a Tensor, several, or a kernel (hip_kernel, asm_kernel), "
-                f"not a {type(what).__name__}: call a function, and compile what it gives"
-            )
-        what = tensors
+        given, arguments = {"target": target} if target else {}, ()
+    archs = build.archs_of(arch)
+    if is_tensors and not isinstance(what, Tensor):
+        of = list(of)
+        if not of or not all(isinstance(t, Tensor) for t in of):
+            raise build.not_compiled(what)
     with _strata.config(**given):
-        if isinstance(what, CustomKernel):
-            return _strata._compile_kernel(what, arch)
-        return _strata._compile([what] if isinstance(what, Tensor) else what, arch)
+        if is_kernel and not arguments:
+            return build.of_custom_kernel(of, archs, name)
+        if is_tensors:
+            return build.of_tensors([of] if isinstance(of, Tensor) else of, archs, name, samples)
+        if not is_kernel and not callable(what):
+            raise build.not_compiled(what)
+        return build.of_function(of, arguments, archs, name, samples)
 
 
 __all__ = ["asm_kernel", "compile", "hip_kernel"]

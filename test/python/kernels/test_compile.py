@@ -140,12 +140,12 @@ def test_sources_are_readable():
 def test_what_cannot_be_compiled_is_said():
     x = Tensor.empty(4) + 1
     for what, named, said in [
-        (lambda v: v, {}, "not a function: call a function"),
+        (lambda v: v, {}, "there is no sample for the parameter 'v' of <lambda>"),
         (None, {}, "not a NoneType"),
         ([], {}, "not a list"),
         ([1], {}, "not a list"),
         ("x", {}, "not a str"),
-        (x, {"arch": ["gfx1100"]}, r"arch is \['gfx1100'\]: the name of one"),
+        (x, {"arch": ["gfx1100", 2]}, r"arch is \['gfx1100', 2\]: the name of an architecture"),
         (x, {"arch": None}, "arch is None"),
     ]:
         with pytest.raises(strata.UsageError, match=said):

@@ -56,7 +56,7 @@ NOT = {
         "explain hip_kernel jit kernel load profile realize reset_stats save settings stats synchronize tune uop"
     ),
     "types": "ArgumentError Artifact AssemblyError CheckError CompileError Config CustomKernel DType DTypeError "
-    "DeviceError Error Event InternalError LaunchError LinAlgError MemoryFault ShapeError Stats Stream Tensor "
+    "DeviceError Error Event InternalError LaunchError LinAlgError MemoryFault ShapeError Spec Stats Stream Tensor "
     "Unsupported UsageError "
     "complex64 complex128 float16 float32 float64 int8 int16 int32 int64 uint8 uint16 uint32 uint64",
     "protocols of Python and of other libraries (test_values.py, test_dlpack.py, test_numpy_functions.py)": (
