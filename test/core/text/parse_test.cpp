@@ -46,6 +46,29 @@ TEST(ParseTree, NumbersKeepTheirBits) {
         EXPECT_EQ(parse_tree(tree(c)).value(), c) << tree(c);
 }
 
+TEST(ParseTensors, ReadsWhatTreeWrites) {
+    GraphScope scope;
+    const UOp a = make(Op::reshape, dtypes::float32, {stand_in(3, dtypes::float32, 24)}, ShapeArg{{4, 6}});
+    const UOp turned = make(Op::permute, dtypes::float32, {a}, AxesArg{{1, 0}});
+    const UOp padded = make(Op::pad, dtypes::float32, {turned}, BoundsArg{{{1, 2}, {0, 0}}});
+    const UOp sum = make(Op::reduce, dtypes::float32, {padded}, ReduceArg{Op::add, {0, 1}});
+    const std::vector<UOp> nodes = parse_tensors(tree(sum)).value();
+    EXPECT_EQ(nodes.back(), sum);
+    EXPECT_EQ(nodes.front(), stand_in(3, dtypes::float32, 24));
+}
+
+TEST(ParseTensors, RefusesKernelsAndShapesThatDoNotFit) {
+    GraphScope scope;
+    EXPECT_FALSE(parse_tensors(tree(sample_kernel())));
+    for (const char* argument : {"(4, 7)", "(4, -6)", "(24", "24", "(4, 6) x"}) {
+        const auto read = parse_tensors(std::string("%0 = buffer float32 #0 size=24\n%1 = reshape float32 ") +
+                                        argument + "  <- %0\n");
+        ASSERT_FALSE(read) << argument;
+        EXPECT_EQ(read.error().kind, ErrorKind::Usage);
+    }
+    EXPECT_FALSE(parse_tree("%0 = buffer float32 #0 size=24\n"));
+}
+
 TEST(ParseTree, ReadsTheHintsOfAKernel) {
     for (const SinkArg& arg :
          {SinkArg{"k", 2, 64}, SinkArg{"k", 0, 64}, SinkArg{"k", 4, 0}, SinkArg{"two words", 0, 0}}) {
