@@ -12,8 +12,8 @@ namespace strata {
 /// it. Graphs of tensors have memory that no text holds, and are refused.
 Result<UOp> parse_tree(std::string_view text);
 
-/// The nodes of a tensor graph by line, each written as tree() does. A buffer "#3 size=64" is a stand-in of number 3,
-/// without memory. Error (Usage) as parse_tree; users' kernels are refused, which no text holds.
+/// The nodes of a tensor graph by line, each as a line of a kernel, without its shape. A buffer "#3 size=64" is a
+/// stand-in of number 3, without memory. Error (Usage) as parse_tree; users' kernels are refused, which no text holds.
 Result<std::vector<UOp>> parse_tensors(std::string_view text);
 /// That stand-in: on no device.
 UOp stand_in(uint64_t number, DType dtype, int64_t size);

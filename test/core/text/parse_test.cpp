@@ -46,13 +46,19 @@ TEST(ParseTree, NumbersKeepTheirBits) {
         EXPECT_EQ(parse_tree(tree(c)).value(), c) << tree(c);
 }
 
-TEST(ParseTensors, ReadsWhatTreeWrites) {
+TEST(ParseTensors, ReadsALineANode) {
     GraphScope scope;
     const UOp a = make(Op::reshape, dtypes::float32, {stand_in(3, dtypes::float32, 24)}, ShapeArg{{4, 6}});
     const UOp turned = make(Op::permute, dtypes::float32, {a}, AxesArg{{1, 0}});
     const UOp padded = make(Op::pad, dtypes::float32, {turned}, BoundsArg{{{1, 2}, {0, 0}}});
     const UOp sum = make(Op::reduce, dtypes::float32, {padded}, ReduceArg{Op::add, {0, 1}});
-    const std::vector<UOp> nodes = parse_tensors(tree(sum)).value();
+    const std::vector<UOp> nodes = parse_tensors(
+                                       "%0 = buffer float32 #3 size=24\n"
+                                       "%1 = reshape float32 (4, 6)  <- %0\n"
+                                       "%2 = permute float32 axes=(1, 0)  <- %1\n"
+                                       "%3 = pad float32 (1, 2) (0, 0)  <- %2\n"
+                                       "%4 = reduce float32 add axes=(0, 1)  <- %3\n")
+                                       .value();
     EXPECT_EQ(nodes.back(), sum);
     EXPECT_EQ(nodes.front(), stand_in(3, dtypes::float32, 24));
 }
