@@ -87,6 +87,28 @@ def _local(ids: Tensor, experts: int, expert_map: Tensor | None) -> tuple[Tensor
     return known, counts.where(here, 0), counts
 
 
+def _by_expert(ids: Tensor, counts: Tensor, experts: int, block: int) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+    """order, at, expert, used, end: choices ids (size,) in order of their expert, each expert's filled up to blocks.
+
+    order has the choice at each place, or size, and at the place of each choice. expert is that of each block, used
+    whether it has one. end counts the places of such blocks.
+    """
+    size = ids.shape[0]
+    most = size + experts * (block - 1)
+    of_expert = (ids.unsqueeze(1) == Tensor.arange(experts)) & counts.unsqueeze(1)
+    running = of_expert.cast("int32").cumsum(0)  # of each choice: how many of each expert up to it
+    total = of_expert.sum(0, dtype="int32")
+    ends = ((total + (block - 1)) // block * block).cumsum(0)
+    starts = ends - (total + (block - 1)) // block * block
+    before = of_expert.where(running - 1 + starts, 0).sum(1, dtype="int32")
+    at = counts.where(before, most)
+    order = Tensor.full((most + 1,), size, "int32").scatter(0, at, Tensor.arange(size, dtype="int32"))[:most]
+    blocks = Tensor.arange(-(-most // block), dtype="int32") * block
+    after = (blocks.unsqueeze(1) >= ends).sum(1, dtype="int32")  # experts whose blocks end before it
+    used = after < experts
+    return order, at, used.where(after, 0), used, ends[-1:].cast("int32")
+
+
 def moe_align_block_size(
     topk_ids: Tensor, block_size: int, num_experts: int, expert_map: Tensor | None = None
 ) -> tuple[Tensor, Tensor, Tensor]:
@@ -104,22 +126,10 @@ def moe_align_block_size(
     fits = topk_ids.ndim == 2 and (expert_map is None or expert_map.shape == (num_experts,))
     words = f"topk_ids (tokens, k), expert_map ({num_experts},)"
     shaped(name, words, fits, topk_ids=topk_ids, expert_map=expert_map)
-    size = topk_ids.size
-    most = size + num_experts * (block_size - 1)
     known, _, counts = _local(topk_ids.reshape(-1), num_experts, expert_map)
-    of_expert = (known.unsqueeze(1) == Tensor.arange(num_experts)) & counts.unsqueeze(1)
-    running = of_expert.cast("int32").cumsum(0)  # of each choice: how many of each expert up to it
-    total = of_expert.sum(0, dtype="int32")
-    ends = ((total + (block_size - 1)) // block_size * block_size).cumsum(0)
-    starts = ends - (total + (block_size - 1)) // block_size * block_size
-    before = of_expert.where(running - 1 + starts, 0).sum(1, dtype="int32")
-    at = counts.where(before, most)
-    order = Tensor.full((most + 1,), size, "int32").scatter(0, at, Tensor.arange(size, dtype="int32"))[:most]
-    blocks = Tensor.arange(-(-most // block_size), dtype="int32") * block_size
-    after = (blocks.unsqueeze(1) >= ends).sum(1, dtype="int32")  # experts whose blocks end before it
-    expert = (after < num_experts).where(after, 0)
+    order, _, expert, used, end = _by_expert(known, counts, num_experts, block_size)
     here = expert if expert_map is None else expert_map.cast("int32").take(expert, 0)
-    return order, (after < num_experts).where(here, -1).cast("int32"), ends[-1:].cast("int32")
+    return order, used.where(here, -1).cast("int32"), end
 
 
 _ACTIVATIONS = {"silu": Tensor.silu, "gelu": Tensor.gelu, "gelu_tanh": Tensor.gelu_tanh}
@@ -192,7 +202,8 @@ def fused_moe(
     uint8 (MXFP4). Scales are (E,), (E, rows), or (E, rows / a, columns / b), where a and b divide, or are powers of
     two. Biases are (E, 2 i) and (E, h). expert_map: the id that an expert has here, or -1. Ids of -1, or mapped to
     -1, add 0. An id that comes twice counts twice. Another id out of range is an error. apply_router_weight_on_input:
-    x is multiplied, not the result. ShapeError, DTypeError, UsageError. Shazeer et al. 2017.
+    x is multiplied, not the result. More choices than 2 E are put in order of their experts, in blocks of 16 to 64.
+    There operands of products are rounded to x's type. ShapeError, DTypeError, UsageError. Shazeer et al. 2017.
     """
     name = "fused_moe"
     _checked_experts(name, x, w1, w2, topk_weights, topk_ids, activation, expert_map=expert_map, w1_bias=w1_bias,
@@ -202,16 +213,38 @@ def fused_moe(
     _, ids, counts = _local(topk_ids, w1.shape[0] if expert_map is None else expert_map.shape[0], expert_map)
     ids = ids if expert_map is None else checked(ids, w1.shape[0])
     factor = widened(topk_weights).unsqueeze(-1)
-    rows = widened(x).unsqueeze(1)
-    rows = (rows * factor if apply_router_weight_on_input else rows).unsqueeze(2)
-    inner = (rows @ _weights(name, "w1", w1, w1_scale, ids).mT).squeeze(2)
-    inner = inner if w1_bias is None else inner + widened(w1_bias).take(ids, 0)
-    gate, up = inner.split([inner.shape[-1] // 2] * 2, -1)
-    made = (_ACTIVATIONS[activation](gate) * up).unsqueeze(2)
-    out = (made @ _weights(name, "w2", w2, w2_scale, ids).mT).squeeze(2)
-    out = out if w2_bias is None else out + widened(w2_bias).take(ids, 0)
+    weights = ((w1, w1_scale, w1_bias), (w2, w2_scale, w2_bias))
+    shape, experts = topk_ids.shape, w1.shape[0]
+    if topk_ids.size > 2 * experts:
+        flat = counts.reshape(-1)
+        block = min(64, max(16, 1 << (topk_ids.size // experts).bit_length()))
+        order, at, expert, _, _ = _by_expert(ids.reshape(-1), flat, experts, block)
+        choice = (order < topk_ids.size).where(order, 0).pad(((0, expert.shape[0] * block - order.shape[0]),))
+        rows = x.take(choice // shape[1], 0)
+        if apply_router_weight_on_input:
+            rows = (widened(rows) * factor.reshape(-1, 1).take(choice, 0)).cast(x.dtype)
+        rows = rows.reshape(-1, block, x.shape[1]).contiguous()  # a product reads each of them many times
+        out = _applied(name, rows, expert, weights, activation, x.dtype)
+        out = out.reshape(-1, x.shape[1]).take(flat.where(at, 0), 0).reshape(*shape, x.shape[1])
+    else:
+        rows = widened(x).unsqueeze(1)
+        rows = (rows * factor if apply_router_weight_on_input else rows).unsqueeze(2)
+        out = _applied(name, rows, ids, weights, activation, widened(x).dtype).squeeze(2)
     out = out if apply_router_weight_on_input else out * factor
     return counts.unsqueeze(-1).where(out, 0).sum(1).cast(x.dtype)
+
+
+def _applied(name, rows, ids, weights, activation, dtype):
+    """The results of experts ids (...) on rows (..., rows, h). Operands of products are rounded to dtype."""
+    (w1, scale1, bias1), (w2, scale2, bias2) = weights
+
+    def product(a, what, w, scale, bias):
+        w = w.take(ids, 0) if w.dtype == dtype and scale is None else _weights(name, what, w, scale, ids).cast(dtype)
+        out = widened(a.cast(dtype)) @ widened(w).mT
+        return out if bias is None else out + widened(bias).take(ids, 0).unsqueeze(-2)
+
+    gate, up = product(rows, "w1", w1, scale1, bias1).split([w1.shape[1] // 2] * 2, -1)
+    return product(_ACTIVATIONS[activation](gate) * up, "w2", w2, scale2, bias2)
 
 
 def moe_sum(x: Tensor, mask: Tensor | None = None) -> Tensor:

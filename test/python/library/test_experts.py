@@ -37,6 +37,11 @@ CASES = [
     ("gfx1201", (1, 33, 17, 4, 1), "float16", {"activation": "gelu", "on_input": True}, 2),
     ("gfx942", (3, 16, 8, 257, 9), "float32", {"activation": "gelu_tanh", "biased": True}, 2),
     ("gfx90a", (5, 32, 16, 32, 3), "bfloat16", {"mapped": True}, 4),
+    # More choices than twice the experts: in blocks of one expert each.
+    ("gfx1100", (300, 64, 48, 8, 2), "bfloat16", {"biased": True}, 13),
+    ("gfx1201", (33, 33, 17, 4, 3), "float16", {"activation": "gelu", "on_input": True}, 13),
+    ("gfx942", (70, 16, 8, 5, 1), "float32", {"activation": "gelu_tanh", "biased": True}, 13),
+    ("gfx90a", (41, 32, 16, 9, 2), "bfloat16", {"mapped": True}, 14),
 ]
 
 
@@ -87,20 +92,22 @@ def quantised(rng, kind, experts, rows, columns):
 
 
 @pytest.mark.parametrize("arch, kind", [*zip(ARCHS, ["int8", "fp8e4m3", "int4", "mxfp4"])])
-def test_weights_of_8_and_4_bits_are_unpacked_by_their_scales(arch, kind, rng):
-    t, h, i, experts, k = 3, 72 if kind == "fp8e4m3" else 64, 32, 4, 2  # 72: the last block covers half
+@pytest.mark.parametrize("t, count", [(3, 2), (21, 13)])
+def test_weights_of_8_and_4_bits_are_unpacked_by_their_scales(arch, kind, t, count, rng):
+    h, i, experts, k = 72 if kind == "fp8e4m3" else 64, 32, 4, 2  # 72: the last block covers half
     ids = rng.integers(0, experts, (t, k))
     with strict(arch):
         (w1, s1, v1), (w2, s2, v2) = quantised(rng, kind, experts, 2 * i, h), quantised(rng, kind, experts, h, i)
         x, weights = of(rng.standard_normal((t, h)), "bfloat16"), of(rng.random((t, k)))
         y = K.fused_moe(x, w1, w2, weights, Tensor(ids).realize(), w1_scale=s1, w2_scale=s2)
-        assert kernels(y) == 2
+        assert kernels(y) == count + (2 if t > 3 and kind == "mxfp4" else 0)  # unpacked once for all blocks
         close(y, moe(wide(x), v1, v2, wide(weights), ids), "bfloat16")
 
 
-def test_slopes_are_those_of_numpy(rng):
-    x, w1, w2, weights = operands(rng, 3, 4, 3, 4, 2)
-    ids, biases = np.array([[1, 3], [-1, 1], [3, 3]]), [rng.standard_normal((4, n)) for n in (6, 4)]
+@pytest.mark.parametrize("ids", [[[1, 3], [-1, 1], [3, 3]], [[1, 3], [-1, 1], [3, 3], [2, 0], [0, 1], [1, 1]]])
+def test_slopes_are_those_of_numpy(ids, rng):
+    x, w1, w2, weights = operands(rng, len(ids), 4, 3, 4, 2)
+    ids, biases = np.array(ids), [rng.standard_normal((4, n)) for n in (6, 4)]
 
     def f(x, w1, w2, weights, b1, b2):
         return K.fused_moe(x, w1, w2, weights, Tensor(ids), w1_bias=b1, w2_bias=b2)
