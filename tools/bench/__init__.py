@@ -360,8 +360,14 @@ def bench_programs(quick, archs=(), card=False, only=()):
     return bench_programs(quick, archs, card, only)
 
 
+def bench_llm(quick, archs=(), only=()):
+    from .llm import bench_llm
+
+    return bench_llm(quick, archs, only)
+
+
 # Need a card; a build of libamdhip64; minutes.
-WHERE_NAMED = {"gpu": bench_gpu, "hip": bench_hip, "programs": bench_programs}
+WHERE_NAMED = {"gpu": bench_gpu, "hip": bench_hip, "programs": bench_programs, "llm": bench_llm}
 
 
 def table_of(module):
@@ -375,6 +381,7 @@ TABLES = {
         ("compile", "graphs"),
         ("kernels", "kernels"),
         ("lang", "lang"),
+        ("llm", "llm"),
         ("model", "model"),
         ("programs", "programs"),
         ("search", "search"),
@@ -385,9 +392,9 @@ TABLES = {
 
 
 def run_benchmarks(only=(), quick=False, archs=(), shapes=None, programs=None):
-    """Results by name, with the machine. only: some of BENCHMARKS. quick: fewer repetitions. archs: of lowering and
-    programs, all of the former if empty. shapes, programs: arguments that bench_shapes and bench_programs take beside
-    these."""
+    """Results by name, with the machine. only: some of BENCHMARKS. quick: fewer repetitions. archs: of lowering, llm
+    and programs, all of the first if empty. shapes, programs: arguments that bench_shapes and bench_programs take
+    beside these."""
     import strata
 
     unknown = [n for n in only if n not in BENCHMARKS | WHERE_NAMED]
@@ -401,6 +408,7 @@ def run_benchmarks(only=(), quick=False, archs=(), shapes=None, programs=None):
         )
     out, own = {"machine": machine()}, {"lowering": {"archs": archs}, "shapes": shapes or {}}
     own["programs"] = {"archs": archs, **(programs or {})}
+    own["llm"] = {"archs": archs, "only": (programs or {}).get("only", ())}
     for name in only or BENCHMARKS:
         if sys.stderr.isatty():
             print(f"\r{name} ...\033[K", end="", file=sys.stderr, flush=True)
@@ -410,7 +418,7 @@ def run_benchmarks(only=(), quick=False, archs=(), shapes=None, programs=None):
     return out
 
 
-DOCUMENTED = ("lang", "model", "programs", "search")  # their modules say what docs/benchmarks.md shows
+DOCUMENTED = ("lang", "llm", "model", "programs", "search")  # their modules say what docs/benchmarks.md shows
 
 
 def write_docs(only, result=None):

@@ -18,13 +18,14 @@ from .program_rows import ATTENTION, CONVOLUTIONS, PRODUCTS, ROWS
 PROGRAMS = [*PRODUCTS, *ATTENTION, *CONVOLUTIONS, *ROWS, *MODELS]
 ARCHS = ("gfx1100", "gfx942")
 LOW = 0.25
+KINDS = ("float32", "int64", "int32", "int8", "uint8", "fp8e4m3")  # words for the types of operands
 TOLERANCES = {"float32": 1e-5, "float16": 3e-3, "bfloat16": 2e-2}  # of the norm of a result
 
 
-def rows(only=(), card=False):
+def rows(only=(), card=False, programs=PROGRAMS):
     """(name of the row, program, type, sizes) of all, or of those whose names contain one of the texts in any case.
     card: the large sizes too."""
-    for program in PROGRAMS:
+    for program in programs:
         for dtype, sizes in [*program.at, *(program.large if card else ())]:
             name = f"{program.name}, {dtype} {'x'.join(map(str, sizes.values()))}"
             if not only or any(text.lower() in name.lower() for text in only):
@@ -32,18 +33,20 @@ def rows(only=(), card=False):
 
 
 def parsed(program, dtype, sizes):
-    """[(shape, type, bound of integers or 0, not negative)] of the operands."""
+    """[(shape, type, bound of integers or 0, not negative)] of the operands. With a bound -n all are n."""
     text = program.operands if isinstance(program.operands, str) else program.operands(**sizes)
     out = []
     for operand in text.split(","):
         kind, shape, below, positive = dtype, [], 0, False
         for word in operand.split():
-            if word in ("float32", "int64", "int8"):
+            if word in KINDS:
                 kind = word
             elif word == "+":
                 positive = True
             elif word.startswith("<"):
                 below = sizes[word[1:]]
+            elif word.startswith("="):
+                below = -sizes[word[1:]]
             else:
                 shape.append(math.prod(sizes[f] if f in sizes else int(f) for f in word.split("*")))
         out.append((tuple(shape), kind, below, positive))
@@ -57,9 +60,9 @@ def arrays(operands):
     rng = np.random.default_rng(1)
     for shape, kind, below, positive in operands:
         if below:
-            yield rng.integers(0, below, shape)
-        elif kind == "int8":
-            yield rng.integers(-127, 128, shape).astype(np.int8)
+            yield rng.integers(0, below, shape) if below > 0 else np.full(shape, -below)
+        elif kind in ("int8", "uint8"):
+            yield rng.integers(-127 if kind == "int8" else 0, 128, shape).astype(kind)
         else:
             values = rng.standard_normal(shape, dtype=np.float32) * 0.25
             yield abs(values) if positive else values + (len(shape) == 1)
@@ -135,8 +138,9 @@ def by_matrix(launch):
 
 
 def peak_of(card, dtype):
-    """Operations a second on operands of a type."""
-    return card["peak_ops_per_s"].get(dtype, card["peak_ops_per_s"]["float32"])
+    """Operations a second on operands of a type; for what it lacks those of bfloat16 or float32."""
+    peaks = card["peak_ops_per_s"]
+    return peaks.get(dtype, peaks["bfloat16" if dtype.startswith("fp8") else "float32"])
 
 
 def bytes_of(strata, elements, dtype):
@@ -160,7 +164,7 @@ def modelled(strata, card, program, dtype, sizes):
     launches = profile.launches
     own = sum(t.nbytes for t in results if not any(t is other for other in given))
     least = held + own + o.written - bytes_of(strata, program.unread(**sizes), dtype)
-    operations_ms = program.operations(**sizes) / peak_of(card, dtype) * 1e3
+    operations_ms = program.operations(**sizes) / peak_of(card, getattr(program, "peak", "") or dtype) * 1e3
     limit = max(least / card["dram_gb_per_s"] * 1e-6, operations_ms)
     ms = sum(one["time_ms"] for one in launches) - queued_ms(launches, card)
     wants_matrix = program.operations(**sizes) and peak_of(card, dtype) > peak_of(card, "float32")
@@ -179,16 +183,24 @@ def geometric_mean(numbers):
     return math.exp(statistics.fmean(map(math.log, numbers))) if numbers else 0.0
 
 
-def of_arch(strata, arch, chosen, show):
-    out, start = {}, time.perf_counter()
+def figures(strata, arch, chosen, show, figures_of=modelled):
+    """{name: what figures_of gives of a row, or why it has none}."""
+    out = {}
     card = strata._strata._card(arch)
     with strata.config(device=f"emu:{arch}", target="asm", garbage_mb=1, emu_pool_mb=0):
         for i, (name, *row) in enumerate(chosen):
             show(f"{arch} {name}", i)
             try:
-                out[name] = modelled(strata, card, *row)
+                out[name] = figures_of(strata, card, *row)
             except strata.Error as error:
                 out[name] = {"failed": f"{type(error).__name__}: {error}"[:300]}
+    return out
+
+
+def of_arch(strata, arch, chosen, show):
+    start = time.perf_counter()
+    card = strata._strata._card(arch)
+    out = figures(strata, arch, chosen, show)
     shares = [row["share"] for row in out.values() if "share" in row]
     return {
         "card": card["name"],
