@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "strata/core/uop/kernel.h"
+#include "strata/core/uop/verify.h"
 #include "strata/core/uop/walk.h"
 #include "strata/providers/interpreted.h"
 
@@ -30,6 +31,8 @@ InterpretedProgram::InterpretedProgram(const Device& device, const codegen::Kern
       graph_(kernel.sink),
       places_(std::move(places)) {
     GraphScope scope;
+    if (const Result<void> valid = verify_kernel(kernel.sink); !valid)
+        user_error(ErrorKind::Usage, "kernel '{}': {}", name_, valid.error().message);
     list_ = codegen::list_kernel(kernel.sink).value();
     listed_ = Root(list_.sink);
     list_.launch.wave_size = wave_size_;

@@ -375,6 +375,11 @@ class Run {
                 sources_[s] = from[from.size() == 1 ? 0 : i];
             }
             const auto result = reference(u.op(), u.dtype().element(), u.src().back().dtype().element(), sources_);
+            if (!result && u.is(Op::bounded))
+                return check(u, t,
+                             Fault{ErrorKind::MemoryFault,
+                                   fmt::format("has index {}, which is outside of axis {}, whose size is {}",
+                                               sources_[0].i, sources_[2].i, sources_[1].i)});
             out[i] = result.value_or(ConstArg{});  // undefined: a shift by the type's width
         }
     }

@@ -45,6 +45,7 @@ InterpretedMemory::Area& InterpretedMemory::area(const Run& run) {
     const auto bytes = static_cast<size_t>(run.memory.dtype().element().bytes());
     if (arg.space == Space::global) {
         if (const auto found = global_.find(arg.slot); found != global_.end()) return found->second;
+        STRATA_CHECK(static_cast<size_t>(arg.slot) < arguments_.size(), "parameter {} is not given", arg.slot);
         const std::span<uint8_t> given = arguments_[static_cast<size_t>(arg.slot)].bytes;
         return global_.emplace(arg.slot, Area{{}, given, Shadow(given.size() / bytes, true)}).first->second;
     }

@@ -179,7 +179,7 @@ class Tensors {
     }
 
     [[noreturn]] static void wrong_index(UOp u, int64_t index, int64_t size, int64_t axis) {
-        user_error(ErrorKind::MemoryFault, "[interpret] index {} is out of range for axis {} of size {}\n  in {}",
+        user_error(ErrorKind::MemoryFault, "[interpret] index {} is outside of axis {}, whose size is {}\n  in {}",
                    index, axis, size, to_string(u));
     }
 

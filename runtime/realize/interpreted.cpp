@@ -105,6 +105,13 @@ std::vector<codegen::TensorValue> call(UOp node, std::span<const codegen::Tensor
     return results;
 }
 
+/// Graphs are one launch.
+void count(const BufferList& results) {
+    uint64_t bytes = 0;
+    for (const std::shared_ptr<Buffer>& result : results) bytes += result->bytes();
+    context().counters.add_unlisted(1, bytes, 0, nullptr);
+}
+
 bool is_in_memory(UOp root) { return below_views(root).is(Op::buffer); }
 
 /// A user's kernel leaves its results in memory for those who hold others of them.
@@ -147,6 +154,7 @@ std::vector<Root> interpreted(std::span<const UOp> roots, Device& device) {
     }
     const std::vector<codegen::TensorValue> values = values_of(wanted, known, device);
     for (size_t i = 0; i < values.size(); ++i) write(values[i], *memory[i]);
+    if (!wanted.empty()) count(memory);
     if (Recorder* recorder = Recorder::active(); recorder && !wanted.empty()) {
         auto recorded = std::make_shared<const InterpretedGraphs>(wanted, device);
         BufferList used;

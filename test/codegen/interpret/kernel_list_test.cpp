@@ -82,6 +82,30 @@ TEST(KernelList, ThreadsMeetAtABarrier) {
               (std::vector<float>{5, 4, 3, 2, 1, 0, 11, 10, 9, 8, 7, 6}));
 }
 
+TEST(KernelList, AnIndexOutsideOfItsAxisIsAFault) {
+    GraphScope scope;
+    const UOp i = range(4, 0, Axis::loop);
+    const UOp at = alu(Op::bounded, {i + 2, index_const(5), index_const(1)});
+    std::optional<Finding> finding;
+    (void)run(uop::end(uop::store(uop::at(output(), i), load(input(), at)), {i}), 12, 24, &finding);
+    ASSERT_TRUE(finding);
+    EXPECT_EQ(finding->kind, ErrorKind::MemoryFault);
+    EXPECT_NE(finding->what.find("index 5, which is outside of axis 1, whose size is 5"), std::string::npos);
+}
+
+TEST(KernelList, TheLastBlockSeesWhatOthersStored) {
+    GraphScope scope;
+    const UOp block = make(Op::special, dtypes::index, {}, SpecialArg{false, 0, 3});
+    const UOp thread = make(Op::special, dtypes::index, {}, SpecialArg{true, 0, 4});
+    const UOp stored = uop::store(uop::at(output(), block * 4 + thread), load(input(), block * 4 + thread));
+    const UOp counter = uop::buffer(1, dtypes::float32, 24), zero = index_const(0), first = thread < 1;
+    const UOp last = make(Op::last_block, dtypes::none, {uop::at(counter, zero, first), stored}, IndexArg{3});
+    const UOp seen = uop::after(output(), {last});
+    const UOp mirrored = load(seen, index_const(8) + thread);
+    EXPECT_EQ(run(uop::store(uop::at(seen, thread), mirrored), 12, 24),
+              (std::vector<float>{8, 9, 10, 11, 4, 5, 6, 7, 8, 9, 10, 11}));
+}
+
 TEST(KernelList, AMissingBarrierBetweenWavesIsFound) {
     GraphScope scope;
     const UOp thread = range(64, 0, Axis::local);

@@ -93,7 +93,7 @@ TEST(InterpretTensors, AnIndexOutsideOfItsAxisIsAFault) {
         FAIL() << "nothing was thrown";
     } catch (const Exception& e) {
         EXPECT_EQ(e.error().kind, ErrorKind::MemoryFault);
-        EXPECT_NE(e.error().message.find("index 5 is out of range for axis 0 of size 5"), std::string::npos);
+        EXPECT_NE(e.error().message.find("index 5 is outside of axis 0, whose size is 5"), std::string::npos);
     }
 }
 

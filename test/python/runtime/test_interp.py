@@ -112,7 +112,7 @@ def test_an_access_out_of_bounds_is_a_fault_with_its_line():
 
 
 def test_a_wrong_index_is_a_fault():
-    with pytest.raises(strata.MemoryFault, match="index 9 .*axis 0"):
+    with pytest.raises(strata.MemoryFault, match="index 9 is outside of axis 0"):
         here(X)[here(np.array([0, 9], "int32"))].numpy()
 
 
