@@ -306,7 +306,7 @@ bool tile_product(ScheduleBuilder& plan) {
     constexpr double kOfShared = 0.8;  // and what those that waves share are thought to cost less
     std::optional<Sides> sides = sides_of(plan);
     if (!sides || plan.axes(ActionKind::unroll).empty()) return false;
-    const auto [few, many] = std::minmax(product(sides->rows), product(sides->columns));
+    const auto [few, many] = std::minmax({product(sides->rows), product(sides->columns)});
     const bool many_parts = few >= kFewest / 2 && product(plan.axes(ActionKind::upcast)) >= 4 * kFewestResults;
     if (many < kFewest || few < kFewestRows ||
         (few < kFewest && few * many < kFewestResults && !(many_parts && few * many >= kFewestOfParts)))
