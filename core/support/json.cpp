@@ -17,7 +17,7 @@ void append_quoted(std::string& to, std::string_view text) {
         } else if (c >= 0x20 && c < 0x7f) {
             to += text[i++];
         } else if (c < 0x80) {
-            fmt::format_to(std::back_inserter(to), "\\u{:04x}", c), ++i;
+            to += fmt::format("\\u{:04x}", c), ++i;
         } else {
             const int more = c >= 0xf0 ? 3 : c >= 0xe0 ? 2 : 1;
             uint32_t code = c & (0x3fu >> more);
@@ -25,10 +25,10 @@ void append_quoted(std::string& to, std::string_view text) {
                 code = code << 6 | (static_cast<unsigned char>(text[i]) & 0x3f);
             ++i;
             if (code >= 0x10000)
-                fmt::format_to(std::back_inserter(to), "\\u{:04x}\\u{:04x}", 0xd800 + ((code - 0x10000) >> 10),
-                               0xdc00 + ((code - 0x10000) & 0x3ff));
+                to += fmt::format("\\u{:04x}\\u{:04x}", 0xd800 + ((code - 0x10000) >> 10),
+                                  0xdc00 + ((code - 0x10000) & 0x3ff));
             else
-                fmt::format_to(std::back_inserter(to), "\\u{:04x}", code);
+                to += fmt::format("\\u{:04x}", code);
         }
     }
     to += '"';

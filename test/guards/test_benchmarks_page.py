@@ -49,13 +49,24 @@ def test_a_new_result_changes_its_table_alone():
 
 
 def test_what_a_run_puts_there_has_the_page_s_columns():
-    from tools.bench import DOCUMENTED, lang, model, programs, search
+    from tools.bench import DOCUMENTED, lang, llm, model, programs, search
 
     row = {"what": "sum", "published": 2.0, "modelled": 1.0, "unit": "ms", "error_percent": -50.0}
     results = {"model": {"mi210": [row]}, "search": {"matmul 256": {"beam_ms": 0.5, "annealed_ms": 0.25}}}
     shares = {name: {"ms": 1.0, "limit_ms": 0.5} for name in ("a", "b")}
     results["programs"] = {"card": "7900xtx", "rows": shares, "geomean": 0.5}
     assert programs.document(results["programs"])["align"] == ["left", "right", "right"]
+    shares = {"us": 9.5, "kernels": 1, "allowed": 1, "limited_by": "LDS"}
+    shares = {"a": shares | {"share": 0.5, "aim": 0.9}, "b": shares | {"aim_us": 7.0}, "c": {"failed": "Error: why"}}
+    results["llm"] = {arch: {"card": arch, "at_aim": "0 of 3", "rows": shares} for arch in ("gfx1100", "gfx942")}
+    assert llm.document(results["llm"])["rows"][1] == [
+        "b",
+        "9.5 us; 9.5 us",
+        "7 us; 7 us",
+        "1 of 1; 1 of 1",
+        "LDS; LDS",
+    ]
+    assert llm.document(results["llm"])["align"] == pages.read_tables()["llm"]["align"]
     results["lang"] = {
         "call_us": 9.5,
         "sized_call_us": 9.9,

@@ -16,10 +16,10 @@ def bytes_of(tensor) -> bytes:
 def drawn(spec, seed) -> Tensor:
     """A tensor that is the same in all processes."""
     random = np.random.default_rng(seed)
-    if spec.dtype.name.startswith(("float", "bfloat", "fp8")):
+    if spec.dtype.is_float:
         values = random.standard_normal(spec.shape).astype(np.float32)
     else:
-        values = random.integers(0, 2 if spec.dtype.name == "boolean" else 8, spec.shape)
+        values = random.integers(0, 2 if spec.dtype.is_bool else 8, spec.shape)
     return Tensor(values).cast(spec.dtype)
 
 
