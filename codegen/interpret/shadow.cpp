@@ -36,8 +36,8 @@ std::optional<Fault> Shadow::read(size_t at, const Accessor& by) {
     if (e.is_copied_to) return under_way("reads");
     if (!e.is_filled) return Fault{ErrorKind::Check, "reads an element that nothing has written"};
     if (meets(e.write, by, Kind::plain)) return race("reads", "wrote", by, e.write.by);
-    const bool other = e.read.kind != Kind::none && (e.read.by.block != by.block || e.read.by.wave != by.wave);
-    e.many_read = other && e.read.by.block == by.block && e.read.by.epoch == by.epoch ? true : e.many_read && other;
+    const bool same_epoch = e.read.kind != Kind::none && e.read.by.block == by.block && e.read.by.epoch == by.epoch;
+    e.many_read = same_epoch && (e.many_read || e.read.by.wave != by.wave);
     e.read = {by, Kind::plain};
     return {};
 }

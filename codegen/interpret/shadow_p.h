@@ -48,7 +48,8 @@ class Shadow {
     };
     struct Element {
         Access write, read;
-        bool is_filled = false, many_read = false, is_copied_to = false;
+        bool is_filled = false, is_copied_to = false;
+        bool many_read = false;  ///< several waves read it since the barrier before its last read
     };
     static bool meets(const Access& earlier, const Accessor& now, Kind kind);
     std::vector<Element> elements_;
