@@ -212,7 +212,6 @@ std::vector<Root> realize(std::span<const UOp> roots, Device* fallback, const Do
     {
         Computing computing;
         GraphScope scope;
-        kept = std::vector<Root>(roots.begin(), roots.end());
         if (Device& device = device_of(roots, fallback); device.interprets()) {
             calls = interpreted_calls(roots, device);
             if (calls.empty()) return remembered(roots, interpreted(roots, device));
@@ -221,6 +220,7 @@ std::vector<Root> realize(std::span<const UOp> roots, Device* fallback, const Do
             if (one.calls().empty()) return remembered(roots, one.run());
             calls.assign(one.calls().begin(), one.calls().end());
         }
+        kept = std::vector<Root>(roots.begin(), roots.end());  // what is held before is not donated
     }
     const Turns turns(calls);
     collect();  // what nobody has is not held

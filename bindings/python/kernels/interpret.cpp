@@ -133,6 +133,8 @@ py::list interpret_kernel_graph(const Handle& root, const py::list& values, cons
 /// `change` gets the tree() of each kernel's graph before it is lowered, and gives another one; None: none.
 void change_lowering(const py::object& change) {
     if (change.is_none()) return codegen::on_lowering({});
+    if (!PyCallable_Check(change.ptr()))
+        throw py::type_error("[_on_lowering] change is a function of the sink of a kernel, or None");
     codegen::on_lowering([change = std::make_shared<py::object>(change)](UOp sink) {
         const py::gil_scoped_acquire lock;
         return parse_tree((*change)(tree(sink)).cast<std::string>()).value();
