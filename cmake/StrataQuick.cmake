@@ -28,7 +28,7 @@ endfunction()
 # Gives a library of a folder the headers. Emulated instructions run as fast in a quick build as ever. With sanitizers most
 # code is not optimized, since that takes twice as long as running it slower; what computes for long is.
 function(strata_quick target)
-  if(STRATA_SANITIZE AND target MATCHES "^strata_(asm_(dsl|emu|isa|lint|object)|core_(layout|symbolic))")
+  if(STRATA_SANITIZE AND target MATCHES "^strata_(asm|core)_")
     target_compile_options(${target} PRIVATE -O1)
     return()
   endif()
