@@ -55,8 +55,8 @@ struct Finding {
 std::optional<Finding> interpret(std::span<const UOp> ops, const InterpretedLaunch& launch,
                                  std::span<const InterpretedArgument> arguments);
 
-/// The same twice, the threads of a block in both orders. A difference in what the two leave is a finding, but for what
-/// atomics find and for sums of floats by atomics. `arguments` have the first run's results.
+/// Interprets a kernel twice, with the threads of each block in both orders. Results that differ are a finding. Values
+/// that atomics return and atomic sums of floats may differ. `arguments` have the results of the first run.
 std::optional<Finding> interpret_in_two_orders(std::span<const UOp> ops, const InterpretedLaunch& launch,
                                                std::span<const InterpretedArgument> arguments);
 

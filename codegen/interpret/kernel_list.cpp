@@ -1,7 +1,7 @@
 // kernel_list: the nodes of a kernel over ranges in order of execution.
 //
-// A node stands in the innermost loop that it depends on. An end, a reduction or a contraction is the last node of its
-// loops. They stand in its place, one in the other by their ids.
+// A node is placed in the innermost loop that it depends on. An end, a reduction or a contraction closes loops, which
+// are placed just before it. Several loops of one closing node are nested in the order of their ids.
 #include "strata/codegen/interpret/kernel_list.h"
 
 #include <algorithm>

@@ -161,7 +161,7 @@ class Tensors {
         const auto axis = static_cast<size_t>(u.as<TakeArg>().axis);
         size_t outer = 1, inner = 1;
         for (size_t d = 0; d < x.shape().size(); ++d)
-            (d < axis ? outer : d > axis ? inner : inner) *= d == axis ? 1 : static_cast<size_t>(x.shape()[d]);
+            if (d != axis) (d < axis ? outer : inner) *= static_cast<size_t>(x.shape()[d]);
         const int64_t size = x.shape()[axis];
         TensorValue out(u.dtype(), u.shape());
         size_t to = 0;

@@ -3,7 +3,7 @@
 A share is the limit over the modelled time. The limit is the time of the least bytes or of the operations, whichever
 is longer. The launches of as many kernels as the row may take are added."""
 
-import sys
+import math
 
 from .llm_rows import ROWS
 from .programs import bar, figures, modelled, rows
@@ -25,7 +25,7 @@ def reached(row):
     """Whether a row is at its aim, with no more kernels than it may take."""
     if "failed" in row or row["kernels"] > row["allowed"]:
         return False
-    return row["us"] <= row["aim_us"] if "aim_us" in row else row["share"] >= row.get("aim", 0)
+    return row["us"] <= row["aim_us"] if "aim_us" in row else row["share"] >= row.get("aim", math.inf)
 
 
 def bench_llm(quick, archs=(), only=()):
@@ -48,8 +48,6 @@ def bench_llm(quick, archs=(), only=()):
                 of[name]["aim"] = row.aims[ARCHS.index(arch)]
         at_aim = f"{sum(map(reached, of.values()))} of {len(of)}"
         out[arch] = {"card": strata._strata._card(arch)["name"], "at_aim": at_aim, "rows": of}
-    if sys.stderr.isatty():
-        print("\r\033[K", end="", file=sys.stderr)
     return out
 
 
@@ -78,6 +76,6 @@ def table(result):
 
 def document(result):
     """The table of docs/benchmarks.md."""
-    from .pages import parsed
+    from .pages import of_cards
 
-    return {"machine": "the cards of the first column, modelled", **parsed(table(result))}
+    return of_cards(table(result))

@@ -40,6 +40,11 @@ def parsed(markdown):
     return {"columns": head, "align": ["right" if cell.endswith(":") else "left" for cell in rule], "rows": rows}
 
 
+def of_cards(markdown):
+    """A table of modelled figures, whose first column names the cards."""
+    return {"machine": "the cards of the first column, modelled", **parsed(markdown)}
+
+
 def dumped(table):
     """JSON with a row a line, so that a new result changes the lines of its figures alone."""
     facts = [f"  {json.dumps(key)}: {json.dumps(value)}" for key, value in table.items() if key != "rows"]

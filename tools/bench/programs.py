@@ -350,6 +350,6 @@ def table(result):
 
 def document(result):
     """The table of docs/benchmarks.md."""
-    from .pages import parsed
+    from .pages import of_cards
 
-    return {"machine": "the cards of the first column, modelled", **parsed(table(result))}
+    return of_cards(table(result))

@@ -13,6 +13,7 @@ from pathlib import Path
 from .._files import check_kind, open_regular
 from .._strata import UsageError
 from .._written import written
+from ..files.safetensors import without_doubles
 
 ALIGNMENT = 64
 MANIFEST = "manifest.json"
@@ -155,12 +156,6 @@ def opened(path):
         reader.close()
 
 
-def _unique(pairs):
-    if len(dict(pairs)) != len(pairs):
-        raise ValueError("a name stands there twice")
-    return dict(pairs)
-
-
 def manifest_of(path, reader):
     """(text, value) of the manifest."""
     content = reader.read(MANIFEST, MOST_MANIFEST)
@@ -170,7 +165,7 @@ def manifest_of(path, reader):
         raise wrong(path, MANIFEST, f"it has more than {MOST_MANIFEST} bytes")
     try:
         text = content.decode()
-        value = json.loads(text, object_pairs_hook=_unique)
+        value = json.loads(text, object_pairs_hook=without_doubles)
     except (ValueError, RecursionError) as e:
         raise wrong(path, MANIFEST, f"it is no JSON: {e}") from None
     return text, value

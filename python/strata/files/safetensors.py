@@ -18,7 +18,7 @@ LONGEST_HEADER = 100_000_000  # bytes, as in the format's own library
 
 def without_doubles(pairs):
     if len(dict(pairs)) != len(pairs):
-        raise ValueError("a name stands there twice")
+        raise ValueError("the object has a name twice")
     return dict(pairs)
 
 

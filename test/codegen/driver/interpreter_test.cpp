@@ -1,5 +1,5 @@
-// Random kernels under the interpreter and as machine code on the emulator write the same bytes, but for the bits of a
-// NaN. STRATA_FUZZ_SECONDS=s goes on for s seconds, STRATA_FUZZ_SEED=n starts elsewhere.
+// The interpreter and the emulator write the same bytes for random kernels. The bits of a NaN may differ.
+// STRATA_FUZZ_SECONDS=s goes on for s seconds, STRATA_FUZZ_SEED=n starts elsewhere.
 #include <fmt/format.h>
 
 #include <chrono>
