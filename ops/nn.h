@@ -23,6 +23,12 @@ Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, cons
                                     const std::optional<Tensor>& mask = {}, bool causal = false,
                                     std::optional<double> scale = {});
 
+// Of the halves a and b of an axis, whose size is even. At 0 the slope of reglu is 0; a NaN in b arrives in the result.
+Tensor glu(const Tensor& x, int axis = -1);     ///< a * sigmoid(b)
+Tensor reglu(const Tensor& x, int axis = -1);   ///< a * b where b > 0, else 0
+Tensor swiglu(const Tensor& x, int axis = -1);  ///< a * silu(b)
+Tensor geglu(const Tensor& x, int axis = -1);   ///< a * gelu(b), exact
+
 enum class Reduction { none, mean, sum };
 /// -log_softmax(logits)[target]: logits (n, classes, ...) or (classes,), target integers (n, ...) or ().
 Tensor cross_entropy(const Tensor& logits, const Tensor& target, Reduction reduction = Reduction::mean);

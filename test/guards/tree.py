@@ -13,6 +13,7 @@ LAYERS = [
     "providers",
     "runtime",
     "ops",
+    "plan",
     "bindings",
     "hip",
 ]  # a layer includes itself and what is left of it
