@@ -283,6 +283,12 @@ LaunchResult launch(const std::vector<KernelArgument>& arguments, UserKernel ker
     return result;
 }
 
+std::shared_ptr<runtime::Buffer> memory_of(Tensor& t, const runtime::Device& device, bool written) {
+    place(t, device);
+    if (written) separate(t);
+    return runtime::find_buffer(whole_buffer(t.in_memory()));
+}
+
 Variables::Variables(const UserKernel& kernel, std::string_view device) {
     runtime::refuse_in_recording("the variables of a kernel are used");
     runtime::Device& on = runtime::device(device);

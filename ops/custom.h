@@ -90,6 +90,10 @@ LaunchResult launch(const std::vector<KernelArgument>& arguments, UserKernel ker
 std::vector<size_t> launch_in_place(const std::vector<KernelArgument>& arguments, UserKernel kernel,
                                     const LaunchOptions& options = {}, const Outputs& outputs = {});
 
+/// The memory of a tensor, which this puts there row by row: of the device if it was not placed. `written`: no other
+/// tensor shares it, so that who writes there changes this tensor alone.
+std::shared_ptr<runtime::Buffer> memory_of(Tensor& t, const runtime::Device& device, bool written);
+
 /// The module of a kernel on a device, which this loads: each device has __device__ and __constant__ variables of its
 /// own. Usage errors where there is no such variable, and where no device is named and the kernel is on others than the
 /// default.

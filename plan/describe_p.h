@@ -6,7 +6,7 @@
 
 namespace strata::plan {
 
-/// What decides a plan's code, as JSON with sorted members. `target`: "asm" or "hip".
+/// Everything that decides a plan's code, as JSON with sorted members. `target`: "asm" or "hip".
 std::string sku_of(const Use& use, const Descriptor& descriptor, const Plan::Parts& parts, const std::string& arch,
                    std::string_view target);
 uint64_t hash_of(const std::string& sku);

@@ -20,8 +20,8 @@ struct Spec {
 /// The value of an attribute: whole numbers and bools are lists of one.
 using Value = std::variant<std::vector<int64_t>, double, std::string>;
 
-/// What a plan is asked for: an operation of ops.def by its name, with operands and attributes by theirs. Outputs may be
-/// left out: they are row-major then.
+/// An operation of ops.def by its name, with operands and attributes by theirs. Outputs may be left out: they are
+/// row-major then.
 struct Descriptor {
     std::string operation;
     std::map<std::string, Spec, std::less<>> tensors = {};

@@ -52,6 +52,7 @@ class Plan {
         std::vector<Operand> operands;
         std::shared_ptr<const runtime::LoadedSequence> loaded;  ///< null: its outputs have no elements
         std::shared_ptr<const runtime::Artifact> compiled;      ///< what an artifact of it holds; null: it was loaded
+        std::vector<Root> constants;                            ///< that it reads, as nodes
         std::vector<std::pair<size_t, size_t>> over;            ///< outputs and the inputs that they may lie over
         std::string sku;
         uint64_t sku_hash = 0;
@@ -66,9 +67,12 @@ class Plan {
     uint64_t sku_hash() const { return parts_.sku_hash; }  ///< equal in all processes
     const Precision& precision() const { return parts_.precision; }
     const std::shared_ptr<const runtime::Artifact>& compiled() const { return parts_.compiled; }
+    const std::vector<Root>& constants() const { return parts_.constants; }
+    const runtime::LoadedSequence* loaded() const { return parts_.loaded.get(); }  ///< null: it launches nothing
 
-    /// Throws the first that is wrong of a run over these, by operand: ARGUMENT their number; INVALID types, shapes and
-    /// strides; BUFFER; ARGUMENT addresses of 0; MISALIGNED; INVALID an output over another operand.
+    /// Memory for a run, by operand. Throws the first that is wrong. First comes ARGUMENT for their number. INVALID is
+    /// for types, shapes and strides; then BUFFER, ARGUMENT for addresses of 0, MISALIGNED. Last comes INVALID for an
+    /// output over another operand.
     void check(std::span<const TensorView> operands) const;
     /// The same, then WORKSPACE, then the launches on this thread's stream.
     void run(providers::DevicePtr workspace, uint64_t bytes, std::span<const TensorView> operands) const;

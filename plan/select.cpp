@@ -168,7 +168,7 @@ Graph checked_graph(const Use& use, const Descriptor& descriptor, const runtime:
     return graph;
 }
 
-/// What an output is compiled as: its memory row by row.
+/// The memory of an output, row by row.
 UOp root_of(const Tensor& result, const Operand& operand) {
     const std::vector<int> order = *dense_order(operand.shape, operand.strides);
     return result.permute(order).contiguous().uop();
@@ -207,8 +207,10 @@ void compile(Plan::Parts& parts, const Use& use, const Graph& graph, runtime::De
     const std::vector<Root> kept = runtime::add_constants(roots, function);
     auto compiled = std::make_shared<runtime::Artifact>(runtime::compile(roots, target, &function));
     std::vector<std::shared_ptr<runtime::Buffer>> constants;
-    for (size_t i = use.inputs.size(); i < function.buffers.size(); ++i)
+    for (size_t i = use.inputs.size(); i < function.buffers.size(); ++i) {
         constants.push_back(runtime::find_buffer(function.buffers[i]));
+        parts.constants.emplace_back(function.buffers[i]);
+    }
     auto sequence = std::make_shared<const executable::Sequence>(compiled->sequence());
     parts.over = use.operation.row->is_elementwise() ? over(compiled->executable, parts.operands, use.inputs.size())
                                                      : decltype(parts.over)();
@@ -249,20 +251,23 @@ size_t bytes_of(const Plan& plan) {
 
 }  // namespace
 
-std::shared_ptr<const Plan> select(runtime::Device& device, const Descriptor& descriptor,
-                                   const Preference& preference) {
+Selection find_or_compile(runtime::Device& device, const Descriptor& descriptor, const Preference& preference) {
     const ScopedSettings scope(settings_of(device, preference));
     const std::string key = key_of(device, descriptor, preference);
-    if (auto known = selected().find(key)) return known;
-    std::shared_ptr<const Plan> plan;
+    if (auto known = selected().find(key)) return {known};
+    Selection out;
     try {
-        plan = made(device, descriptor, preference);
+        out.plan = made(device, descriptor, preference);
     } catch (const PlanError&) {
         throw;
     } catch (const Exception& e) {
         throw PlanError(e);
     }
-    return selected().add(key, plan, bytes_of(*plan));
+    if (out.plan->compiled())
+        out.compilations =
+            static_cast<uint64_t>(std::ranges::count(out.plan->compiled()->kernels, false, &executable::Code::cached));
+    out.plan = selected().add(key, out.plan, bytes_of(*out.plan));
+    return out;
 }
 
 }  // namespace strata::plan

@@ -15,7 +15,14 @@ namespace strata::plan {
 ///   INVALID      2^63 bytes or more
 ///   UNSUPPORTED  a preference that cannot be met
 ///   COMPILE      and what else a compiler reports
-std::shared_ptr<const Plan> select(runtime::Device& device, const Descriptor& descriptor,
-                                   const Preference& preference = {});
+struct Selection {
+    std::shared_ptr<const Plan> plan;
+    uint64_t compilations = 0;  ///< kernels that were compiled for it, in no cache
+};
+Selection find_or_compile(runtime::Device& device, const Descriptor& descriptor, const Preference& preference = {});
+inline std::shared_ptr<const Plan> select(runtime::Device& device, const Descriptor& descriptor,
+                                          const Preference& preference = {}) {
+    return find_or_compile(device, descriptor, preference).plan;
+}
 
 }  // namespace strata::plan

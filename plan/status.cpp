@@ -9,7 +9,7 @@ struct StatusRow {
     std::string_view meaning;
 };
 constexpr StatusRow kRows[] = {
-#define STATUS(name, text, kind, meaning) {text, ErrorKind::kind, meaning},
+#define STATUS(name, text, kind, meaning) {#text, ErrorKind::kind, meaning},
 #include "strata/plan/status.def"
 #undef STATUS
 };

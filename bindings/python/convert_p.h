@@ -65,6 +65,7 @@ void bind_kernels(py::module_& m);
 void bind_settings(py::module_& m);
 void bind_runtime(py::module_& m);
 void bind_streams(py::module_& m);
+void bind_plan(py::module_& m);
 void bind_profile(py::module_& m);
 void bind_asm(py::module_& m);
 void bind_bench(py::module_& m);

@@ -6,6 +6,7 @@
 #include "strata/core/support/error.h"
 #include "strata/core/support/interrupt.h"
 #include "strata/ops/index_error.h"
+#include "strata/plan/status.h"
 
 namespace strata::python {
 namespace {
@@ -39,13 +40,26 @@ py::object index_class(ErrorKind kind) {
     return py::reinterpret_borrow<py::object>(type);
 }
 
-void raise(const Error& error, const py::object& type) {
+py::object value_of(const Error& error, const py::object& type) {
     py::object value = type(text(error.message));
     value.attr("log") = text(error.log);
     value.attr("source") = text(error.source);
     value.attr("file") = text(error.file);
     value.attr("line") = error.line;
     value.attr("column") = error.column;
+    return value;
+}
+
+void raise(const Error& error, const py::object& type) { PyErr_SetObject(type.ptr(), value_of(error, type).ptr()); }
+
+/// Of a plan: with the members that strata.plan describes.
+void raise_of_plan(const plan::PlanError& error) {
+    const py::object type = class_of(error.kind());
+    py::object value = value_of(error.error(), type);
+    value.attr("status") = text(std::string(plan::name(error.status())));
+    value.attr("operand") = text(error.operand());
+    value.attr("needed") = error.needed();
+    value.attr("got") = error.got();
     PyErr_SetObject(type.ptr(), value.ptr());
 }
 
@@ -79,6 +93,8 @@ void bind_errors(py::module_& m) {
             if (p) std::rethrow_exception(p);
         } catch (const IndexException& e) {
             raise(e.error(), index_class(e.kind()));
+        } catch (const plan::PlanError& e) {
+            raise_of_plan(e);
         } catch (const Exception& e) {
             raise(e.error(), class_of(e.kind()));
         } catch (const Interrupted&) {

@@ -49,6 +49,7 @@ PYBIND11_MODULE(_strata, m) {
     strata::python::bind_runtime(m);
     strata::python::bind_streams(m);
     strata::python::bind_profile(m);
+    strata::python::bind_plan(m);
     strata::python::bind_tune(m);
     strata::python::bind_asm(m);
     strata::python::bind_lint(m);

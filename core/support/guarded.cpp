@@ -1,5 +1,6 @@
 #include "strata/core/support/guarded.h"
 
+#include <pthread.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -10,6 +11,7 @@
 #include <cstring>
 #include <mutex>
 
+#include "strata/core/support/error.h"
 #include "strata/core/support/sanitized.h"
 
 namespace strata {
@@ -23,7 +25,10 @@ struct Guard {
     uint64_t address = 0;
     sigjmp_buf place = {};
 };
-[[gnu::tls_model("initial-exec")]] thread_local Guard* innermost = nullptr;  // no allocation in the handler
+/// Of each thread its innermost guard. A handler may read a key, which allocates nothing. A thread_local that allocates
+/// nothing would be of static TLS, of which a process has too little for two libraries that are loaded late.
+pthread_key_t innermost;
+Guard* innermost_guard() { return static_cast<Guard*>(pthread_getspecific(innermost)); }
 
 constexpr std::array kSignals = {SIGSEGV, SIGBUS};
 struct sigaction before[kSignals.size()];
@@ -38,7 +43,7 @@ void pass_on(int signal, siginfo_t* info, void* context) {
 }
 
 void on_signal(int signal, siginfo_t* info, void* context) {
-    Guard* const guard = innermost;
+    Guard* const guard = innermost_guard();
     const auto address = reinterpret_cast<uint64_t>(info->si_addr);
     if (!guard || info->si_code <= 0 || !guard->owns(guard->context, address)) return pass_on(signal, info, context);
     guard->address = address;
@@ -49,6 +54,8 @@ void on_signal(int signal, siginfo_t* info, void* context) {
 void install() {
     static std::once_flag once;
     std::call_once(once, [] {
+        if (const int error = pthread_key_create(&innermost, nullptr))
+            user_error(ErrorKind::Device, "the process has no key for a thread's data left: {}", std::strerror(error));
         struct sigaction ours{};
         ours.sa_sigaction = on_signal;
         ours.sa_flags = SA_SIGINFO | SA_ONSTACK;
@@ -59,7 +66,7 @@ void install() {
 /// Puts back who was innermost, whichever way a body ends.
 struct Restore {
     Guard* around;
-    ~Restore() { innermost = around; }
+    ~Restore() { pthread_setspecific(innermost, around); }
 };
 
 constexpr uint64_t kEnd = uint64_t{1} << 47;  // no memory of a program lies beyond; there, signals name no address
@@ -145,10 +152,10 @@ struct Look {
 [[gnu::noinline]] std::optional<uint64_t> run_guarded(void (*body)(void*), bool (*owns)(const void*, uint64_t),
                                                       void* context) {
     install();
-    Guard guard{owns, context, innermost};
+    Guard guard{owns, context, innermost_guard()};
     const Restore restore{guard.around};
     if (sigsetjmp(guard.place, 0) != 0) return guard.address;
-    innermost = &guard;
+    pthread_setspecific(innermost, &guard);
     body(context);
     return std::nullopt;
 }

@@ -106,7 +106,7 @@ from .operations import *  # type: ignore[assignment]  # noqa: E402, F403
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from . import artifacts, asm, fft, lang, layout, linalg, nn, onnx, optim
+    from . import artifacts, asm, fft, lang, layout, linalg, nn, onnx, optim, plan
     from ._derivatives import checkpoint, custom_gradient, grad, jvp, no_grad, value_and_grad, vjp
     from ._explain import explain
     from ._jit import jit
@@ -122,7 +122,7 @@ del TYPE_CHECKING
 
 # Modules that are imported when they are first named, and names that are imported with their module when they first
 # are. All others that are not here come from _namespace.
-_MODULES = ("artifacts", "asm", "fft", "files", "kernels", "lang", "layout", "linalg", "nn", "onnx", "optim")
+_MODULES = ("artifacts", "asm", "fft", "files", "kernels", "lang", "layout", "linalg", "nn", "onnx", "optim", "plan")
 _MEMBERS = {
     **dict.fromkeys(("cross", "diagonal", "norm", "outer", "trace"), "linalg"),
     **dict.fromkeys(("load", "save"), "files"),
@@ -318,6 +318,7 @@ __all__ = [
     "onnx",
     "optim",
     "outer",
+    "plan",
     "profile",
     "promote",
     "realize",

@@ -1,0 +1,161 @@
+"""A plan, and memory of tensors as its operands."""
+
+from __future__ import annotations
+
+import json
+from typing import NamedTuple
+
+from .._checks import shown
+from .._strata import DType, Tensor, UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from .._strata import CompiledPlan
+    from .._types import FileName
+
+
+class Operand(NamedTuple):
+    """An input or output of a plan. alignment: bytes that its address is a multiple of."""
+
+    name: str
+    dtype: DType
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    alignment: int
+    output: bool
+
+
+class Precision(NamedTuple):
+    """How exact results are, and the types of the arithmetic and of sums.
+
+    deterministic: two runs give the same bits. bit_stable: no order of additions decides the bits. max_ulp: measured
+    against float64, None where it was not.
+    """
+
+    math: DType
+    accumulate: DType
+    deterministic: bool
+    bit_stable: bool
+    max_ulp: int | None
+
+
+class View(NamedTuple):
+    """A part of a tensor's memory as an operand: what strata.plan.view gives."""
+
+    tensor: Tensor
+    offset: int
+    bytes: int | None
+    shape: tuple[int, ...]
+    strides: tuple[int, ...] | None
+
+
+def _sizes(what, value):
+    sizes = tuple(value) if hasattr(value, "__iter__") else (value,)
+    if not all(type(n) is int and -(1 << 63) <= n < 1 << 63 for n in sizes):
+        raise UsageError(f"[view] {what} is {value!r}: whole numbers")
+    return sizes
+
+
+def view(
+    tensor: Tensor,
+    shape: int | Sequence[int] | None = None,
+    strides: int | Sequence[int] | None = None,
+    bytes: int | None = None,
+    offset: int = 0,
+) -> View:
+    """Memory of a tensor, row by row, as an operand of another shape.
+
+    strides: in elements, row-major where they are not given. offset: bytes from the tensor's first element to the
+    operand's. bytes: how many the operand may use, all from there on by default. Raises UsageError.
+    """
+    if not isinstance(tensor, Tensor):
+        raise UsageError(f"[view] takes a tensor, not {shown(tensor)}")
+    for name, number in (("offset", offset), ("bytes", 0 if bytes is None else bytes)):
+        if type(number) is not int or not 0 <= number < 1 << 62:
+            raise UsageError(f"[view] {name} is {number!r}: a number of bytes")
+    sizes = tuple(tensor.shape) if shape is None else _sizes("shape", shape)
+    steps = None if strides is None else _sizes("strides", strides)
+    if steps is not None and len(steps) != len(sizes):
+        raise UsageError(f"[view] {len(steps)} strides of {len(sizes)} sizes: one an axis")
+    return View(tensor, offset, bytes, sizes, steps)
+
+
+class Plan:
+    """A compiled operation: what strata.plan.select gives. Threads may run one at once.
+
+    .operands are in the order of the C interface, .workspace_size in bytes. .launches are those of a run. .sku decides
+    its code, and .sku_hash is equal in all processes.
+    """
+
+    def __init__(self, core: CompiledPlan) -> None:
+        self._core = core
+        self.operands = tuple(Operand(n, d, tuple(sh), tuple(st), a, out) for n, d, sh, st, a, out in core.operands)
+        self.workspace_size, self.launches = core.workspace, core.launches
+        self.sku: dict[str, Any] = json.loads(core.sku)
+        self.sku_hash, self.precision, self.device = core.sku_hash, Precision(*core.precision), core.device
+
+    def _views(self, operands):
+        strides = {operand.name: operand for operand in self.operands}
+        views = {}
+        for name, value in operands.items():
+            if isinstance(value, Tensor):
+                value = self._whole(value, strides.get(name))
+            if not isinstance(value, View):
+                raise UsageError(f"[plan] '{name}' is {shown(value)}: a tensor, or strata.plan.view of one")
+            views[name] = tuple(value)
+        return views
+
+    @staticmethod
+    def _whole(tensor, operand):
+        """A tensor's own memory: an input in another order of axes is brought into that of the plan."""
+        shape = tuple(tensor.shape)
+        if operand is None or operand.output or shape != operand.shape:
+            return View(tensor, 0, None, shape, None)
+        from ..artifacts.spec import order_of
+
+        order = order_of(shape, operand.strides)
+        if order is None or order == tuple(range(len(order))):
+            return View(tensor, 0, None, shape, None)
+        return View(tensor.permute(*order).contiguous(), 0, None, shape, operand.strides)
+
+    def can_implement(self, **operands: Tensor | View) -> bool:
+        """True if a run over these tensors or views will not fail; raises what is wrong first. Outputs may be left
+        out.
+        """
+        self._core.check(self._views(operands))
+        return True
+
+    def run(self, **operands: Tensor | View) -> Any:
+        """Runs over these tensors or views. Outputs that are given are filled; the others are new tensors, which are
+        returned: one, or a tuple. None where all were given.
+        """
+        made = self._core.run(self._views(operands))
+        return None if not made else made[0] if len(made) == 1 else tuple(made)
+
+    def save(self, path: FileName) -> None:
+        """Writes an artifact, which strata.Artifact.load and strata_artifact_open read. Raises UsageError for a plan
+        that launches nothing.
+        """
+        from ..artifacts.artifact import of_compiled
+
+        compiled = self._core.compiled
+        if compiled is None:
+            raise UsageError("[plan] its outputs have no elements: there is nothing to save")
+        arch, outputs = self.sku["arch"], [operand.name for operand in self.operands if operand.output]
+        of_compiled(
+            [arch],
+            {arch: compiled},
+            constants=self._core.constants,
+            arguments=tuple(operand.name for operand in self.operands if not operand.output),
+            returns="tensor" if len(outputs) == 1 else "tuple",
+            name=self.sku["op"],
+            target=self.sku["target"],
+        ).save(path)
+
+    def __repr__(self) -> str:
+        shapes = ", ".join(f"{operand.name} {operand.shape}" for operand in self.operands)
+        bits = f"{self.sku_hash:016x}"
+        return f"<Plan {self.sku['op']} of {shapes} on {self.device}, {bits}>"
