@@ -26,7 +26,7 @@ from program_run import BY_NAME, WAYS, References, check, hip_compiler, taken
 from program_shrink import report, shrunk
 from program_text import Input, Program
 
-PROGRAMS, GROUP = 2000, 100
+PROGRAMS, GROUP = 1000, 100
 
 
 def first_difference(seed, ways=None):
