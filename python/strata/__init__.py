@@ -106,7 +106,7 @@ from .operations import *  # type: ignore[assignment]  # noqa: E402, F403
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from . import artifacts, asm, fft, lang, layout, linalg, nn, onnx, optim, plan
+    from . import artifacts, asm, fft, lang, layout, linalg, nn, onnx, optim, plan, triton
     from ._derivatives import checkpoint, custom_gradient, grad, jvp, no_grad, value_and_grad, vjp
     from ._explain import explain
     from ._jit import jit
@@ -122,7 +122,21 @@ del TYPE_CHECKING
 
 # Modules that are imported when they are first named, and names that are imported with their module when they first
 # are. All others that are not here come from _namespace.
-_MODULES = ("artifacts", "asm", "fft", "files", "kernels", "lang", "layout", "linalg", "nn", "onnx", "optim", "plan")
+_MODULES = (
+    "artifacts",
+    "asm",
+    "fft",
+    "files",
+    "kernels",
+    "lang",
+    "layout",
+    "linalg",
+    "nn",
+    "onnx",
+    "optim",
+    "plan",
+    "triton",
+)
 _MEMBERS = {
     **dict.fromkeys(("cross", "diagonal", "norm", "outer", "trace"), "linalg"),
     **dict.fromkeys(("load", "save"), "files"),

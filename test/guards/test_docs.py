@@ -117,7 +117,10 @@ def missing_names(tree):
 
 
 def missing_links(tree):
-    for doc, line, m in words(tree, r"\]\(([^)#\s]+)[^)]*\)"):
+    """Links of the text: in a block of code brackets before parentheses are a call."""
+    for doc, line, m in words(tree, r"^```.*\n(?:(?!```).*\n)*```|\]\(([^)#\s]+)[^)]*\)"):
+        if m[1] is None:
+            continue
         to = posixpath.normpath(posixpath.join(posixpath.dirname(doc), m[1]))
         if "://" not in m[1] and to not in tree.files and not any(f.startswith(to + "/") for f in tree.files):
             yield doc, line, m[1], "the link leads nowhere"
@@ -153,6 +156,7 @@ def test_what_the_documents_name_exists(rule):
         ),
         (long_front_pages, "\n" * 151, ["README.md"]),
         (missing_links, "[a](core/a.cpp) [b](core#x) [c](none.md) [d](https://llvm.org)", ["none.md"]),
+        (missing_links, "```py\nf[grid](x)\n```\n[c](none.md)\n```\n", ["none.md"]),
     ],
 )
 def test_what_is_missing_is_found(tmp_path, rule, text, missing):

@@ -1,5 +1,5 @@
-"""The tests of operations pass by direct lowering as they do through HIP. They run on every arch in strict mode, one of
-three on the second arch of a kind, and through AMD's provider, whose library is Strata's own here.
+"""The tests of operations pass by direct lowering as they do through HIP. They run on every arch in strict mode; on
+the second arch of a kind, one of three does. They run through AMD's provider too, whose library is Strata's own here.
 """
 
 import os
