@@ -19,12 +19,19 @@ std::optional<WarpgroupTile> WarpgroupTile::of(UOp offset, std::span<const UOp> 
     WarpgroupTile tile;
     const bool along_k = !mean.is_row(ranges[0]);
     const int64_t line = kSwizzledRow / kSwizzledChunk * wide;
-    int64_t row_apart = 0, rows = 1;
+    int64_t row_apart = 0, rows = 1, last_row = 0;
     for (UOp r : ranges) {
+        const int64_t size = range_arg(r).size;
+        const bool along = mean.is_row(r) != along_k;
+        if (along_k && !along) {
+            // Each row is copied to its place, wherever memory has it: rows of a convolution are places of an image.
+            tile.digits_.push_back({size, mean.rows_apart(r), along});
+            rows *= size, last_row += (size - 1) * mean.rows_apart(r);
+            continue;
+        }
         const std::optional<int64_t> step = step_of(offset, r);
         if (!step) return {};
-        const int64_t apart = *step, size = range_arg(r).size;
-        const bool along = mean.is_row(r) != along_k;
+        const int64_t apart = *step;
         int64_t& end = along ? tile.length_ : rows;
         if (!along && row_apart == 0) row_apart = apart;
         if (apart != end * (along ? 1 : row_apart)) return {};
@@ -33,6 +40,7 @@ std::optional<WarpgroupTile> WarpgroupTile::of(UOp offset, std::span<const UOp> 
         tile.digits_.push_back({size, end, along});
         end *= size;
     }
+    if (along_k && last_row + 1 != rows) return {};
     // As the instructions' descriptors say it.
     const auto is_at = [&](UOp r, int64_t weight) {
         const auto at = std::ranges::find(ranges, r);

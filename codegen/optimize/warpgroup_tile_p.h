@@ -14,6 +14,8 @@ struct GroupRanges {
     UOp part, chunk,
         tile_of_steps;  ///< of parts of 16 bytes of steps that lanes have, of those, and of the instruction's K
     bool is_row(UOp r) const { return r == row || r == eight_rows || r == wave; }
+    /// Rows between the steps of such a range.
+    int64_t rows_apart(UOp r) const { return r == row ? 1 : r == eight_rows ? 8 : 16; }
 };
 
 /// A tile of an operand in local memory, as such groups read it.

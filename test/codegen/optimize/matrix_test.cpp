@@ -115,6 +115,34 @@ TEST(Matrix, OfGroupsOfWavesMultipliesAsPtxSaysHowTilesLie) {
             }
 }
 
+TEST(Matrix, OfGroupsOfWavesMultipliesRowsWhereverMemoryHasThem) {
+    // Rows are places of an image that is read without its edges, as a convolution reads it: they are not equally far
+    // apart.
+    const Target hopper = target_of(Chip::parse("sm_90").value());
+    const int64_t k = 128, high = 16, wide = 12, line = wide + 2, places = high * wide;
+    for (const bool of_left : {false, true}) {
+        GraphScope scope;
+        const int64_t other = of_left ? 64 : 128;
+        const DType type = dtypes::bfloat16;
+        const UOp image = cast(
+            reshape(shrink(filled({high + 2, line, k}, type), {{1, high + 1}, {1, wide + 1}, {0, k}}), {places, k}),
+            dtypes::float32);
+        const UOp matrix = cast(filled({other, k}, type, 2), dtypes::float32);
+        const int64_t m = of_left ? places : other, n = of_left ? other : places;
+        const UOp body = reshape(sum(expand(reshape(of_left ? image : matrix, {m, 1, k}), {m, n, k}) *
+                                         expand(reshape(of_left ? matrix : image, {1, n, k}), {m, n, k}),
+                                     {2}),
+                                 {m, n});
+        Filled f = built(body);
+        f.kernel = start_schedule(f.kernel);
+        const Result<Kernel> tiled = changed(
+            f, of_left ? "matrix(0, 1) local(0, 12) stage(0, 4)" : "matrix(0, 1) local(0, 8) stage(0, 4)", hopper);
+        ASSERT_TRUE(tiled) << tiled.error().message;
+        EXPECT_EQ(difference(in_blocks(*tiled, f.slots, hopper), evaluate(body, contents())), "")
+            << (of_left ? "left" : "right");
+    }
+}
+
 TEST(Matrix, OfGroupsOfWavesWantsTilesOfWholeLinesInLocalMemory) {
     const Target hopper = target_of(Chip::parse("sm_90").value());
     const auto error = [&](std::string_view actions, int64_t m = 128) {

@@ -98,6 +98,16 @@ def test_operands_of_large_ones_are_copied_channels_last():
     assert written.count(8 * 25 * 23 * 128) == 2  # x and what arrives at the result, each once
 
 
+@pytest.mark.parametrize("shape", [(64, 256, 56), (16, 256, 14)], ids=["56x56", "14x14"])
+def test_groups_of_waves_compute_those_with_tiles_for_all_units(shape):
+    n, channels, side = shape
+    with strata.config(device="emu:gfx1100"):
+        x = Tensor.empty(n, channels, side, side, dtype="bfloat16")
+        y = F.conv2d(x, Tensor.empty(channels, channels, 3, 3, dtype="bfloat16"), padding=1)
+        *_, last = strata.compile(y, arch="sm_90").kernels
+    assert "wgmma_f32_" in last.source
+
+
 @pytest.mark.parametrize("fusion", ["cost", "less"])  # less: with copies, whatever the size
 @pytest.mark.parametrize("arch", ["gfx1100", "gfx942"])
 @pytest.mark.parametrize("name", CASES)
