@@ -104,6 +104,37 @@ TEST(Heuristic, WavesOfAmdHaveRunsOfALongReduction) {
     expect_same(sum(filled({1 << 13}), {0}));
 }
 
+TEST(Heuristic, BlocksOfNvidiaTakeSeveralShortRows) {
+    GraphScope scope;
+    const auto actions = [](int64_t rows, int64_t size, std::string_view chip) {
+        const Filled f = built(sum(filled({rows, size}), {1}));
+        return to_string(heuristic(start_schedule(f.kernel), target_of(*Chip::parse(chip))).actions);
+    };
+    EXPECT_EQ(actions(1 << 13, 128, "sm_90"), "unroll(0, 4) group(0, 32) local(0, 8)");
+    EXPECT_EQ(actions(1 << 13, 64, "sm_90"), "unroll(0, 4) group(0, 16) local(0, 16)");
+    EXPECT_EQ(actions(1 << 13, 128, "gfx942"), "group(0, 128)");
+    EXPECT_EQ(actions(64, 128, "sm_90"), "group(0, 128)") << "a block each, for all units";
+    const UOp body = sum(filled({4224, 32}), {1});
+    const Target hopper = target_of(*Chip::parse("sm_90"));
+    const Filled f = built(body);
+    const Scheduled made = heuristic(start_schedule(f.kernel), hopper);
+    EXPECT_EQ(to_string(made.actions), "unroll(0, 4) group(0, 8) local(0, 32)");
+    EXPECT_EQ(difference(in_blocks(made.kernel, f.slots, hopper), evaluate(body, contents())), "");
+}
+
+TEST(Heuristic, BlocksOfNvidiaAreFewAndWideWhereResultsAreMany) {
+    GraphScope scope;
+    const auto actions = [](int64_t rows, DType type, std::string_view chip) {
+        const UOp row = expand(reshape(filled({768}, type, 2), {1, 768}), {rows, 768});
+        const Filled f = built(filled({rows, 768}, type) + row);
+        return to_string(heuristic(start_schedule(f.kernel), target_of(*Chip::parse(chip))).actions);
+    };
+    EXPECT_EQ(actions(2048, dtypes::bfloat16, "sm_90"), "upcast(1, 8) local(1, 32) local(0, 8)") << "16 bytes a load";
+    EXPECT_EQ(actions(2048, dtypes::float32, "sm_90"), "upcast(1, 4) local(1, 64) local(0, 4)");
+    EXPECT_EQ(actions(1400, dtypes::bfloat16, "sm_90"), "upcast(1, 4) local(1, 64)") << "enough blocks for all units";
+    EXPECT_EQ(actions(2048, dtypes::bfloat16, "gfx942"), "upcast(1, 4) local(1, 64)");
+}
+
 TEST(Heuristic, ReductionsDownColumnsKeepNeighboursTogether) {
     GraphScope scope;
     Planned p = expect_same(sum(filled({16, 4096}), {0}));
