@@ -179,11 +179,16 @@ Tensor gelu_of(const Tensor& x) {
 }
 
 // x sigmoid(2 u), u = sqrt(2 / pi) (x + 0.044715 x^3): what is small has all its digits. Beyond 30 the sigmoid is 0 or
-// 1.
+// 1, and its slope 0.
 Tensor gelu_tanh_of(const Tensor& x) {
-    constexpr double kScale = 2 * std::numbers::sqrt2 * std::numbers::inv_sqrtpi, kFar = 30;
-    Tensor near = x.maximum(-kFar).minimum(kFar);
-    return stepped(x, (near * (near * near * (kScale * 0.044715) + kScale)).sigmoid(), kFar);
+    constexpr double kScale = 2 * std::numbers::sqrt2 * std::numbers::inv_sqrtpi, kCube = kScale * 0.044715, kFar = 30;
+    const auto near = [](const Tensor& at) { return at.maximum(-kFar).minimum(kFar); };
+    const Tensor middle = near(x);
+    const Tensor value = stepped(x, (middle * (middle * middle * kCube + kScale)).sigmoid(), kFar);
+    return with_backward(value, "gelu_tanh", {x}, [near, at = held(x)](const Tensor& g) {
+        const Tensor a = near(at), square = a * a, u = a * (square * kCube + kScale), up = u.sigmoid();
+        return std::vector{g * (up + a * (square * (3 * kCube) + kScale) * (up * (-u).sigmoid()))};
+    });
 }
 
 Tensor normal_density(const Tensor& x) { return density_within(within(x, kFarOfDensity)); }

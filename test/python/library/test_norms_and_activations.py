@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 import strata
+import strata.nn.functional as F
 from by_numpy import ARCHS, check_slopes, close, kernels, of, strict, wide
 from strata import Tensor, kernels as K
-from strata.nn import functional as F
 
 pytestmark = [pytest.mark.emulated, pytest.mark.usefixtures("quick_target")]
 
@@ -109,6 +109,20 @@ def test_gelu_is_exact_in_its_tail_and_so_is_its_slope(arch):
         density = np.exp(-at * at / 2) / math.sqrt(2 * math.pi)
         phi = np.array([0.5 * math.erfc(-v / math.sqrt(2)) for v in at])
         np.testing.assert_allclose(wide(slope), phi + at * density, rtol=1e-4)
+
+
+@pytest.mark.parametrize("arch", ARCHS)
+def test_the_slope_of_the_tanh_gelu_is_exact_everywhere(arch):
+    at = np.concatenate([np.linspace(-12, 12, 97), [-1e30, -40, 40, 1e30]])
+    inner = math.sqrt(2 / math.pi) * (at + 0.044715 * at**3)
+    up, down = np.exp(-np.logaddexp(0, -2 * inner)), np.exp(-np.logaddexp(0, 2 * inner))
+    near = np.clip(at, -40, 40)
+    slope = up + near * up * down * 2 * math.sqrt(2 / math.pi) * (1 + 3 * 0.044715 * near**2)
+    with strict(arch):
+        got = strata.grad(lambda x: F.gelu(x, approximate="tanh").sum())(of(at))
+        np.testing.assert_allclose(wide(got), slope, rtol=1e-5, atol=1e-6)
+        ends = strata.grad(lambda x: F.gelu(x, approximate="tanh").sum())(of(np.array([-np.inf, np.inf, np.nan])))
+        np.testing.assert_array_equal(wide(ends), [0, 1, np.nan])
 
 
 def test_nan_and_inf_stay_in_their_rows(rng):
