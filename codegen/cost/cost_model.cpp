@@ -7,8 +7,10 @@
 namespace strata::codegen {
 namespace {
 
-constexpr double kLocalBytes = 128;   // of local memory, a CU in a clock
-constexpr double kOwnRegisters = 48;  // addresses, indices, operands of the instruction at hand
+constexpr int64_t kLine = 64;                     // elements of 2 bytes in one of local memory (kSwizzledRow)
+constexpr int64_t kWavesOfGroups[] = {12, 8, 4};  // that multiply together: codegen/optimize/matrix_tiles.cpp
+constexpr double kLocalBytes = 128;               // of local memory, a CU in a clock
+constexpr double kOwnRegisters = 48;              // addresses, indices, operands of the instruction at hand
 
 /// The longest part, and a little of those next to it.
 double combined(std::initializer_list<double> parts) {
@@ -99,6 +101,23 @@ double CostModel::by_warpgroups(const MatrixShape& shape, const ProductTile& til
     const double stored = waves * area_of_wave(tile) * operand / (rates_->dram_bytes / rates_->units);
     const double steps = share * static_cast<double>(depth) * std::max(products, read);
     return (steps + std::ceil(share / held) * (kStarts * rates_->memory_clocks + stored)) / card_->mhz;
+}
+
+double CostModel::by_warpgroups(const ProductShape& shape, int64_t parts) const {
+    double least = std::numeric_limits<double>::infinity();
+    for (const MatrixShape& matrix : target_.matrix) {
+        // Columns of a whole number of lines: memory may go on along either side.
+        if (!matrix.by_warpgroups || matrix.operand.bytes() != shape.bytes || matrix.n % kLine) continue;
+        for (const int64_t waves : kWavesOfGroups) {
+            const int64_t height = waves * matrix.m, deep = 4 * matrix.k;
+            const auto groups = static_cast<int64_t>(ceiled(shape.rows, height) * ceiled(shape.columns, matrix.n));
+            const int64_t all = groups * shape.batch * parts;
+            if (std::min(shape.rows, shape.columns) < height || shape.depth / parts < deep) continue;
+            const ProductTile tile{{matrix.m, matrix.n}, {waves, 1}, deep};
+            least = std::min(least, by_warpgroups(matrix, tile, all, shape.depth / parts));
+        }
+    }
+    return least;
 }
 
 double CostModel::product(const ProductShape& shape, int64_t parts) const {

@@ -44,6 +44,9 @@ class CostModel {
     /// A product of sums of `depth` by such groups of waves, which multiply together what local memory holds
     /// (MatrixShape::by_warpgroups). Infinite where their accumulators fit no registers.
     double by_warpgroups(const MatrixShape& shape, const ProductTile& tile, int64_t groups, int64_t depth) const;
+    /// By those tiles of them that take least, the sum divided into `parts`. Infinite where the target has none, and
+    /// where a side is shorter than a tile.
+    double by_warpgroups(const ProductShape& shape, int64_t parts) const;
     /// Workgroups of `threads` threads that the card holds at once: with fewer, some of it idles.
     int64_t resident_groups(int64_t threads) const;
     /// True if matrix instructions multiply operands of `bytes` bytes.

@@ -8,6 +8,7 @@
 // XTX, of products of 16 to 1024 rows and columns and 1024 to 65536 steps. Split by hand in m parts of 2 to 256, they
 // are within a third of the model's time.
 #include <algorithm>
+#include <cmath>
 
 #include "strata/codegen/schedule/plan_p.h"
 
@@ -38,18 +39,21 @@ bool are_neighbours(const std::vector<int>& axes) {
 struct Factor {
     int64_t times, elements;  ///< how often each element is read, of how many
     int bytes;                ///< of one in memory
+    int multiplied;           ///< bytes of one as matrix instructions take it: it is rounded before it is widened
 };
 Factor factor_of(UOp factor) {
     UOp source = factor;
-    while (source.is(Op::expand) || source.is(Op::reshape) || source.is(Op::permute) || source.is(Op::cast))
-        source = source.src(0);
+    int multiplied = factor.dtype().bytes();
+    for (; source.is(Op::expand) || source.is(Op::reshape) || source.is(Op::permute) || source.is(Op::cast);
+         source = source.src(0))
+        multiplied = std::min(multiplied, source.src(0).dtype().bytes());
     int64_t elements = source.numel();
     // Windows of narrow elements are read from what they slide over.
     if (source.dtype().bytes() < kWideBytes)
         for (; info(source.op()).is(kMovement) || source.is(Op::cast); source = source.src(0))
             elements = std::min(elements, source.src(0).numel());
     elements = std::max<int64_t>(elements, 1);
-    return {factor.numel() / elements, elements, source.dtype().bytes()};
+    return {factor.numel() / elements, elements, source.dtype().bytes(), multiplied};
 }
 
 class Product {
@@ -85,13 +89,15 @@ class Product {
   private:
     double us(const CostModel& costs, int64_t parts) const {
         const int64_t rows = std::max<int64_t>(b_.times, 1), columns = std::max<int64_t>(a_.times, 1);
-        const ProductShape shape{.rows = rows,
-                                 .columns = columns,
-                                 .depth = steps_,
-                                 .batch = std::max<int64_t>(results_ / rows / columns, 1),
-                                 .bytes = std::max(a_.bytes, b_.bytes),
-                                 .by_matrix = true};
-        const double products = costs.product(shape, parts);
+        ProductShape shape{.rows = rows,
+                           .columns = columns,
+                           .depth = steps_,
+                           .batch = std::max<int64_t>(results_ / rows / columns, 1),
+                           .bytes = std::max(a_.multiplied, b_.multiplied),
+                           .by_matrix = true};
+        const double together = costs.by_warpgroups(shape, parts);
+        shape.bytes = std::max(a_.bytes, b_.bytes);
+        const double products = std::isfinite(together) ? together : costs.product(shape, parts);
         return parts == 1 ? products : products + costs.stored(static_cast<double>(results_ * parts * bytes_));
     }
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 namespace strata::codegen {
 namespace {
 
@@ -48,6 +50,29 @@ TEST(CostModel, PartsHelpWhereFewTilesHaveLongSumsAndNotWhereTheCardIsFull) {
         EXPECT_LT(costs.product(few, 16) + costs.stored(16 * 32 * 32 * 4), costs.product(few)) << chip.name();
         EXPECT_GT(costs.product(full, 16) + costs.stored(16.0 * 8192 * 8192 * 4), costs.product(full)) << chip.name();
     }
+}
+
+TEST(CostModel, PartsFillTheUnitsOfAProductByWarpgroups) {
+    const CostModel hopper(*Chip::parse("sm_90"));
+    const auto best = [&](const ProductShape& shape) {
+        int64_t parts = 1;
+        const auto us = [&](int64_t n) {
+            return hopper.by_warpgroups(shape, n) +
+                   (n > 1 ? hopper.stored(static_cast<double>(4 * n * shape.rows * shape.columns)) : 0);
+        };
+        for (int64_t n : {2, 4, 8, 16})
+            if (us(n) < us(parts)) parts = n;
+        return parts;
+    };
+    const ProductShape few{.rows = 512, .columns = 512, .depth = 16384, .bytes = 2},
+        full{.rows = 4096, .columns = 4096, .depth = 4096, .bytes = 2};
+    EXPECT_GE(best(few), 4);
+    EXPECT_EQ(best(full), 1);
+    for (const ProductShape& other : {ProductShape{.rows = 16, .columns = 4096, .depth = 4096, .bytes = 2},
+                                      ProductShape{.rows = 512, .columns = 512, .depth = 512, .bytes = 4}})
+        EXPECT_TRUE(std::isinf(hopper.by_warpgroups(other, 1))) << "no tile of theirs";
+    for (Chip chip : chips())
+        if (chip.is_amd()) EXPECT_TRUE(std::isinf(CostModel(chip).by_warpgroups(few, 1))) << chip.name();
 }
 
 TEST(CostModel, AStoredValueCostsItsLaunchAndItsBytesTwice) {
