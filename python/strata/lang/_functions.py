@@ -175,11 +175,24 @@ def _form_of(code):
     return known[1]
 
 
+_packages: set = set()  # installed ones that have kernels
+
+
+def _package(f):
+    return (f.__module__ or "").partition(".")[0]
+
+
+def admit(f):
+    """Makes functions of a kernel's package the user's, wherever it is installed."""
+    if _package(f) != __package__.partition(".")[0]:
+        _packages.add(_package(f))
+
+
 def rewritten(f, always=False):
     """A function whose control flow may decide in the kernel; itself where it has no source or is not the user's.
     always: of this package too."""
     code = f.__code__
-    if id(code) in _forms or not (always or _is_users(code.co_filename)):
+    if id(code) in _forms or not (always or _is_users(code.co_filename) or _package(f) in _packages):
         return f
     form = _form_of(code)
     if form is None:

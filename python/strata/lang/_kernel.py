@@ -12,7 +12,7 @@ from . import _indices, _state
 from ._arguments import taker, takes
 from ._dynamic import TensorSpec
 from ._fingerprint import Fingerprint, cache_key, disk_key
-from ._functions import rewritten
+from ._functions import admit, rewritten
 from ._moved_places import placed, portable
 
 _lang = _strata._lang
@@ -61,6 +61,7 @@ class Kernel(_lang.Calls):
         super().__init__()
         functools.update_wrapper(self, function)
         self.function, self.grid, self.block = function, grid, block
+        admit(function)
         self.hints = (_count("waves", waves, 1, 32), _count("registers", registers, 16, 512), bool(fast))
         self._names, self._takers = None, ()
         self._specialised, self._loaded, self._fingerprint = {}, {}, None
@@ -192,7 +193,7 @@ class Kernel(_lang.Calls):
                 arguments.append(parameter.traced(slot))
                 slot += parameter.slots
             try:
-                result = rewritten(self.function)(*arguments)
+                result = rewritten(self.function, always=True)(*arguments)
             except Exception as error:
                 raise _explained(error) from error.__cause__
             if result is not None:

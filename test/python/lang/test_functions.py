@@ -1,11 +1,13 @@
 """Functions of values, and what threads compute together, against NumPy."""
 
+import importlib
 import math
 
 import numpy as np
 import pytest
 import strata
 from strata import Tensor, dtypes, lang
+from strata.lang import _functions
 
 ARCHS = ["gfx1100", "gfx1201", "gfx942", "gfx90a"]
 
@@ -175,3 +177,38 @@ def test_random_integers_and_normal_numbers():
 def test_bits_are_of_integers():
     with pytest.raises(strata.DTypeError, match="takes integers, not float32"):
         strata.kernel(lambda x: lang.popcount(x[0]), grid=1, block=1).graph(lang.TensorSpec(4))
+
+
+PACKAGE = """
+import strata
+from strata import lang
+
+
+def halved_where_even(v):
+    if v % 2 == 0:
+        return v // 2
+    return v
+
+
+@strata.kernel(grid=1, block=8)
+def collatz(out: lang.Tensor, x: lang.Tensor):
+    v = x[lang.thread_idx.x]
+    if v > 4:
+        v = halved_where_even(v)
+    out[lang.thread_idx.x] = v
+"""
+
+
+def test_kernels_of_an_installed_package_decide_by_values_and_so_do_its_helpers(tmp_path, monkeypatch):
+    folder = tmp_path / "site-packages"
+    folder.mkdir()
+    (folder / "kernels_of_others.py").write_text(PACKAGE)
+    monkeypatch.syspath_prepend(str(folder))
+    _functions._installed.cache_clear(), _functions._is_users.cache_clear()
+    try:
+        others = importlib.import_module("kernels_of_others")
+        assert not _functions._is_users(others.__file__)
+        (out,) = others.collatz(Tensor.empty(8, dtype="int32"), Tensor(np.arange(8, dtype=np.int32)))
+        assert out.tolist() == [0, 1, 2, 3, 4, 5, 3, 7]
+    finally:
+        _functions._installed.cache_clear(), _functions._is_users.cache_clear()
