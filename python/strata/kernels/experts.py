@@ -6,6 +6,7 @@ import math
 
 from .._checks import check_all, integer, real
 from .._strata import DTypeError, Tensor, UsageError, dtypes
+from ._routing import MOST, routing
 from ._shared import checked, covered, floats, integers, shaped, spread, widened, without_gradient
 from .packing import BLOCK, e8m0, fp4_values, unpack_int4, unpacked
 
@@ -29,6 +30,21 @@ def _allowed(choice, groups, topk_groups):
     best = (ranks(of_groups) < 2).where(of_groups, 0).sum(-1)
     kept = (ranks(best) < topk_groups).unsqueeze(-1)
     return kept.where(of_groups, -math.inf).reshape(choice.shape)
+
+
+def _routed(logits, k, bias, scoring, renormalize, factor, groups, topk_groups):
+    """topk_softmax as tensor code, for groups and for more experts than the kernel takes."""
+    wide, experts = widened(logits), logits.shape[1]
+    scores = wide.softmax(-1) if scoring == "softmax" else wide.sigmoid()
+    choice = scores if bias is None else scores + widened(bias)
+    choice = choice.isnan().where(-math.inf, choice)
+    choice = _allowed(choice, groups, topk_groups) if topk_groups < groups else choice
+    chosen = ranks(choice).unsqueeze(1) == Tensor.arange(k, dtype="int32").unsqueeze(1)
+    ids = chosen.where(Tensor.arange(experts, dtype="int32"), 0).sum(-1, dtype="int32")
+    weights = chosen.where(scores.unsqueeze(1), 0).sum(-1)
+    weights = weights / weights.sum(-1, keepdims=True) if renormalize else weights
+    weights = (weights * factor if factor != 1 else weights).cast("float32")
+    return weights, ids
 
 
 def topk_softmax(
@@ -62,16 +78,13 @@ def topk_softmax(
         raise UsageError(f"[{name}] scoring {scoring!r}: it is softmax or sigmoid")
     if experts % groups or topk_groups > groups or k > topk_groups * (experts // groups):
         raise UsageError(f"[{name}] k {k} of {experts} experts in {groups} groups, {topk_groups} of which take part")
-    wide, factor = widened(logits), real(name, "scale", scale)
-    scores = wide.softmax(-1) if scoring == "softmax" else wide.sigmoid()
-    choice = scores if bias is None else scores + widened(bias)
-    choice = choice.isnan().where(-math.inf, choice)
-    choice = _allowed(choice, groups, topk_groups) if topk_groups < groups else choice
-    chosen = ranks(choice).unsqueeze(1) == Tensor.arange(k, dtype="int32").unsqueeze(1)
-    ids = chosen.where(Tensor.arange(experts, dtype="int32"), 0).sum(-1, dtype="int32")
-    weights = chosen.where(scores.unsqueeze(1), 0).sum(-1)
-    weights = weights / weights.sum(-1, keepdims=True) if renormalize else weights
-    weights = (weights * factor if factor != 1 else weights).cast("float32")
+    factor = real(name, "scale", scale)
+    if topk_groups == groups and 0 < experts <= MOST and tokens and logits.dtype != dtypes.float64:
+        kernel = routing(scoring, bias is not None, renormalize, factor)
+        made = Tensor.empty(tokens, k), Tensor.empty(tokens, k, dtype="int32")
+        weights, ids = made[0].custom_kernel(made[1], logits, logits if bias is None else bias, kernel=kernel)[:2]
+    else:
+        weights, ids = _routed(logits, k, bias, scoring, renormalize, factor, groups, topk_groups)
     return without_gradient(name, [logits, *([] if bias is None else [bias])], weights, ids)  # type: ignore
 
 

@@ -25,12 +25,15 @@ def chosen(logits, k, scoring="softmax", bias=0.0, groups=1, topk_groups=1, scal
 
 # Card, tokens, experts, k, type, how, kernels.
 ROUTES = [
-    ("gfx1100", 7, 8, 2, "float32", {"renormalize": True}, 2),
-    ("gfx1201", 33, 32, 1, "bfloat16", {}, 2),
-    ("gfx942", 4, 257, 9, "float32", {"scoring": "sigmoid", "bias": 257}, 2),
+    ("gfx1100", 7, 8, 2, "float32", {"renormalize": True}, 1),
+    ("gfx1201", 33, 32, 1, "bfloat16", {}, 1),
+    ("gfx90a", 9, 33, 33, "float16", {"renormalize": True, "scale": 0.5}, 1),
+    ("gfx942", 4, 257, 9, "float32", {"scoring": "sigmoid", "bias": 257}, 1),
+    ("gfx1100", 2, 512, 40, "float32", {"bias": 512, "renormalize": True}, 1),
+    ("gfx1100", 2, 513, 3, "float32", {}, 2),
     ("gfx90a", 5, 64, 6, "float16", {"scoring": "sigmoid", "bias": 64, "groups": 8, "topk_groups": 3, "scale": 2.5,
                                      "renormalize": True}, 5),
-    ("gfx942", 1, 4, 4, "float32", {"groups": 2, "topk_groups": 2}, 2),
+    ("gfx942", 1, 4, 4, "float32", {"groups": 2, "topk_groups": 2}, 1),
 ]  # fmt: skip
 
 
@@ -58,6 +61,17 @@ def test_ties_go_to_the_lower_id_and_rows_of_nan_have_different_ids(arch):
         weights, ids = K.topk_softmax(of(logits), 3)
         exact(ids, [[1, 4, 0], [0, 1, 2], [0, 1, 2]])
         assert np.isnan(wide(weights)[1]).all() and np.isfinite(wide(weights)[[0, 2]]).all()
+
+
+@pytest.mark.parametrize("arch", ARCHS)
+def test_infinite_logits_and_those_of_a_view_are_routed(arch):
+    logits = np.full((2, 40), -np.inf)
+    logits[:, [7, 30]] = 3, 5
+    with strict(arch):
+        turned = of(np.repeat(logits, 2, 0).T).transpose(0, 1)[::2]
+        weights, ids = K.topk_softmax(turned, 4)
+        exact(ids, [[30, 7, 0, 1]] * 2)
+        close(weights, [[1 / (1 + np.exp(-2)), 1 / (1 + np.exp(2)), 0, 0]] * 2)
 
 
 def aligned(ids, block, experts, expert_map=None):
