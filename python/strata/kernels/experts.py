@@ -6,6 +6,7 @@ import math
 
 from .._checks import check_all, integer, real
 from .._strata import DTypeError, Tensor, UsageError, dtypes
+from . import _aligning
 from ._routing import MOST, routing
 from ._shared import checked, covered, floats, integers, shaped, spread, widened, without_gradient
 from .packing import BLOCK, e8m0, fp4_values, unpack_int4, unpacked
@@ -140,8 +141,20 @@ def moe_align_block_size(
     words = f"topk_ids (tokens, k), expert_map ({num_experts},)"
     shaped(name, words, fits, topk_ids=topk_ids, expert_map=expert_map)
     known, _, counts = _local(topk_ids.reshape(-1), num_experts, expert_map)
-    order, _, expert, used, end = _by_expert(known, counts, num_experts, block_size)
-    here = expert if expert_map is None else expert_map.cast("int32").take(expert, 0)
+    size, experts = topk_ids.numel(), num_experts
+    if size and experts <= _aligning.MOST:
+        keys, most = counts.where(known, experts).cast("int32"), size + experts * (block_size - 1)
+        table = Tensor.empty(-(-size // _aligning.threads(experts)), experts, dtype="int32")
+        found = table.custom_kernel(keys, kernel=_aligning.counting(experts))[0]
+        order, expert, end = (Tensor.empty(n, dtype="int32") for n in (most, -(-most // block_size), 1))
+        place = _aligning.placing(experts, block_size)
+        order, expert, end = order.custom_kernel(expert, end, keys, found, kernel=place)[:3]
+        if expert_map is None:
+            return order, expert, end
+        used = expert >= 0
+    else:
+        order, _, expert, used, end = _by_expert(known, counts, num_experts, block_size)
+    here = expert if expert_map is None else expert_map.cast("int32").take(used.where(expert, 0), 0)
     return order, used.where(here, -1).cast("int32"), end
 
 

@@ -88,16 +88,17 @@ def aligned(ids, block, experts, expert_map=None):
     return order + [flat.size] * (most - len(order)), of_blocks + [-1] * (blocks - len(of_blocks)), [len(order)]
 
 
-@pytest.mark.parametrize("arch, tokens, k, block, experts, mapped", [
-    ("gfx1100", 7, 2, 4, 8, False), ("gfx1201", 33, 1, 16, 4, True), ("gfx942", 1, 9, 1, 257, False),
-    ("gfx90a", 20, 3, 7, 32, True)])  # fmt: skip
-def test_choices_are_ordered_by_expert_and_filled_up_to_blocks(arch, tokens, k, block, experts, mapped, rng):
+@pytest.mark.parametrize("arch, tokens, k, block, experts, mapped, count", [
+    ("gfx1100", 7, 2, 4, 8, False, 3), ("gfx1201", 33, 1, 16, 4, True, 4), ("gfx942", 1, 9, 1, 257, False, 3),
+    ("gfx90a", 20, 3, 7, 32, True, 4), ("gfx942", 700, 3, 16, 33, False, 3), ("gfx1100", 1024, 2, 64, 1, False, 3),
+    ("gfx1201", 300, 2, 8, 600, False, 3), ("gfx1100", 3, 2, 1, 1025, False, 7)])  # fmt: skip
+def test_choices_are_ordered_by_expert_and_filled_up_to_blocks(arch, tokens, k, block, experts, mapped, count, rng):
     ids = rng.integers(-1, experts, (tokens, k)).astype(np.int64 if block % 2 else np.int32)
     expert_map = np.where(rng.random(experts) < 0.5, -1, rng.permutation(experts)) if mapped else None
     with strict(arch):
         given = None if expert_map is None else Tensor(expert_map.astype(np.int32)).realize()
         found = K.moe_align_block_size(Tensor(ids).realize(), block, experts, given)
-        assert kernels(*found) == (9 if mapped else 7)
+        assert kernels(*found) == count
         for got, want in zip(found, aligned(ids, block, experts, expert_map)):
             assert got.dtype == "int32"
             exact(got, want)

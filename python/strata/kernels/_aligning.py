@@ -1,0 +1,89 @@
+"""The kernels of moe_align_block_size: ids of a block of threads are counted by expert, then each takes its place."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from .. import lang
+from .._strata import dtypes
+from ..lang._kernel import kernel
+
+MOST = 1024  # experts: one a thread
+
+
+def threads(experts: int) -> int:
+    """Threads of a block, and ids that it places: a power of two, 256 or one an expert."""
+    return max(256, 1 << (experts - 1).bit_length())
+
+
+@functools.cache
+def counting(experts: int) -> Any:
+    """The kernel counts (blocks, experts) = f(ids (size,)): how many ids of a block name an expert. Those of `experts`
+    name none."""
+    block = threads(experts)
+
+    @kernel(grid=lambda counts, ids: counts.shape[0], block=block)
+    def moe_counts(counts: lang.Tensor, ids: lang.Tensor):
+        mine, place = lang.thread_idx.x, lang.block_idx.x * block + lang.thread_idx.x
+        found = lang.shared(block, dtypes.int32)
+        found[mine] = 0
+        lang.barrier()
+        if place < ids.shape[0]:
+            if ids[place] < experts:
+                lang.atomic_add(found.at(ids[place]), 1)
+        lang.barrier()
+        if mine < experts:
+            counts[lang.block_idx.x, mine] = found[mine]
+
+    return moe_counts
+
+
+@functools.cache
+def placing(experts: int, size: int) -> Any:
+    """The kernel that fills order, of_blocks and end from ids and their counts (moe_align_block_size). `size` is the
+    block size to which an expert's places are filled up."""
+    block = threads(experts)
+
+    @kernel(grid=lambda order, of_blocks, end, ids, counts: counts.shape[0], block=block)
+    def moe_places(order: lang.Tensor, of_blocks: lang.Tensor, end: lang.Tensor, ids: lang.Tensor, counts: lang.Tensor):
+        mine, group, groups = lang.thread_idx.x, lang.block_idx.x, counts.shape[0]
+        place, choices = group * block + mine, ids.shape[0]
+        keys, starts = lang.shared(block, dtypes.int32), lang.shared(block, dtypes.int32)
+        key = dtypes.int32(experts)
+        if place < choices:
+            key = ids[place]
+        keys[mine] = key
+        total = before = dtypes.int32(0)
+        if mine < experts:
+            for i in lang.range(groups, unroll=8 if groups % 8 == 0 else 1):
+                count = counts[i, mine]
+                total = total + count
+                before = before + lang.select(i < group, count, 0)
+        filled = (total + (size - 1)) // size * size
+        start = lang.block_scan(filled, exclusive=True)
+        starts[mine] = start + before
+        last = start + filled  # of the last thread: the end of all
+        ends = lang.shared(1, dtypes.int32)
+        if mine == block - 1:
+            ends[0] = last
+        lang.barrier()
+        if key < experts:
+            rank = dtypes.int32(0)
+            for i in lang.range(block, unroll=16):
+                rank = rank + lang.select((keys[i] == key) & (i < mine), 1, 0)
+            order[starts[key] + rank] = place
+        if group == 0:
+            if mine < experts:
+                for i in range(total, filled):
+                    order[start + i] = choices
+                for i in range(filled // size):
+                    of_blocks[start // size + i] = mine
+            if mine == 0:
+                end[0] = ends[0]
+        for i in range(ends[0] + place, order.shape[0], groups * block):
+            order[i] = choices
+        for i in range(ends[0] // size + place, of_blocks.shape[0], groups * block):
+            of_blocks[i] = -1
+
+    return moe_places
