@@ -56,6 +56,8 @@ Tensor with_backward(const Tensor& value, std::string_view kind, std::initialize
 /// The value, which has no elements of the inputs. Inputs that want a gradient get zeros, and nothing arrives at the
 /// nodes that the value was made of.
 Tensor without_derivative(const Tensor& value, std::vector<Tensor> inputs);
+/// As recompute, and gradients go on to x: those of what is computed again have derivatives too.
+Tensor recomputed(const Tensor& x);
 /// x's value, which rules hold: not the leaf, which holds its gradient, which may hold the rule.
 Tensor held(const Tensor& x);
 /// As substitute, and what had a rule has it still: `remade` says what becomes of a tensor that the rule makes.

@@ -36,7 +36,7 @@ Tensor made_again(const Tensor& value, const std::vector<Tensor>& inputs,
     GraphScope scope;
     auto again = [call = shared(make), inputs] {
         std::vector<Tensor> others;
-        for (const Tensor& x : inputs) others.push_back(ops::recompute(x));
+        for (const Tensor& x : inputs) others.push_back(ops::recomputed(x));
         return ops::GradientRule::Again{(*call)(others).cast<Tensor>(), others};
     };
     return ops::with_rule(value, {.inputs = nodes_of(inputs), .again = again, .first = Root(value.uop())});

@@ -127,6 +127,12 @@ Tensor without_derivative(const Tensor& value, std::vector<Tensor> inputs) {
     return with_rule(value, std::move(rule));
 }
 
+Tensor recomputed(const Tensor& x) {
+    GradientRule rule{.backward = [](const Tensor& g) { return std::vector<Tensor>{g}; }, .kind = "recomputed"};
+    rule.inputs.push_back(x.is_uniform() ? RuleInput(x.uop()) : RuleInput::of_graph(x.uop()));
+    return with_rule(recompute(x), std::move(rule));
+}
+
 std::shared_ptr<const GradientRule> rule_of(UOp node) { return may_have_rule(node) ? rules().find(node) : nullptr; }
 
 std::vector<UOp> in_order_of_gradients(std::span<const UOp> roots) {
