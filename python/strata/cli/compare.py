@@ -208,7 +208,7 @@ def filled(row, samples, repeat):
         return fill(row, samples, repeat)
     except strata.Unsupported as e:
         failed(row, "skipped", "unsupported", e)
-    except Exception as e:  # of a function that may be any
+    except (Exception, SystemExit) as e:  # of a function that may be any
         failed(row, "error", None, e)
 
 
@@ -239,6 +239,7 @@ def rows_of(args):
 
 
 def judged(row, values, reference, limits):
+    """Fills in how the row's values differ from the reference's."""
     row["outputs"], equal, why = compared.compare(values, reference, limits)
     row["status"] = "ok" if equal else "mismatch"
     if why:
@@ -278,8 +279,23 @@ def line(row):
         for out in row["outputs"]:
             text += f"; {out['name']} {out['dtype']}{out['shape']}"
             if out["max_abs"] is not None:
-                text += f" differs by {out['max_abs']:.3g} ({out['max_ulp']} ulp) at {out['where']}"
+                text += f" differs by {float(out['max_abs']):.3g} ({out['max_ulp']} ulp) at {out['where']}"
     return text
+
+
+def run(rows, samples, args, limits):
+    """Runs the rows, the reference first, and judges each by it."""
+    reference = None
+    for number, row in enumerate(rows):
+        values = filled(row, samples, args.repeat)
+        if number == 0:
+            reference = values
+        if values is None:
+            continue
+        if reference is None:
+            failed(row, "error", None, LookupError(f"the reference {args.reference} did not run"))
+        else:
+            judged(row, values, reference, limits)
 
 
 def compare(args):
@@ -292,17 +308,11 @@ def compare(args):
     except (strata.UsageError, OSError, SyntaxError) as e:
         print(f"strata: {e}", file=sys.stderr)
         return 2
-    reference = None
-    for number, row in enumerate(rows):
-        values = filled(row, samples, args.repeat)
-        if number == 0:
-            reference = values
-        if values is None:
-            continue
-        if reference is None:
-            failed(row, "error", None, LookupError(f"the reference {args.reference} did not run"))
-        else:
-            judged(row, values, reference, limits)
+    except (Exception, SystemExit) as e:  # of a file that may be any
+        for row in rows:
+            failed(row, "error", None, e)
+    else:
+        run(rows, samples, args, limits)
     if args.json:
         whole = {"results": rows}
         if args.env:

@@ -41,6 +41,25 @@ def flattened(value, name="result"):
     return {path: leaf for key, one in items for path, leaf in flattened(one, key).items()}
 
 
+BESIDE = ("max_abs", "max_rel", "max_ulp", "where")  # of an output beside the reference's
+
+
+def elements_of(name, value):
+    """An output that is no tensor, as an array. TypeError for one that has no numbers."""
+    array = np.asarray(value) if isinstance(value, (bool, int, float, complex, np.ndarray, np.generic)) else None
+    if (
+        array is None
+        or array.dtype.kind not in "biufc"
+        or array.dtype.itemsize > (16 if array.dtype.kind == "c" else 8)
+    ):
+        kind = type(value).__name__ if array is None else f"{type(value).__name__} of {array.dtype}"
+        raise TypeError(
+            f"{name} is a value of type {kind}: outputs are tensors, NumPy arrays and numbers, and tuples, lists and "
+            f"dicts of those"
+        )
+    return array
+
+
 class Value:
     """One output: its bits, and its elements as numbers that hold them exactly."""
 
@@ -54,13 +73,14 @@ class Value:
                 kept = strata.Tensor(self.bits, device="interp").bitcast(value.dtype)
                 self.numbers = kept.cast("float32").numpy()
         else:
-            self.bits = self.numbers = np.asarray(value)
+            self.bits = self.numbers = elements_of(name, value)
             self.dtype = self.bits.dtype.name
         self.is_float = self.numbers.dtype.kind in "fc"
 
     def describe(self):
         digest = hashlib.sha256(np.ascontiguousarray(self.bits).tobytes()).hexdigest()
-        return {"name": self.name, "dtype": self.dtype, "shape": list(self.bits.shape), "sha256": digest}
+        row = {"name": self.name, "dtype": self.dtype, "shape": list(self.bits.shape), "sha256": digest}
+        return row | dict.fromkeys(BESIDE)
 
 
 def ordered(value):
@@ -99,7 +119,7 @@ def wide_of(array):
 
 def compared(value, other, limits):
     """The description of an output beside the reference's, and whether they are equal."""
-    row = value.describe() | dict.fromkeys(("max_abs", "max_rel", "max_ulp", "where"))
+    row = value.describe()
     wrong, distance = differences(value, other, limits)
     if not distance.size or not distance.any():
         return row | {"max_abs": 0.0, "max_rel": 0.0, "max_ulp": 0}, True

@@ -32,6 +32,17 @@ def up_to(most, least=0):
     return number
 
 
+def limit(text):
+    """The type of an option that bounds a difference."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = -1.0
+    if not 0 <= number < float("inf"):  # nor NaN, within which nothing is equal
+        raise argparse.ArgumentTypeError(f"'{text[:30]}': expected a finite number of at least 0, such as 1e-5")
+    return number
+
+
 count, seed = up_to(2**31 - 1), up_to(2**64 - 1)
 
 
@@ -83,9 +94,11 @@ def comparing(add):
     c.add_argument("--devices", default="", help="emu:gfx1100,interp,hip (default: the default device)")
     c.add_argument("--targets", default="hip,asm", help="of devices with machine code (default: hip,asm)")
     c.add_argument("--reference", default="interp", help="the device that is right (default: interp)")
-    c.add_argument("--repeat", type=count, default=3, metavar="N", help="runs after the first (default: 3)")
-    c.add_argument("--rtol", type=float, help="difference by the largest element (default: by the type)")
-    c.add_argument("--atol", type=float, default=0.0, help="difference that is none (default: 0)")
+    c.add_argument(
+        "--repeat", type=up_to(2**31 - 1, 1), default=3, metavar="N", help="runs after the first (default: 3)"
+    )
+    c.add_argument("--rtol", type=limit, help="difference by the largest element (default: by the type)")
+    c.add_argument("--atol", type=limit, default=0.0, help="difference that is none (default: 0)")
     c.add_argument("--env", action="store_true", help="also say what this installation has")
     c.add_argument("--json", action="store_true", help='print {"results": rows} instead of lines')
     c = add(

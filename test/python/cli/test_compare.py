@@ -39,6 +39,39 @@ def fails_elsewhere():
 def in_place(out, x):
     out += x
 
+def at_reference():
+    return strata.settings()["device"] == "interp"
+
+def other_shape():
+    return Tensor.ones(3 if at_reference() else 4)
+
+def other_type():
+    return Tensor.ones(3).cast("float32" if at_reference() else "float16")
+
+def other_count():
+    return (Tensor.ones(3),) * (1 if at_reference() else 2)
+
+def nan():
+    return Tensor([float("nan") if at_reference() else 1.0, 2.0])
+
+def infinity():
+    return Tensor([1.0 if at_reference() else float("-inf"), 2.0]), np.float32([np.inf, 1])
+
+def text():
+    return Tensor.ones(2), "abc"
+
+def closure():
+    return lambda: 1
+
+def objects():
+    return {"a": np.array([None, 1])}
+
+def leaves():
+    raise SystemExit(7)
+
+def leaving_samples():
+    raise SystemExit(0)
+
 def harness(device, target, arch):
     x = Tensor(np.arange(8, dtype="float32"))
     seen = []
@@ -139,6 +172,49 @@ def test_an_error_of_the_function_is_its_row(tmp_path):
 
 
 @pytest.mark.parametrize(
+    "name, words",
+    [
+        ("other_shape", "result: shape (4,), the reference's (3,)"),
+        ("other_type", "result: dtype float16, the reference's float32"),
+        ("other_count", "the outputs are ['result[0]', 'result[1]'], those of the reference ['result[0]']"),
+        ("nan", "result float32[2] differs by inf (0 ulp) at [0]"),
+        ("infinity", "result[0] float32[2] differs by inf (0 ulp) at [0]"),
+    ],
+)
+def test_every_kind_of_mismatch_is_a_line_and_a_row(tmp_path, name, words):
+    _, row = compare(tmp_path, name, "--repeat", "1", factory=None, status=1)
+    assert row["status"] == "mismatch" and all({"max_abs", "where"} < set(out) for out in row["outputs"])
+    done = run(tmp_path, "compare", f"given.py:{name}", "--targets", "asm", "--repeat", "1")
+    assert done.returncode == 1 and not done.stderr and words in done.stdout.splitlines()[1]
+
+
+@pytest.mark.parametrize(
+    "name, kind, words",
+    [
+        ("text", "TypeError", "result[1] is a value of type str: outputs are tensors"),
+        ("closure", "TypeError", "result is a value of type function"),
+        ("objects", "TypeError", "result['a'] is a value of type ndarray of object"),
+        ("leaves", "SystemExit", "7"),
+    ],
+)
+def test_what_gives_no_numbers_or_leaves_is_an_error(tmp_path, name, kind, words):
+    rows = compare(tmp_path, name, "--repeat", "1", factory=None, status=3)
+    assert {row["status"] for row in rows} == {"error"}
+    assert rows[0]["error"]["type"] == kind and words in rows[0]["error"]["message"]
+    done = run(tmp_path, "compare", f"given.py:{name}", "--targets", "asm", "--repeat", "1")
+    assert done.returncode == 3 and not done.stderr and f"{kind}: {words}" in done.stdout
+
+
+def test_a_file_or_factory_that_fails_is_an_error_of_each_row(tmp_path):
+    rows = compare(tmp_path, "both", factory="leaving_samples", status=3)
+    assert [row["error"]["type"] for row in rows] == ["SystemExit"] * 2
+    (tmp_path / "broken.py").write_text("raise SystemExit(0)")
+    done = run(tmp_path, "compare", "broken.py:f", "--targets", "asm", "--json")
+    assert done.returncode == 3
+    assert [row["error"]["type"] for row in json.loads(done.stdout)["results"]] == ["SystemExit"] * 2
+
+
+@pytest.mark.parametrize(
     "arguments, words",
     [
         (["nothing.py:f"], "no file"),
@@ -152,6 +228,14 @@ def test_an_error_of_the_function_is_its_row(tmp_path):
 def test_wrong_calls_exit_with_2(tmp_path, arguments, words):
     done = run(tmp_path, "compare", *arguments)
     assert done.returncode == 2 and words in done.stderr and len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    "option", ["--rtol nan", "--atol nan", "--rtol inf", "--atol=-inf", "--rtol=-1", "--rtol x", "--repeat 0"]
+)
+def test_limits_and_runs_are_checked(tmp_path, option):
+    done = run(tmp_path, "compare", "given.py:both", *option.split())
+    assert done.returncode == 2 and "expected a" in done.stderr.splitlines()[-1] and not done.stdout
 
 
 def test_targets_lists_every_architecture(tmp_path):

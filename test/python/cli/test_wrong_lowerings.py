@@ -132,7 +132,7 @@ def test_compare_finds_a_wrong_lowering(name, tmp_path, capsys):
     size = 8 + list(WRONG).index(name)  # another kernel each time: what is compiled is kept
     (tmp_path / "given.py").write_text(SOURCE.replace("SIZE", str(size)))
     words = ["compare", f"{tmp_path}/given.py:{function}", "--samples", "samples", "--targets", "asm", "--json"]
-    args = parser().parse_args([*words, "--devices", "emu:gfx1100", "--repeat", "0"])
+    args = parser().parse_args([*words, "--devices", "emu:gfx1100", "--repeat", "1"])
     hook = Hook(change)
     uop._on_lowering(hook)
     try:
