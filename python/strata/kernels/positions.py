@@ -67,7 +67,7 @@ def _turned(x, cos, sin, interleaved):
     sign = (Tensor.arange(2, dtype="float32") * 2 - 1).reshape((1, 2) if interleaved else (2, 1))  # -1, 1
     y = both * cos.unsqueeze(axis) + both.flip(axis) * (sin.unsqueeze(axis) * sign)
     y = y.reshape(turning.shape).cast(x.dtype)
-    return _strata.cat([y, rest], -1) if rest.size else y
+    return _strata.cat([y, rest], -1) if rest.shape[-1] else y
 
 
 def rotary_embedding(

@@ -196,3 +196,9 @@ def test_what_does_not_fit_is_refused_by_name(call, kind, text):
     with pytest.raises(kind) as e:
         call()
     assert text in str(e.value)
+
+
+def test_no_positions_keep_the_width():
+    none = Tensor.zeros(0, 2, 8)
+    for x in K.rotary_embedding(Tensor.zeros(0, dtype="int32"), none, none, K.rotary_cos_sin(16, 4)):
+        assert x.shape == (0, 2, 8)
