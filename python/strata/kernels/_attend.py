@@ -47,18 +47,24 @@ class Scores:
         return g * (1 - (self.products(q, k) * (1 / self.softcap)).tanh().square())
 
 
-def _totals(s: Tensor, sinks: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
+def _totals(s: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Exponentials of scores, less a shift of each row; their sums; the shifts, for which no gradient goes back."""
     top = s.max(-1, keepdims=True)
     shift = top.isfinite().where(top, 0).detach()
     e = (s - shift).exp()
-    total = e.sum(-1, keepdims=True)
-    return e, total if sinks is None else total + (widened(sinks) - shift).exp(), shift
+    return e, e.sum(-1, keepdims=True), shift
 
 
-def _logarithms(total: Tensor, shift: Tensor) -> Tensor:
-    """Of the denominators; 0 of rows that see nothing."""
-    return (total == 0).where(1, total).log() + shift
+def _logarithms(total: Tensor, shift: Tensor, sinks: Tensor | None) -> Tensor:
+    """Logarithms of the denominators, whose sinks may be far above all scores; 0 of rows that see nothing."""
+    own = (total == 0).where(1, total).log() + shift
+    if sinks is None:
+        return own
+    own = (total == 0).where(_NEVER, own)
+    top = own.maximum(widened(sinks))
+    top = top.isfinite().where(top, 0).detach()
+    both = (own - top).exp() + (widened(sinks) - top).exp()
+    return (both == 0).where(1, both).log() + top
 
 
 def attend(
@@ -76,7 +82,7 @@ def attend(
     def pulled(out, q, k, v, add, sinks):
         def back(g, of_lse):
             s = scores.of(q, k, add)
-            known = _logarithms(*_totals(s, sinks)[1:])
+            known = _logarithms(*_totals(s)[1:], sinks)
             w, wide = (s - known).exp(), widened(g)
             inner = of_lse - (wide * widened(out)).sum(-1, keepdims=True)
             by_scores = w * (wide @ widened(v).mT + inner)
@@ -93,10 +99,13 @@ def attend(
 
     @custom_gradient
     def both(q, k, v, add, sinks):
-        e, total, shift = _totals(scores.of(q, k, add), sinks)
-        none = total == 0
-        out = (e / none.where(1, total) @ widened(v)).cast(q.dtype)
-        return (out, none.where(_NEVER, _logarithms(total, shift))), pulled(out.detach(), q, k, v, add, sinks)
+        e, total, shift = _totals(scores.of(q, k, add))
+        known = _logarithms(total, shift, sinks)
+        none = total == 0 if sinks is None else (total == 0) & (widened(sinks) == _NEVER)
+        if sinks is not None:
+            total = total + (widened(sinks) - shift).exp()  # infinite where no score counts beside the sink
+        out = (e / (total == 0).where(1, total) @ widened(v)).cast(q.dtype)
+        return (out, none.where(_NEVER, known)), pulled(out, q, k, v, add, sinks)
 
     return both(q, k, v, add, sinks)
 

@@ -108,6 +108,49 @@ def test_large_scores_are_as_right_as_small_ones(arch, rng):
             close(K.flash_attention(q, k, v, scale=scale), dense(wide(q), wide(k), wide(v), scale=scale)[0])
 
 
+@pytest.mark.parametrize("arch", ARCHS)
+@pytest.mark.parametrize("sink", [-1e4, -100.0, 60.0, 88.0, 100.0, 1e4])
+def test_sinks_far_from_all_scores_give_finite_logarithms_and_gradients(arch, sink, rng):
+    q, k, v = (rng.standard_normal((1, n, 2, 4)) for n in (3, 5, 5))
+    sinks = np.array([sink, 0.5])
+    with strict(arch):
+        given = [of(x) for x in (q, k, v)]
+        out, lse = K.flash_attention(*given, sinks=of(sinks), return_lse=True)
+        want, of_rows = dense(*(wide(x) for x in given), sinks=sinks)
+        close(out, want)
+        close(lse, of_rows, tolerance=2e-3)
+
+        def total(s):
+            return K.flash_attention(*given, sinks=s, return_lse=True)[1].sum()
+
+        weight = np.exp(np.array(sinks)[None, :, None] - of_rows).sum((0, 2))
+        close(strata.grad(total)(of(sinks)), weight, tolerance=2e-3)
+
+
+@pytest.mark.parametrize("name", ["whole", "sequences", "paged", "mla"])
+def test_second_derivatives_are_those_of_differences(name, rng):
+    cu, tables = Tensor([0, 2, 4], dtype="int32"), Tensor([[2, 0], [1, 99]], dtype="int32")
+    lengths = Tensor([3, 2], dtype="int32")
+    f, shapes = {
+        "whole": (K.flash_attention, [(1, 4, 2, 3)] * 3),
+        "sequences": (lambda q, k, v: K.flash_attention_varlen(q, k, v, cu, cu, 2, 2), [(4, 2, 3)] * 3),
+        "paged": (lambda q, k, v: K.paged_attention(q, k, v, tables, lengths), [(2, 2, 3), (3, 2, 1, 3), (3, 2, 1, 2)]),
+        "mla": (lambda q, kv: K.mla_decode(q, kv, tables, lengths, value_dim=2), [(2, 2, 3), (3, 2, 3)]),
+    }[name]
+    places = tuple(range(len(shapes)))
+    given, along, step = ([rng.standard_normal(s) for s in shapes] for _ in range(3))
+
+    def slope(*tensors):
+        slopes = strata.grad(lambda *x: f(*x).square().sum(), places)(*tensors)
+        return sum((g * Tensor(a)).sum() for g, a in zip(slopes, along))
+
+    found = strata.grad(slope, places)(*(Tensor(x) for x in given))
+    h = 1e-5
+    near = [slope(*(Tensor(x + sign * h * d) for x, d in zip(given, step))).item() for sign in (1, -1)]
+    got = sum((x.numpy() * d).sum() for x, d in zip(found, step))
+    assert got == pytest.approx((near[0] - near[1]) / (2 * h), rel=1e-6)
+
+
 def test_no_matrix_of_queries_by_keys_lies_in_memory():
     q, k, v = (Tensor.empty(2, 1024, 16, 64, dtype="bfloat16") for _ in range(3))
     scores = 2 * 16 * 1024 * 1024 * 2  # bytes
