@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "strata/codegen/linear/passes_p.h"
+#include "strata/codegen/target/read_ahead.h"
 #include "strata/codegen/target/warpgroup_products.h"
 #include "strata/core/symbolic/symbolic.h"
 #include "strata/core/uop/kernel.h"
@@ -22,8 +23,7 @@
 namespace strata::codegen {
 namespace {
 
-constexpr int64_t kMostBytes = 128;  // of a thread's registers that wait for memory
-constexpr int64_t kMostTurns = 4;    // steps that local memory holds
+constexpr int64_t kMostTurns = 4;  // steps that local memory holds
 
 bool is_in(UOp access, Space space) { return memory_of(access).as<ParamArg>().space == space; }
 
@@ -126,32 +126,23 @@ class Fetching {
             const std::optional<Copies> copies = is_read_ahead(same) ? copies_of(same) : std::nullopt;
             if (!copies) {
                 const std::optional<Copies> turns = copies_in_turns(same, scopes_);
-                return turns && turns->bytes <= kMostBytes ? fetched_ahead(same, *turns, around) : same;
+                return turns && turns->bytes <= kMostBytesAhead ? fetched_ahead(same, *turns, around) : same;
             }
             const std::vector<UOp> stores = plain_copies(*copies, same.src(1));
             // A loop that starts again would write what a last step without a second one still reads.
             const bool in_turns =
                 around.empty() && !stores.empty() && lds_ + bytes_of_memories(stores) <= target_.lds_bytes;
             if (target_.ahead == Ahead::copies && in_turns) return copied_ahead(same, *copies, stores);
-            return copies->bytes <= kMostBytes ? fetched_ahead(same, *copies, around) : same;
+            return copies->bytes <= kMostBytesAhead ? fetched_ahead(same, *copies, around) : same;
         });
     }
 
   private:
-    /// Where sums have registers of their own, a loop that multiplies products has registers for the sums of a step
-    /// ahead, as attention does. Each product waits for the one before, and few waves fit beside each other.
+    /// Where sums have registers of their own, a loop that multiplies matrices has registers for a step ahead.
     bool is_read_ahead(UOp end) const {
-        if (target_.ahead != Ahead::scheduled) return true;
-        return isa::is_cdna(isa::info(target_.arch).family) && multiplies_products(end);
-    }
-    static bool multiplies_products(UOp end) {
-        UOpMap<bool> of_product;
-        for (UOp u : toposort(end.src(0))) {
-            if (u.is(Op::wmma) && (of_product.contains(u.src(0)) || of_product.contains(u.src(1)))) return true;
-            if (u.is(Op::wmma) || std::ranges::any_of(u.src(), [&](UOp s) { return of_product.contains(s); }))
-                of_product[u] = true;
-        }
-        return false;
+        return target_.ahead != Ahead::scheduled ||
+               (reads_matrices_ahead(target_) &&
+                std::ranges::any_of(toposort(end.src(0)), [](UOp u) { return u.is(Op::wmma); }));
     }
     static bool has_breaks(UOp body) {
         return std::ranges::any_of(toposort(body), [](UOp u) { return u.is(Op::break_if); });

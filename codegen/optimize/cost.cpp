@@ -15,6 +15,7 @@
 #include "strata/codegen/optimize/accesses_p.h"
 #include "strata/codegen/target/ldmatrix.h"
 #include "strata/codegen/target/rates.h"
+#include "strata/codegen/target/read_ahead.h"
 #include "strata/codegen/target/warpgroup_products.h"
 
 namespace strata::codegen {
@@ -52,7 +53,7 @@ class Estimator {
             if (access.memory.as<ParamArg>().space == Space::global) add_global(access);
             if (access.memory.as<ParamArg>().space == Space::local) add_local(access);
         }
-        if (target_.ahead == Ahead::scheduled && local_bytes_ > 0 && !is_kept_back()) hide_waits();
+        if (target_.ahead == Ahead::scheduled && local_bytes_ > 0 && is_read_ahead()) hide_waits();
         return spread();
     }
 
@@ -114,32 +115,44 @@ class Estimator {
 
     /// Neighbouring elements that a thread accesses at once.
     double wide(const Access& access) const {
+        std::vector<std::pair<int64_t, int64_t>> moves;  // how far, how often
+        for (size_t r = 0; r < access.by.size(); ++r)
+            if ((access.open & copies_) >> r & 1) moves.emplace_back(access.by[r], range_arg(scopes_.ranges()[r]).size);
+        std::ranges::sort(moves);
         int64_t elements = 1;
-        for (size_t r = 0; r < access.by.size(); ++r) {
-            const int64_t size = range_arg(scopes_.ranges()[r]).size;
-            if ((access.open & copies_) >> r & 1 && access.by[r] == elements) elements *= size;
-        }
+        for (const auto& [by, size] : moves)
+            if (by == elements) elements *= size;
         return static_cast<double>(std::gcd(elements, target_.vector_bytes / access.bytes));
     }
 
-    /// Elements of what the ranges go over, neighbours among them by steps of one.
+    /// Elements of what the ranges go over, neighbours among them by steps of one, and the bytes of lines over those of
+    /// the elements.
     struct Extent {
-        double elements = 1, neighbours = 1;
+        double elements = 1, neighbours = 1, waste = 1;
     };
     Extent extent(const Access& access, RangeSet set) const {
         std::vector<std::pair<int64_t, int64_t>> moves;  // how far, how often
+        int64_t start = kLineBytes;                      // runs start at a multiple of it
+        const auto starts_at = [&](int64_t by) { start = std::gcd(start, by * access.bytes); };
         for (size_t r = 0; r < access.by.size(); ++r)
-            if ((access.open & set) >> r & 1 && access.by[r])
+            if (((access.open & set) >> r & 1) && access.by[r])
                 moves.emplace_back(std::abs(access.by[r]), range_arg(scopes_.ranges()[r]).size);
+            else
+                starts_at(access.by[r]);
         std::ranges::sort(moves);
         Extent out;
         double span = 1;
         for (const auto& [by, size] : moves) {
             out.elements *= static_cast<double>(size);
             span += static_cast<double>(by) * static_cast<double>(size - 1);
-            if (static_cast<double>(by) <= out.neighbours) out.neighbours = span;
+            if (static_cast<double>(by) <= out.neighbours)
+                out.neighbours = span;
+            else
+                starts_at(by);
         }
         out.elements = std::min({out.elements, span, static_cast<double>(access.memory.as<ParamArg>().size)});
+        const double run = out.neighbours * access.bytes, from = static_cast<double>(start);
+        out.waste = std::max<double>(kLineBytes, std::ceil(run / from) * from + kLineBytes - from) / run;
         return out;
     }
 
@@ -163,16 +176,27 @@ class Estimator {
             touched_ += groups_ * waves_ * done / at_once * static_cast<double>(distinct) * kLineBytes;
             of_step_ += step.elements * bytes * std::max(1.0, kLineBytes / (step.neighbours * bytes));
         }
-        const double waste = std::max(1.0, kLineBytes / (block.neighbours * bytes));
-        wanted_ += groups_ * block.elements * bytes * waste;
-        first_ += std::min(all.elements * bytes * std::max(1.0, kLineBytes / (all.neighbours * bytes)),
-                           groups_ * block.elements * bytes * waste);
+        const double of_blocks = groups_ * block.elements * bytes * block.waste;
+        wanted_ += of_blocks;
+        first_ += std::min(all.elements * bytes * all.waste, of_blocks);
         if (!access.store) wait(access, rates_.memory_clocks);
     }
 
+    /// Accesses of local memory in one instruction: AMD's of a dword or two are merged by two (codegen/lower/opt).
+    double merged(const Access& access, double at_once) const {
+        const double bytes = at_once * access.bytes;
+        if (!target_.arch.is_amd() || (bytes != kDwordBytes && bytes != 2 * kDwordBytes)) return 1;
+        double elements = 1;  // of a step of the outermost loop
+        for (size_t r = 0; r < access.by.size(); ++r)
+            if ((access.open & (access.store ? copies_ : copies_ | serial_)) >> r & 1 && access.by[r] != 0)
+                elements *= static_cast<double>(range_arg(scopes_.ranges()[r]).size);
+        return elements >= 2 * at_once ? 2 : 1;
+    }
+
     void add_local(const Access& access) {
-        const double done = times(access.open), at_once = wide(access);
-        const auto dwords = std::max<int64_t>(static_cast<int64_t>(at_once) * access.bytes / kDwordBytes, 1);
+        const double at_once = wide(access), by_two = merged(access, at_once),
+                     done = times(access.open) / at_once / by_two;
+        const auto dwords = std::max<int64_t>(static_cast<int64_t>(at_once * by_two) * access.bytes / kDwordBytes, 1);
         const auto together =
             static_cast<size_t>(kBanks / std::bit_ceil(static_cast<uint64_t>(std::min<int64_t>(dwords, 4))));
         double clocks = 0;
@@ -188,24 +212,35 @@ class Estimator {
             for (const int64_t word : words) most = std::max(most, ++busy[static_cast<size_t>(word % kBanks)]);
             clocks += most;
         }
-        local_ += done / at_once * clocks;
-        vector_ += done / at_once;
+        local_ += done * clocks;
+        vector_ += done;
         if (!access.store) wait(access, kLocalClocks);
     }
 
-    /// True if threads wait for each other before they fill local memory again, so that a step's loads are not a step
-    /// ahead.
-    bool is_kept_back() const {
-        return std::ranges::any_of(scopes_.order(),
-                                   [](UOp u) { return u.is(Op::barrier) && u.src(0).dtype().bytes() > 0; });
+    /// True if a step's loads are a step ahead (codegen/linear/prefetch). Threads do not wait for each other before
+    /// they fill local memory again, or registers hold what they read.
+    bool is_read_ahead() const {
+        int64_t bytes = 0;
+        for (UOp u : scopes_.order())
+            if (u.is(Op::barrier))
+                for (UOp s : u.src()) bytes += s.dtype().bytes();
+        return bytes == 0 || (matrix_ > 0 && bytes <= kMostBytesAhead && reads_matrices_ahead(target_));
     }
     /// A copy that comes a step ahead is waited for as long as the step before does not take.
     void hide_waits() {
-        for (auto& [loop, clocks] : waits_) {
-            const double step = (vector_ * rates_.issue + matrix_ + local_) / scopes_.steps(loop);
-            if (clocks == rates_.memory_clocks) clocks = std::max(kLocalClocks, clocks - step);
-        }
+        for (auto& [loop, clocks] : waits_)
+            if (clocks == rates_.memory_clocks) clocks = std::max(0.0, clocks - own_clocks() / scopes_.steps(loop));
     }
+    /// Clocks in which a workgroup does its work alone on its unit: those of a wave one after the other. Where barriers
+    /// keep waves together, they are at least those for which all its waves keep a part of the unit busy.
+    double own_clocks() const {
+        const double vector = vector_ * rates_.issue;
+        if (local_bytes_ == 0) return vector + matrix_;
+        return std::max({vector + matrix_ + local_, waves_ / simds_of(waves_) * std::max(vector, matrix_),
+                         waves_ / cus_of(waves_) * local_});
+    }
+    static double simds_of(double waves) { return std::min<double>(Rates::kSimds, waves); }
+    double cus_of(double waves) const { return std::min<double>(rates_.cus, waves); }
 
     /// Loads of one loop are under way together.
     void wait(const Access& access, double clocks) {
@@ -234,20 +269,20 @@ class Estimator {
         const double spilled = std::max(0.0, registers_ + kOwnRegisters - kMostRegisters) * kSpillAccesses;
         double loop_steps = 1;
         for (const auto& [loop, clocks] : waits_) {
-            latency_ += scopes_.steps(loop) * clocks;
+            // Waves read from local memory what a step brings there, before they use it.
+            const bool is_staged = loop && local_bytes_ > 0 && clocks != kLocalClocks;
+            latency_ += scopes_.steps(loop) * (clocks + (is_staged ? kLocalClocks : 0));
             loop_steps = std::max(loop_steps, scopes_.steps(loop));
         }
         lines_ += spilled * loop_steps;
         const double share = std::ceil(groups_ / rates_.units), held = resident(share);
-        const double simds = std::min<double>(Rates::kSimds, held * waves_),
-                     cus = std::min<double>(rates_.cus, held * waves_);
-        const double vector = vector_ * rates_.issue;
+        const double simds = simds_of(held * waves_), cus = cus_of(held * waves_), vector = vector_ * rates_.issue;
         return {.vector = share * waves_ * vector / simds,
                 .matrix = share * waves_ * matrix_ / simds,
                 .local = share * waves_ * local_ / cus,
                 .lines = share * waves_ * lines_ / cus,
                 .memory = memory(),
-                .latency = std::ceil(share / held) * (latency_ + vector + matrix_),
+                .latency = std::ceil(share / held) * (latency_ + own_clocks()),
                 .dispatch = groups_ * waves_ / rates_.waves_started};
     }
 

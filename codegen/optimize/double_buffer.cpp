@@ -11,14 +11,15 @@
 #include <algorithm>
 
 #include "strata/codegen/optimize/actions_p.h"
+#include "strata/codegen/target/read_ahead.h"
 #include "strata/core/symbolic/symbolic.h"
 #include "strata/core/uop/kernel.h"
 
 namespace strata::codegen {
 namespace {
 
-constexpr int64_t kHalves = 2, kMostBytes = 128;  // of a thread's registers that wait for memory
-constexpr int64_t kWidest = 16;                   // bytes of an access, by which halves are aligned
+constexpr int64_t kHalves = 2;
+constexpr int64_t kWidest = 16;  // bytes of an access, by which halves are aligned
 
 bool is_local(UOp u) { return u.is(Op::param) && u.as<ParamArg>().space == Space::local; }
 
@@ -98,9 +99,9 @@ Result<Kernel> double_buffer(const Site& site) {
     for (UOp u : toposort(staged.sink))
         if (keeps_back(u))
             for (UOp s : u.src()) bytes += s.dtype().bytes();
-    if (bytes > kMostBytes)
+    if (bytes > kMostBytesAhead)
         return make_error(ErrorKind::Usage, "a thread would hold {} bytes of the next tile; the most is {}", bytes,
-                          kMostBytes);
+                          kMostBytesAhead);
     return Kernel{simplify(in_halves(staged.sink, outer)), staged.name};
 }
 

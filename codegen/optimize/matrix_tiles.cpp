@@ -24,6 +24,9 @@ int64_t product_of_blocks(const Kernel& kernel) {
 /// have to do.
 constexpr int64_t kWaveTile = 64, kBlockTile = 2 * kWaveTile, kManyWaves = 384;
 
+constexpr double kWorthIt = 0.95;  // static costs that are nearer to each other say little
+constexpr double kNearer = 0.98;   // the same of two that the cost model has put in order
+
 /// A candidate tile of a product by warpgroups: an instruction, and how many waves of a block share the rows.
 struct Grouped {
     ScheduleBuilder plan;  ///< whose waves are not divided yet
@@ -234,8 +237,7 @@ void tile_waves(ScheduleBuilder& plan, UOp steps) {
 /// The schedule of least cost among those whose tiles the cost model takes for the best, by each instruction. The usual
 /// tiles, where that is about as much.
 std::optional<ScheduleBuilder> best_tiles(std::span<const Instructed> products) {
-    constexpr size_t kTried = 6;
-    constexpr double kWorthIt = 0.95;  // static costs that are nearer to each other say little
+    constexpr size_t kTried = 12;
     std::optional<ScheduleBuilder> best;
     double least = 0;
     for (const Instructed& product : products) {
@@ -253,7 +255,7 @@ std::optional<ScheduleBuilder> best_tiles(std::span<const Instructed> products) 
             std::optional<ScheduleBuilder> plan = made(candidate);
             if (!plan) continue;
             ++tried;
-            if (const double cost = plan->cost(); cost < least) best = std::move(plan), least = cost;
+            if (const double cost = plan->cost(); cost < least) best = std::move(plan), least = kNearer * cost;
         }
     }
     return best;
@@ -266,6 +268,9 @@ std::optional<ScheduleBuilder> by_matrices(ScheduleBuilder plan, Rounding roundi
         ScheduleBuilder one = plan;
         const UOp steps = add_matrix(one, number);
         if (!steps) break;
+        // Those of wider operands multiply at a lower rate.
+        if (!products.empty() && one.matrix_shape()->operand.bytes() > products[0].plan.matrix_shape()->operand.bytes())
+            break;
         if (std::optional<SideRanges> sides = sides_of_matrices(one); sides)
             products.push_back({std::move(one), steps, *std::move(sides)});
     }
@@ -283,11 +288,20 @@ bool tile_convolution(ScheduleBuilder& plan) {
     pad_product(padded);
     if (tile_groups(padded)) return plan = std::move(padded), true;
     const std::vector<UOp> whole = padded.axes(ActionKind::upcast);
-    const UOp steps = add_matrix(padded);
-    if (!steps) return false;
-    plan = std::move(padded);
-    tile_windows(plan, whole, steps);
-    return true;
+    std::optional<ScheduleBuilder> best;
+    int narrowest = 0;  // bytes of an operand of the first instruction
+    for (int64_t number = 0;; ++number) {
+        ScheduleBuilder tiled = padded;
+        const UOp steps = add_matrix(tiled, number);
+        if (!steps) break;
+        const int bytes = tiled.matrix_shape()->operand.bytes();
+        if (best && bytes > narrowest) break;
+        tile_windows(tiled, whole, steps);
+        if (!best) narrowest = bytes;
+        if (!best || tiled.cost() < kWorthIt * best->cost()) best = std::move(tiled);
+    }
+    if (best) plan = *std::move(best);
+    return best.has_value();
 }
 
 }  // namespace
@@ -305,7 +319,7 @@ bool tile_matrices(ScheduleBuilder& plan) {
         });
         if (is_odd)
             if (std::optional<ScheduleBuilder> wide = by_matrices(plan, {.tile = kBlockTile});
-                wide && wide->cost() < best->cost())
+                wide && wide->cost() < kWorthIt * best->cost())
                 best = std::move(wide);
         return plan = *std::move(best), true;
     }

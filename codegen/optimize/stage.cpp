@@ -34,11 +34,6 @@ std::vector<UOp> ranges_in(UOp u) {
     return found;
 }
 
-bool is_thread(UOp range) {
-    const Axis axis = range_arg(range).axis;
-    return axis == Axis::local || axis == Axis::lane || axis == Axis::group;
-}
-
 /// A load and the ranges that its tile has, the fastest in memory first.
 struct Operand {
     UOp load;
@@ -127,7 +122,8 @@ class Staging {
         const std::vector<UOp> used = ranges_in(index.src(1));
         if (index.src().size() > 2)
             for (UOp r : ranges_in(index.src(2)))
-                if (range_arg(r).axis != Axis::global && std::ranges::find(used, r) == used.end()) return {};
+                if (range_arg(r).axis != Axis::global && !has_one_step(r) && std::ranges::find(used, r) == used.end())
+                    return {};
         for (UOp t : threads_) shared |= std::ranges::find(used, t) == used.end();
         std::vector<std::pair<int64_t, UOp>> by_step;
         for (UOp r : used) {
@@ -172,9 +168,10 @@ class Staging {
             if (!fits(2 * o.deep * o.wide)) break;
             o.deep *= 2;
         }
-        // Each of a thread's neighbours in memory is a row of its own in local memory. Where threads have several,
-        // their rows that are written at once are several apart, in fewer banks.
-        while (o.deep == o.most_at_once() && o.wide > 1 && o.wide * o.load.dtype().bytes() > kDwordBytes) o.wide /= 2;
+        // Each of a thread's neighbours in memory is a row of its own in local memory. Where a thread's rows are more
+        // than one access, those that lanes write at once are several apart, in fewer banks.
+        while (o.deep * o.wide > o.most_at_once() && o.wide > 1 && o.wide * o.load.dtype().bytes() > kDwordBytes)
+            o.wide /= 2;
     }
     int64_t copies(const Operand& o) const {
         const int64_t at_once = block_ * o.wide * o.deep;
@@ -243,7 +240,11 @@ class Staging {
         for (size_t i = 0; i < o.tile.size(); ++i) values[o.tile[i]] = from.at[i];
         const UOp index = o.load.src(0);
         UOp predicate = from.predicate;
-        if (index.src().size() > 2) predicate = uop::both(predicate, simplify(substitute(index.src(2), values)));
+        if (index.src().size() > 2) {
+            for (UOp r : ranges_in(index.src(2)))
+                if (has_one_step(r)) values[r] = index_const(0);
+            predicate = uop::both(predicate, simplify(substitute(index.src(2), values)));
+        }
         const UOp place = uop::at(index.src(0), simplify(substitute(o.offset(), values)), predicate);
         return uop::contract(uop::load(place, o.load.src().size() > 1 ? o.load.src(1) : UOp()), copy.list());
     }

@@ -10,9 +10,12 @@
 
 namespace strata::codegen {
 
+/// True for the elements of a fragment where a lane holds one: an offset does not name the range, but a mask may.
+inline bool has_one_step(UOp range) { return range_arg(range).size == 1; }
+
 /// Elements of a tile that follow each other in memory, which a thread may read at once. `used`: the ranges of the
-/// load; `tile`: those of the tile, the fastest in memory first. Rows that start between dwords are read an element at
-/// a time on AMD: the lanes of a wave share a line.
+/// load; `tile`: those of the tile, the fastest in memory first. Accesses of several elements want their alignment.
+/// Rows that start between dwords are read an element at a time on AMD: the lanes of a wave share a line.
 inline int64_t elements_together(UOp load, std::span<const UOp> used, std::span<const UOp> tile, const Target& target) {
     constexpr int64_t kBytesOfDword = 4, kBytesOfLine = 128;
     const UOp offset = load.src(0).src(1);
@@ -20,12 +23,18 @@ inline int64_t elements_together(UOp load, std::span<const UOp> used, std::span<
     UOpSet along;
     for (UOp r : tile)
         if (step_of(offset, r) == together) together *= range_arg(r).size, along.insert(r);
-    const int64_t bytes = load.dtype().bytes(), of_dword = std::max<int64_t>(kBytesOfDword / bytes, 1);
-    const auto starts_between = [&](UOp r) {
-        return !along.contains(r) && step_of(offset, r).value_or(0) % of_dword != 0;
-    };
-    if (!target.arch.is_amd() || std::ranges::none_of(used, starts_between)) return together;
+    if (!target.arch.is_amd()) return together;
+    int64_t starts = 0;  // what all rows start at a multiple of
+    for (UOp r : used)
+        if (!along.contains(r) && !has_one_step(r)) starts = std::gcd(starts, step_of(offset, r).value_or(0));
+    const int64_t bytes = load.dtype().bytes();
+    if (starts * bytes % kBytesOfDword == 0) return std::gcd(together, starts);
     return std::gcd(together, std::max<int64_t>(kBytesOfLine / (target.wave_size * bytes), 1));
+}
+
+inline bool is_thread(UOp range) {
+    const Axis axis = range_arg(range).axis;
+    return axis == Axis::local || axis == Axis::lane || axis == Axis::group;
 }
 
 /// Steps of the reduction, which are far from each other in local memory: what threads, and a thread's copies, read at

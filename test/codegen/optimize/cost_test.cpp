@@ -87,6 +87,59 @@ TEST(StaticCost, PartsAreWhatTheyAreNamedFor) {
     EXPECT_GT(std::max(apart.lines, along.lines), 4 * plain.lines);
 }
 
+/// Blocks of two by two waves, each with a tile of one instruction; the operand b is turned as it is stored.
+constexpr const char* kMatrices = "matrix(0, 0) local(1, 2) local(0, 2) ";
+
+TEST(StaticCost, MatricesThatAreReadAheadWaitOnlyForWhatAStepDoesNotTake) {
+    GraphScope scope;
+    const Target cdna = target_of(isa::Arch::gfx942);
+    const std::string staged = std::string(kMatrices) + "stage(0, 4)";
+    const Kernel in16bits = product(dtypes::float16);
+    Target waits = cdna;
+    waits.ahead = Ahead::registers;  // whose costs are those of a step that waits for its loads
+    const double memory = rates_of(isa::Arch::gfx942).memory_clocks, steps = 16;
+    EXPECT_LT(cost(in16bits, staged, cdna).latency, cost(in16bits, staged, waits).latency - steps / 4 * memory);
+    waits = gfx1100, waits.ahead = Ahead::registers;
+    EXPECT_EQ(cost(in16bits, staged).latency, cost(in16bits, staged, waits).latency)
+        << "sums and operands share registers there";
+}
+
+/// Rows of 64 float32 of a matrix, which begin at each multiple of `pitch` elements.
+Kernel rows_apart(int64_t pitch) {
+    return kernel_of(shrink(unfilled({4096, pitch}), {{0, 4096}, {0, 64}}) + number(1));
+}
+
+TEST(StaticCost, RowsThatBeginBetweenLinesReadOneLineMore) {
+    GraphScope scope;
+    const Target cdna = target_of(isa::Arch::gfx942);
+    const auto memory = [&](int64_t pitch) { return cost(rows_apart(pitch), "local(1, 64)", cdna).memory; };
+    EXPECT_GT(memory(1040), 1.1 * memory(1024));
+    EXPECT_EQ(memory(2048), memory(1024));
+}
+
+TEST(StaticCost, LanesBesideEachOtherCopyRowsThatNoWideAccessFits) {
+    GraphScope scope;
+    const auto lines = [&](int64_t columns) {
+        const UOp a = unfilled({64, 64}), b = shrink(unfilled({64, columns}), {{0, 64}, {0, 64}});
+        const UOp rows = expand(reshape(a, {64, 1, 64}), {64, 64, 64}),
+                  of_b = expand(reshape(permute(b, {1, 0}), {1, 64, 64}), {64, 64, 64});
+        return cost(kernel_of(reshape(sum(rows * of_b, {2}), {64, 64})),
+                    "upcast(1, 4) local(1, 16) upcast(0, 4) local(0, 16) stage(0, 16)")
+            .lines;
+    };
+    EXPECT_LT(lines(65), 1.5 * lines(64)) << "with four elements apart each lane has a line of its own";
+}
+
+TEST(StaticCost, WavesOfABlockShareItsUnitFromBarrierToBarrier) {
+    GraphScope scope;
+    const Target cdna = target_of(isa::Arch::gfx942);
+    const auto latency = [&](const char* waves) {
+        return cost(product(dtypes::float16), std::string("matrix(0, 0) ") + waves + " stage(0, 8)", cdna).latency;
+    };
+    EXPECT_GT(latency("local(1, 4) local(0, 4)"), latency("local(1, 2) local(0, 2)"))
+        << "sixteen waves of a block keep its unit busy longer than four";
+}
+
 TEST(StaticCost, EveryScheduleInReachHasOneAndAlwaysTheSame) {
     GraphScope scope;
     for (const isa::ArchInfo& arch : isa::archs()) {

@@ -60,6 +60,41 @@ TEST(Stage, IsReadAStepBeforeWhereTheTargetCan) {
     EXPECT_TRUE(copies.copies_ahead);
 }
 
+TEST(Stage, MatricesAreReadAStepBeforeWhereSumsHaveRegistersOfTheirOwn) {
+    GraphScope scope;
+    const auto factor = [](uint64_t seed) { return cast(filled({64, 64}, dtypes::float16, seed), dtypes::float32); };
+    Filled f = started(matmul(factor(1), factor(2)));
+    const auto held = [&](isa::Arch arch) {
+        const Target target = target_of(arch);
+        const auto actions = parse_actions("matrix(0, 0) local(1, 2) local(0, 2) stage(0, 1)").value();
+        const LinearProgram p = linearize(apply_all(f.kernel, actions, target).value(), target).value();
+        return std::ranges::any_of(p.ops, [](UOp u) {
+            return u.is(Op::load) && memory_of(u).as<ParamArg>().space == Space::reg &&
+                   u.dtype().element() == dtypes::float16;
+        });
+    };
+    EXPECT_TRUE(held(isa::Arch::gfx942));
+    EXPECT_TRUE(held(isa::Arch::gfx90a));
+    EXPECT_FALSE(held(isa::Arch::gfx1100));
+}
+
+TEST(Stage, BothOperandsOfMatricesComeByLocalMemoryWhereMasksEndThem) {
+    GraphScope scope;
+    Filled f = started(matmul(filled({61, 59}), filled({59, 57}, dtypes::float32, 2)));
+    const Target cdna = target_of(isa::Arch::gfx942);
+    for (const char* instruction : {"matrix(0, 0) ", "matrix(0, 1) "}) {
+        const auto actions =
+            parse_actions(
+                fmt::format("pad(0, 64) pad(1, 64) pad(2, 64) {}local(1, 2) local(0, 2) stage(0, 4)", instruction))
+                .value();
+        const Kernel staged = apply_all(f.kernel, actions, cdna).value();
+        const auto tiles = std::ranges::count_if(
+            toposort(staged.sink), [](UOp u) { return u.is(Op::param) && u.as<ParamArg>().space == Space::local; });
+        EXPECT_EQ(tiles, 2) << instruction;
+        EXPECT_TRUE(linearize(staged, cdna)) << instruction;
+    }
+}
+
 TEST(StageAhead, KeepsTheValuesOfProductsWithOneBarrierAStep) {
     GraphScope scope;
     const UOp body = matmul(filled({8, 16}), filled({16, 8}, dtypes::float32, 2));
