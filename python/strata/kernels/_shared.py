@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from .. import _strata
-from .._strata import DTypeError, ShapeError, Tensor, Unsupported, dtypes
+from .._checks import shown
+from .._strata import DTypeError, ShapeError, Tensor, Unsupported, UsageError, dtypes
 
 NARROWEST_NORMAL = 2.0**-126  # of float32
 
@@ -13,15 +14,23 @@ def widened(x: Tensor) -> Tensor:
     return x.cast("float32") if x.dtype.itemsize < 4 else x
 
 
+def _tensors(name, given):
+    for what, t in given.items():
+        if t is not None and not isinstance(t, Tensor):
+            raise UsageError(f"[{name}] {what} is {shown(t)}: give a tensor, such as Tensor(values)")
+
+
 def floats(name: str, **tensors: Tensor | None) -> None:
-    """DTypeError for a tensor that is not of floats."""
+    """DTypeError for a tensor that is not of floats, UsageError for what is no tensor."""
+    _tensors(name, tensors)
     for what, t in tensors.items():
         if t is not None and not t.dtype.is_float:
             raise DTypeError(f"[{name}] {what} is of {t.dtype.name}: it takes floats, cast it first")
 
 
 def integers(name: str, **tensors: Tensor | None) -> None:
-    """DTypeError for a tensor that is not of integers."""
+    """DTypeError for a tensor that is not of integers, UsageError for what is no tensor."""
+    _tensors(name, tensors)
     for what, t in tensors.items():
         if t is not None and not t.dtype.is_integer:
             raise DTypeError(f"[{name}] {what} is of {t.dtype.name}: it takes int32 or int64")

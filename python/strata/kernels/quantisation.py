@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .._checks import check_all, integer
+from .._checks import check_all, integer, real
 from .._strata import DType, DTypeError, Tensor, UsageError, dtypes
 from ._shared import NARROWEST_NORMAL, floats, shaped, widened, without_gradient
 
@@ -53,12 +53,14 @@ def quantize_per_token(x: Tensor, dtype: DTypeLike = "int8") -> tuple[Tensor, Te
     return without_gradient("quantize_per_token", [x], rounded(widened(x) / scale, dtype), scale)  # type: ignore
 
 
-def quantize_per_tensor(x: Tensor, dtype: DTypeLike, scale: Tensor | None = None) -> tuple[Tensor, Tensor]:
+def quantize_per_tensor(x: Tensor, dtype: DTypeLike, scale: Tensor | float | None = None) -> tuple[Tensor, Tensor]:
     """q, scale: q = x / scale rounded to nearest, ties to even; scale = max|x| / largest where it is not given.
 
-    x of any shape, q of that shape and dtype, scale (1,) float32. Numbers beyond the largest of dtype become it. dtype
-    as quantize_per_token. No gradient: Unsupported when one arrives. DTypeError, ShapeError.
+    x of any shape, q of that shape and dtype, scale (1,) float32, given as a number too. Numbers beyond the largest of
+    dtype become it. dtype as quantize_per_token. No gradient: Unsupported when one arrives. DTypeError, ShapeError.
     """
+    if scale is not None and not isinstance(scale, Tensor):
+        scale = Tensor.full((1,), real("quantize_per_tensor", "scale", scale, 0, closed=False), device=x.device)
     floats("quantize_per_tensor", x=x, scale=scale)
     largest = _largest("quantize_per_tensor", dtype)
     if scale is not None:

@@ -79,6 +79,22 @@ def test_a_target_that_is_ignored_costs_nothing_and_its_row_is_not_read(rng):
         F.linear_cross_entropy(of(x), of(w), Tensor([1, 2, 9, 0])).numpy()
 
 
+@pytest.mark.parametrize("dtype", ["int8", "int32", "int64"])
+@pytest.mark.parametrize("bad", [-1, -5, 4])
+def test_a_target_out_of_range_is_named_as_it_is(bad, dtype):
+    x, w, target = Tensor.ones(2, 4), Tensor.ones(4, 4), Tensor(np.array([3, bad], dtype))
+    for loss_of in (
+        lambda: F.cross_entropy(x, target),
+        lambda: F.cross_entropy(x, target, weight=Tensor.ones(4)),
+        lambda: F.nll_loss(x, target),
+        lambda: F.linear_cross_entropy(x, w, target),
+        lambda: F.multi_margin_loss(x, target),
+        lambda: F.embedding(target, w),
+    ):
+        with pytest.raises(strata.MemoryFault, match=f"index {bad} is outside of axis"):
+            loss_of().numpy()
+
+
 @pytest.mark.parametrize("arch", ARCHS)
 def test_tokens_are_chosen_with_their_probabilities(arch):
     logits, rows = np.log([0.4, 0.3, 0.2, 0.1, 1e-30]), 6000

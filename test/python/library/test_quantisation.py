@@ -71,6 +71,9 @@ def test_quantised_numbers_are_the_nearest_by_their_scales(arch, shape, of_x, dt
         by_group = K.quantize_per_group(x, dtype, 32)
         by_block = K.quantize_per_block(x, dtype, (2, 128))
         assert tuple(kernels(*both) for both in (by_row, by_all, known, by_group, by_block)) == counts
+        for number in (0.25 * 448 / LARGEST[dtype], np.float32(0.25 * 448 / LARGEST[dtype])):
+            for same, one in zip(K.quantize_per_tensor(x, dtype, number), known):
+                exact(same.cast("float32"), one.cast("float32").numpy())
         same_scale(by_row[1], scales(v, dtype, -1))
         same_scale(by_all[1], scales(v, dtype, None).reshape(1))
         for q, scale in (by_row, by_all, known):
@@ -148,6 +151,12 @@ ERRORS = [
      "[quantize_per_token] x (): it takes (..., k)"),
     (lambda: K.quantize_per_tensor(X, "int8", Tensor.ones(2)), strata.ShapeError,
      "[quantize_per_tensor] x (2, 4), scale (2,): scale is (1,)"),
+    (lambda: K.quantize_per_tensor(X, "int8", 0.0), strata.UsageError,
+     "[quantize_per_tensor] scale is 0.0: a finite number, above 0"),
+    (lambda: K.quantize_per_tensor(X, "int8", "1"), strata.UsageError,
+     "[quantize_per_tensor] scale is '1': a finite number, above 0"),
+    (lambda: K.quantize_per_tensor(2.0, "int8"), strata.UsageError,
+     "[quantize_per_tensor] x is 2.0: give a tensor, such as Tensor(values)"),
     (lambda: K.quantize_per_group(X, "int8", 0), strata.UsageError,
      "[quantize_per_group] group is 0: an integer, 1 or more"),
     (lambda: K.quantize_per_block(X, "int8", 128), strata.UsageError,

@@ -45,10 +45,10 @@ def _checked_weight(name, weight, classes):
         raise ShapeError(f"[{name}] weight of shape {weight.shape} for {classes} classes")
 
 
-def _counted(target, ignored, classes):
+def _counted(target, ignored):
     """(Targets that count, the target with 0 for the others.)"""
     counted = target != ignored
-    return counted, from_start(counted.where(target, 0), classes)
+    return counted, from_start(counted.where(target, 0))
 
 
 def _mean_of(losses, counted, weights, reduction):
@@ -84,7 +84,7 @@ def cross_entropy(
     along = None if weight is None else weight.reshape(-1, *[1] * (input.ndim - 1 - axis))
     if target.dtype.is_float:
         return _of_probabilities(input, target, axis, along, reduction, label_smoothing)
-    counted, target = _counted(target, ignore_index, classes)
+    counted, target = _counted(target, ignore_index)
     weights = None if weight is None else weight.take(target)
     hard = _picked(input, target, "none")
     losses = hard if weights is None else hard * weights
@@ -164,7 +164,7 @@ def nll_loss(
             f"[nll_loss] input {input.shape} and target {target.shape} of {target.dtype.name}: integers (n, "
             f"...) for (n, classes, ...)"
         )
-    counted, target = _counted(target, ignore_index, classes)
+    counted, target = _counted(target, ignore_index)
     weights = None if weight is None else weight.take(target)
     losses = -input.gather(axis, target.unsqueeze(axis)).squeeze(axis)
     return _mean_of(losses if weights is None else losses * weights, counted, weights, reduction)
@@ -230,11 +230,11 @@ def multi_margin_loss(
         raise UsageError(f"[multi_margin_loss] p {p}: use 1 or 2")
     axis = _class_axis(input)
     _checked_weight("multi_margin_loss", weight, input.shape[axis])
-    place = from_start(target, input.shape[axis]).unsqueeze(-1)
+    place = from_start(target).unsqueeze(-1)
     apart = (margin - input.gather(axis, place) + input).relu()
     apart = apart if p == 1 else apart.square()
     apart = apart if weight is None else apart * weight.take(place)
-    other = Tensor.arange(input.shape[axis]) != place
+    other = Tensor.arange(input.shape[axis]) != target.unsqueeze(-1)
     return reduced(other.where(apart, 0).sum(axis) / input.shape[axis], reduction, size_average, reduce)
 
 

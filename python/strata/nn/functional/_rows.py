@@ -80,7 +80,7 @@ def _looked_up(name, ids, weight, padding_idx, max_norm, norm_type, scale_grad_b
         weight = _shortened(ids, weight, max_norm, norm_type)
     if place is not None:
         weight = (Tensor.arange(weight.shape[0]) == place).unsqueeze(1).where(weight.detach(), weight)
-    ids = from_start(ids, weight.shape[0])
+    ids = from_start(ids)
     rows = _own.embedding(ids, weight)
     if not scale_grad_by_freq:
         return rows

@@ -49,12 +49,11 @@ def each(name: str, what: str, given: Sizes, axes: int) -> tuple[int, ...]:
 MOST_LISTED = 1 << 22  # elements of an axis whose places the host lists
 
 
-def from_start(index: Tensor, n: int) -> Tensor:
-    """The index with n, which is out of range, in place of negative ones: torch counts none from the end."""
+def from_start(index: Tensor) -> Tensor:
+    """The index as uint64, where negative ones are beyond every axis: torch counts none from the end."""
     if not index.dtype.is_integer or index.dtype.is_unsigned:
         return index
-    signed = index if index.dtype.bits > 16 else index.cast("int32")
-    return (signed < 0).where(n, signed)
+    return index.cast("int64").bitcast("uint64")
 
 
 def listed(name: str, n: int) -> range:
