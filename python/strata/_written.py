@@ -13,8 +13,12 @@ def _beside(path):
     flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
     for _ in range(_TRIES):
         unfinished = path.with_name(f".{os.urandom(8).hex()}.part")
-        with contextlib.suppress(FileExistsError):
+        try:
             return unfinished, os.open(unfinished, flags, 0o666)
+        except FileExistsError:
+            continue
+        except OSError as e:  # of the file that is wanted, not of the one beside it
+            raise type(e)(e.errno, e.strerror, os.fspath(path)) from None
     raise FileExistsError(f"no new file can be made beside {path}")
 
 

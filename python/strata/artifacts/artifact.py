@@ -263,7 +263,9 @@ class Artifact:
     # Files.
 
     def save(self, path: FileName) -> None:
-        """Writes a folder, or one file where the path ends in .strata. Equal artifacts are equal bytes."""
+        """Writes a folder, or one file where the path ends in .strata. Equal artifacts are equal bytes. Replaces an
+        artifact that is there. UsageError for a folder that is none.
+        """
         from .container import save
         from .saving import files_of
 

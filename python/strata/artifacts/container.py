@@ -14,8 +14,10 @@ from .._files import check_kind, open_regular
 from .._strata import UsageError
 from .._written import written
 from ..files.safetensors import without_doubles
+from .folder import check_place, write_folder
 
 ALIGNMENT = 64
+FORMAT = "strata artifact"
 MANIFEST = "manifest.json"
 MOST_FILES = 1 << 16
 MOST_MANIFEST = 1 << 28  # bytes
@@ -42,17 +44,15 @@ def is_inside(name) -> bool:
 
 
 def save(path, files) -> None:
-    """Writes the files, by name, to a folder, or to one file where the path ends in .strata."""
+    """Writes the files, by name, to a folder, or to one file where the path ends in .strata. An artifact that is there
+    is replaced as a whole.
+    """
+    check_place(path, MANIFEST, FORMAT)
     if os.fspath(path).endswith(".strata"):
         with written(path) as file:
             _write_zip(file, files)
         return
-    folder = Path(os.fspath(path))
-    folder.mkdir(parents=True, exist_ok=True)
-    for name in sorted(files, key=lambda name: (name == MANIFEST, name)):  # the manifest is there once all is
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        with written(folder / name) as file:
-            file.write(files[name])
+    write_folder(Path(os.fspath(path)), files, last=MANIFEST)  # the manifest is there once all is
 
 
 def _write_zip(file, files):

@@ -6,8 +6,8 @@ from .. import _strata
 from .._strata import Error
 from ..files import safetensors
 from .artifact import Artifact
-from .container import MANIFEST, files_of, manifest_of, opened, wrong
-from .saving import FORMAT, VERSION
+from .container import FORMAT, MANIFEST, files_of, manifest_of, opened, wrong
+from .saving import VERSION
 
 MOST_ARCHS = 1 << 10
 

@@ -7,9 +7,9 @@ import json
 from .. import __version__
 from .._strata import Unsupported
 from ..files import safetensors
-from .container import MANIFEST
+from .container import FORMAT, MANIFEST
 
-FORMAT, VERSION, MIN_READER = "strata artifact", 1, 1
+VERSION, MIN_READER = 1, 1
 REPRO = '''"""Runs the code of this artifact on its samples on each architecture's emulator, and compares the results.
 
 Exit status: 0 same, 1 different, 2 the artifact cannot be read, 3 it cannot run here.
