@@ -6,7 +6,7 @@ import functools
 from typing import Any
 
 from .. import lang
-from .._strata import dtypes
+from .._strata import Tensor, dtypes
 from ..lang._kernel import kernel
 
 MOST = 1024  # experts: one a thread
@@ -41,12 +41,19 @@ def counting(experts: int) -> Any:
 
 @functools.cache
 def placing(experts: int, size: int) -> Any:
-    """The kernel that fills order, of_blocks and end from ids and their counts (moe_align_block_size). `size` is the
-    block size to which an expert's places are filled up."""
+    """The kernel that fills order, places, of_blocks and end from ids and their counts (`aligned`). `size` is the block
+    size to which an expert's places are filled up."""
     block = threads(experts)
 
-    @kernel(grid=lambda order, of_blocks, end, ids, counts: counts.shape[0], block=block)
-    def moe_places(order: lang.Tensor, of_blocks: lang.Tensor, end: lang.Tensor, ids: lang.Tensor, counts: lang.Tensor):
+    @kernel(grid=lambda *given: given[-1].shape[0], block=block)
+    def moe_places(
+        order: lang.Tensor,
+        places: lang.Tensor,
+        of_blocks: lang.Tensor,
+        end: lang.Tensor,
+        ids: lang.Tensor,
+        counts: lang.Tensor,
+    ):
         mine, group, groups = lang.thread_idx.x, lang.block_idx.x, counts.shape[0]
         place, choices = group * block + mine, ids.shape[0]
         keys, starts = lang.shared(block, dtypes.int32), lang.shared(block, dtypes.int32)
@@ -73,6 +80,9 @@ def placing(experts: int, size: int) -> Any:
             for i in lang.range(block, unroll=16):
                 rank = rank + lang.select((keys[i] == key) & (i < mine), 1, 0)
             order[starts[key] + rank] = place
+            places[place] = starts[key] + rank
+        elif place < choices:
+            places[place] = 0
         if group == 0:
             if mine < experts:
                 for i in range(total, filled):
@@ -87,3 +97,17 @@ def placing(experts: int, size: int) -> Any:
             of_blocks[i] = -1
 
     return moe_places
+
+
+def aligned(ids: Tensor, experts: int, size: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """order, places, of_blocks, end: ids (choices,) int32 by expert, each expert's filled up to blocks of `size`.
+
+    order has the choice at each place, or their number where there is none; places the place of each choice, 0 of those
+    whose id is `experts`. of_blocks has the expert of each block, -1 beyond the last; end (1,) counts the places.
+    """
+    choices = ids.shape[0]
+    most = choices + experts * (size - 1)
+    table = Tensor.empty(-(-choices // threads(experts)), experts, dtype="int32")
+    counts = table.custom_kernel(ids, kernel=counting(experts))[0]
+    order, places, of_blocks, end = (Tensor.empty(n, dtype="int32") for n in (most, choices, -(-most // size), 1))
+    return order.custom_kernel(places, of_blocks, end, ids, counts, kernel=placing(experts, size))[:4]

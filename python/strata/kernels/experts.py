@@ -6,7 +6,7 @@ import math
 
 from .._checks import check_all, integer, real
 from .._strata import DTypeError, Tensor, UsageError, dtypes
-from . import _aligning
+from ._aligning import MOST as MOST_ALIGNED, aligned
 from ._routing import MOST, routing
 from ._shared import checked, covered, floats, integers, shaped, spread, widened, without_gradient
 from .packing import BLOCK, e8m0, fp4_values, unpack_int4, unpacked
@@ -101,14 +101,12 @@ def _local(ids: Tensor, experts: int, expert_map: Tensor | None) -> tuple[Tensor
     return known, counts.where(here, 0), counts
 
 
-def _by_expert(ids: Tensor, counts: Tensor, experts: int, block: int) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
-    """order, at, expert, used, end: choices ids (size,) in order of their expert, each expert's filled up to blocks.
-
-    order has the choice at each place, or size, and at the place of each choice. expert is that of each block, used
-    whether it has one. end counts the places of such blocks.
-    """
+def _by_expert(ids: Tensor, counts: Tensor, experts: int, block: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """order, places, of_blocks, end of ids (size,) that count, as of aligned(); by tensor code for many experts."""
     size = ids.shape[0]
     most = size + experts * (block - 1)
+    if size and experts <= MOST_ALIGNED:
+        return aligned(counts.where(ids, experts).cast("int32"), experts, block)
     of_expert = (ids.unsqueeze(1) == Tensor.arange(experts)) & counts.unsqueeze(1)
     running = of_expert.cast("int32").cumsum(0)  # of each choice: how many of each expert up to it
     total = of_expert.sum(0, dtype="int32")
@@ -119,8 +117,7 @@ def _by_expert(ids: Tensor, counts: Tensor, experts: int, block: int) -> tuple[T
     order = Tensor.full((most + 1,), size, "int32").scatter(0, at, Tensor.arange(size, dtype="int32"))[:most]
     blocks = Tensor.arange(-(-most // block), dtype="int32") * block
     after = (blocks.unsqueeze(1) >= ends).sum(1, dtype="int32")  # experts whose blocks end before it
-    used = after < experts
-    return order, at, used.where(after, 0), used, ends[-1:].cast("int32")
+    return order, counts.where(before, 0), (after < experts).where(after, -1).cast("int32"), ends[-1:].cast("int32")
 
 
 def moe_align_block_size(
@@ -141,21 +138,11 @@ def moe_align_block_size(
     words = f"topk_ids (tokens, k), expert_map ({num_experts},)"
     shaped(name, words, fits, topk_ids=topk_ids, expert_map=expert_map)
     known, _, counts = _local(topk_ids.reshape(-1), num_experts, expert_map)
-    size, experts = topk_ids.numel(), num_experts
-    if size and experts <= _aligning.MOST:
-        keys, most = counts.where(known, experts).cast("int32"), size + experts * (block_size - 1)
-        table = Tensor.empty(-(-size // _aligning.threads(experts)), experts, dtype="int32")
-        found = table.custom_kernel(keys, kernel=_aligning.counting(experts))[0]
-        order, expert, end = (Tensor.empty(n, dtype="int32") for n in (most, -(-most // block_size), 1))
-        place = _aligning.placing(experts, block_size)
-        order, expert, end = order.custom_kernel(expert, end, keys, found, kernel=place)[:3]
-        if expert_map is None:
-            return order, expert, end
+    order, _, expert, end = _by_expert(known, counts, num_experts, block_size)
+    if expert_map is not None:
         used = expert >= 0
-    else:
-        order, _, expert, used, end = _by_expert(known, counts, num_experts, block_size)
-    here = expert if expert_map is None else expert_map.cast("int32").take(used.where(expert, 0), 0)
-    return order, used.where(here, -1).cast("int32"), end
+        expert = used.where(expert_map.cast("int32").take(used.where(expert, 0), 0), -1).cast("int32")
+    return order, expert, end
 
 
 _ACTIVATIONS = {"silu": Tensor.silu, "gelu": Tensor.gelu, "gelu_tanh": Tensor.gelu_tanh}
@@ -228,7 +215,7 @@ def fused_moe(
     uint8 (MXFP4). Scales are (E,), (E, rows), or (E, rows / a, columns / b), where a and b divide, or are powers of
     two. Biases are (E, 2 i) and (E, h). expert_map: the id that an expert has here, or -1. Ids of -1, or mapped to
     -1, add 0. An id that comes twice counts twice. Another id out of range is an error. apply_router_weight_on_input:
-    x is multiplied, not the result. More choices than 2 E are put in order of their experts, in blocks of 16 to 64.
+    x is multiplied, not the result. More choices than 2 E are put in order of their experts, in blocks of 16 to 128.
     There operands of products are rounded to x's type. ShapeError, DTypeError, UsageError. Shazeer et al. 2017.
     """
     name = "fused_moe"
@@ -243,15 +230,16 @@ def fused_moe(
     shape, experts = topk_ids.shape, w1.shape[0]
     if topk_ids.size > 2 * experts:
         flat = counts.reshape(-1)
-        block = min(64, max(16, 1 << (topk_ids.size // experts).bit_length()))
-        order, at, expert, _, _ = _by_expert(ids.reshape(-1), flat, experts, block)
+        block = min(128, max(16, 1 << (topk_ids.size // experts).bit_length()))
+        order, at, expert, _ = _by_expert(ids.reshape(-1), flat, experts, block)
+        expert = (expert >= 0).where(expert, 0)
         choice = (order < topk_ids.size).where(order, 0).pad(((0, expert.shape[0] * block - order.shape[0]),))
         rows = x.take(choice // shape[1], 0)
         if apply_router_weight_on_input:
             rows = (widened(rows) * factor.reshape(-1, 1).take(choice, 0)).cast(x.dtype)
         rows = rows.reshape(-1, block, x.shape[1]).contiguous()  # a product reads each of them many times
         out = _applied(name, rows, expert, weights, activation, x.dtype)
-        out = out.reshape(-1, x.shape[1]).take(flat.where(at, 0), 0).reshape(*shape, x.shape[1])
+        out = out.reshape(-1, x.shape[1]).take(at, 0).reshape(*shape, x.shape[1])
     else:
         rows = widened(x).unsqueeze(1)
         rows = (rows * factor if apply_router_weight_on_input else rows).unsqueeze(2)

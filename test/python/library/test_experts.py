@@ -38,10 +38,10 @@ CASES = [
     ("gfx942", (3, 16, 8, 257, 9), "float32", {"activation": "gelu_tanh", "biased": True}, 2),
     ("gfx90a", (5, 32, 16, 32, 3), "bfloat16", {"mapped": True}, 4),
     # More choices than twice the experts: in blocks of one expert each.
-    ("gfx1100", (300, 64, 48, 8, 2), "bfloat16", {"biased": True}, 13),
-    ("gfx1201", (33, 33, 17, 4, 3), "float16", {"activation": "gelu", "on_input": True}, 13),
-    ("gfx942", (70, 16, 8, 5, 1), "float32", {"activation": "gelu_tanh", "biased": True}, 13),
-    ("gfx90a", (41, 32, 16, 9, 2), "bfloat16", {"mapped": True}, 14),
+    ("gfx1100", (300, 64, 48, 8, 2), "bfloat16", {"biased": True}, 9),
+    ("gfx1201", (33, 33, 17, 4, 3), "float16", {"activation": "gelu", "on_input": True}, 9),
+    ("gfx942", (70, 16, 8, 5, 1), "float32", {"activation": "gelu_tanh", "biased": True}, 9),
+    ("gfx90a", (41, 32, 16, 9, 2), "bfloat16", {"mapped": True}, 10),
 ]
 
 
@@ -92,7 +92,7 @@ def quantised(rng, kind, experts, rows, columns):
 
 
 @pytest.mark.parametrize("arch, kind", [*zip(ARCHS, ["int8", "fp8e4m3", "int4", "mxfp4"])])
-@pytest.mark.parametrize("t, count", [(3, 2), (21, 13)])
+@pytest.mark.parametrize("t, count", [(3, 2), (21, 11)])
 def test_weights_of_8_and_4_bits_are_unpacked_by_their_scales(arch, kind, t, count, rng):
     h, i, experts, k = 72 if kind == "fp8e4m3" else 64, 32, 4, 2  # 72: the last block covers half
     ids = rng.integers(0, experts, (t, k))
@@ -100,7 +100,7 @@ def test_weights_of_8_and_4_bits_are_unpacked_by_their_scales(arch, kind, t, cou
         (w1, s1, v1), (w2, s2, v2) = quantised(rng, kind, experts, 2 * i, h), quantised(rng, kind, experts, h, i)
         x, weights = of(rng.standard_normal((t, h)), "bfloat16"), of(rng.random((t, k)))
         y = K.fused_moe(x, w1, w2, weights, Tensor(ids).realize(), w1_scale=s1, w2_scale=s2)
-        assert kernels(y) == count + (2 if t > 3 and kind == "mxfp4" else 0)  # unpacked once for all blocks
+        assert kernels(y) == count  # of many tokens: weights are unpacked once for all blocks
         close(y, moe(wide(x), v1, v2, wide(weights), ids), "bfloat16")
 
 
