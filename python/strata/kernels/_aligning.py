@@ -102,8 +102,8 @@ def placing(experts: int, size: int) -> Any:
 def aligned(ids: Tensor, experts: int, size: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """order, places, of_blocks, end: ids (choices,) int32 by expert, each expert's filled up to blocks of `size`.
 
-    order has the choice at each place, or their number where there is none; places the place of each choice, 0 of those
-    whose id is `experts`. of_blocks has the expert of each block, -1 beyond the last; end (1,) counts the places.
+    order has the choice at each place, or their number where there is none. places has the place of each choice, 0 of
+    those whose id is `experts`. of_blocks has the expert of each block, -1 beyond the last. end (1,) counts the places.
     """
     choices = ids.shape[0]
     most = choices + experts * (size - 1)
