@@ -23,6 +23,8 @@ Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, cons
                                     const std::optional<Tensor>& mask = {}, bool causal = false,
                                     std::optional<double> scale = {});
 
+Tensor erfc(const Tensor& x);  ///< 1 - erf(x), exact where that is small; of floats
+
 // Of the halves a and b of an axis, whose size is even. At 0 the slope of reglu is 0; a NaN in b arrives in the result.
 Tensor glu(const Tensor& x, int axis = -1);     ///< a * sigmoid(b)
 Tensor reglu(const Tensor& x, int axis = -1);   ///< a * b where b > 0, else 0

@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <charconv>
 
+#include "strata/ops/convolution.h"
 #include "strata/ops/nn.h"
+#include "strata/plan/functions_p.h"
 #include "strata/plan/row.h"
 
 namespace strata::plan {
@@ -15,7 +17,7 @@ constexpr uint32_t kIntegers = bit(dtypes::int8) | bit(dtypes::uint8) | bit(dtyp
 constexpr uint32_t kNarrowest =
     bit(dtypes::fp8e4m3) | bit(dtypes::fp8e5m2) | bit(dtypes::fp8e4m3fnuz) | bit(dtypes::fp8e5m2fnuz);
 constexpr uint32_t kNumbers = kFloats | kIntegers, kBits = kIntegers | bit(dtypes::boolean), kReal = kNumbers | kBits,
-                   kAll = kReal | kNarrowest;
+                   kGemm = kFloats | kNarrowest | bit(dtypes::int8), kAll = kReal | kNarrowest;
 
 /// Types of the column `accepts` of elementwise.def.
 namespace accepts {
@@ -134,7 +136,8 @@ std::vector<Row> all_rows() {
                              [[maybe_unused]] const Tensor &x = call.at(0), &a = x, &b = call.at(1), &c = call.at(2); \
                              return __VA_ARGS__;                                                                      \
                          }));
-#define NOT_SERVED(category, name) out.push_back({.category = #category, .name = #name});
+#define NOT_SERVED(category, name) \
+    out.push_back(row_of(#category, #name, "", "", 0, ShapeRule::free, Computing::as_is, false, nullptr));
 #include "strata/plan/ops.def"
 #undef OP
 #undef NOT_SERVED

@@ -5,6 +5,7 @@
 
 #include "strata/ops/build_p.h"
 #include "strata/ops/gradient_rules.h"
+#include "strata/ops/nn.h"
 
 namespace strata::ops {
 namespace {
@@ -190,6 +191,8 @@ Tensor gelu_tanh_of(const Tensor& x) {
         return std::vector{g * (up + a * (square * (3 * kCube) + kScale) * (up * (-u).sigmoid()))};
     });
 }
+
+Tensor erfc(const Tensor& x) { return op(Op::ncdf, x * -std::numbers::sqrt2) * 2; }
 
 Tensor normal_density(const Tensor& x) { return density_within(within(x, kFarOfDensity)); }
 
