@@ -402,6 +402,7 @@ void bind_artifacts(py::module_& m) {
     bind_artifact_kernel(m);
     bind_executable(m);
     bind_artifact(m);
+    bind_artifact_files(m);
     m.def("_compile", [](const std::vector<Tensor*>& tensors, const std::string& arch) {
         return computing([&] {
             GraphScope scope;

@@ -32,6 +32,7 @@ void call_kernels_at_once(PyHeapTypeObject* type);
 /// Calls of a kernel, and the variables of its module.
 void bind_kernel_calls(py::module_& m, KernelClass& c);
 
+void bind_artifact_files(py::module_& m);
 /// Compiled graphs and kernels.
 void bind_artifacts(py::module_& m);
 std::vector<UOp> whole(const std::vector<Tensor*>& tensors);  ///< each with its elements row by row
