@@ -23,7 +23,7 @@ Tensor part(const Tensor& x, int axis, int64_t begin, int64_t end) {
     return x.shrink(bounds);
 }
 
-/// What lies beside an axis on both sides, of the elements that it has.
+/// The axis with elements on both sides, taken of those that it has.
 Tensor padded(const Tensor& x, int axis, int64_t before, int64_t after, const std::string& mode) {
     const int64_t n = x.size(axis), most = mode == "reflect" ? n - 1 : mode == "circular" ? n : std::max(before, after);
     if (before < 0 || after < 0 || (n == 0 && before + after > 0) || std::max(before, after) > most)

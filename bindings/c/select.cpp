@@ -1,6 +1,8 @@
 // select: descriptors, and plans of them.
 #include "strata/plan/select.h"
 
+#include "strata/plan/save.h"
+
 #include "guard_p.h"
 #include "strata/core/support/parallel.h"
 
@@ -87,6 +89,11 @@ strata_status strata_select(strata_context* context, const strata_desc* desc, co
         state->compilations += made.compilations;
         *plan = new strata_plan{state, std::move(made.plan)};
     });
+}
+
+strata_status strata_plan_save(const strata_plan* plan, const char* path) {
+    return guarded(plan ? plan->state.get() : nullptr,
+                   [&] { plan::save(*needed(plan, "plan").plan, &needed(path, "path")); });
 }
 }
 

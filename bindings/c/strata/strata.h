@@ -68,6 +68,7 @@ typedef struct strata_stream strata_stream;
 typedef struct strata_desc strata_desc;
 typedef struct strata_plan strata_plan;
 typedef struct strata_call strata_call;
+typedef struct strata_artifact strata_artifact;
 
 /* Memory of an operand. data: the address of the element of index 0; bytes: of memory that it may use; strides in elements. */
 typedef struct strata_tensor {
@@ -160,6 +161,8 @@ STRATA_API void strata_desc_destroy(strata_desc* desc);
 /* preference: NULL: none. */
 STRATA_API strata_status strata_select(strata_context* context, const strata_desc* desc,
                                        const strata_preference* preference, strata_plan** plan);
+/* An artifact, as strata.Artifact.load reads it: a folder, or one file where the path ends in .strata. */
+STRATA_API strata_status strata_plan_save(const strata_plan* plan, const char* path);
 
 STRATA_API void strata_plan_destroy(strata_plan* plan);
 STRATA_API uint32_t strata_plan_operands(const strata_plan* plan);
@@ -180,6 +183,13 @@ STRATA_API strata_status strata_bind(const strata_plan* plan, uint64_t workspace
 STRATA_API strata_status strata_call_set(strata_call* call, uint32_t i, uint64_t data);
 STRATA_API strata_status strata_call_run(const strata_call* call, strata_stream* stream);
 STRATA_API void strata_call_destroy(strata_call* call);
+
+STRATA_API strata_status strata_artifact_open(strata_context* context, const char* path, strata_artifact** artifact);
+/* The bytes of a .strata file, which may go when this returns. */
+STRATA_API strata_status strata_artifact_memory(strata_context* context, const void* bytes, uint64_t count,
+                                                strata_artifact** artifact);
+STRATA_API strata_status strata_artifact_load(const strata_artifact* artifact, strata_plan** plan);
+STRATA_API void strata_artifact_close(strata_artifact* artifact);
 
 #ifdef __cplusplus
 }

@@ -151,6 +151,15 @@ class Context {
         check(strata_select(handle_.get(), descriptor.get(), preference, &handle));
         return Plan(handle);
     }
+    /// The plan of an artifact for this device.
+    Plan load(const char* path) const {
+        strata_artifact* handle = nullptr;
+        check(strata_artifact_open(handle_.get(), path, &handle));
+        const Handle<strata_artifact, strata_artifact_close> artifact(handle);
+        strata_plan* plan = nullptr;
+        check(strata_artifact_load(handle, &plan));
+        return Plan(plan);
+    }
     strata_context* get() const { return handle_.get(); }
 
   private:

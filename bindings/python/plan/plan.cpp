@@ -5,8 +5,10 @@
 
 #include "convert_p.h"
 #include "front_end_p.h"
+#include "plan/plan_p.h"
 #include "strata/ops/custom.h"
 #include "strata/plan/row.h"
+#include "strata/plan/save.h"
 #include "strata/plan/select.h"
 #include "strata/runtime/replay.h"
 
@@ -240,20 +242,17 @@ void bind_plan(py::module_& m) {
             "(math, accumulate, deterministic, bit_stable, max_ulp or None)")
         .def_property_readonly(
             "device", [](const PyPlan& p) { return p.device->name(); }, "The name of its device.")
-        .def_property_readonly(
-            "compiled",
-            [](const PyPlan& p) { return p.plan->compiled() ? std::optional(*p.plan->compiled()) : std::nullopt; },
-            "What an artifact of it is over; None where nothing is launched.")
-        .def_property_readonly(
-            "constants",
-            [](const PyPlan& p) {
-                std::vector<Tensor> out;
-                for (const Root& constant : p.plan->constants()) out.emplace_back(constant.get(), p.device);
-                return out;
+        .def(
+            "save",
+            [](const PyPlan& p, const py::bytes& path) {
+                const std::string name = path;
+                computing([&] { plan::save(*p.plan, name); });
             },
-            "Tensors that it reads besides.")
+            py::arg("path"), "Writes an artifact.")
         .def("check", &check, py::arg("views"), "Raises the first that is wrong of a run over these.")
         .def("run", &run, py::arg("views"), "Runs; gives the outputs that nobody gave.");
+    bind_null_device(m);
+    m.def("_time_plan", [](const PyPlan& p, int repeat) { return times_of(*p.plan, repeat); });
     m.def("_select_plan", &selected);
     m.def("_plan_operations", &operations);
 }

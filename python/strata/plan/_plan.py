@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import NamedTuple
 
 from .._checks import shown
@@ -139,21 +140,7 @@ class Plan:
         """Writes an artifact, which strata.Artifact.load and strata_artifact_open read. Raises UsageError for a plan
         that launches nothing.
         """
-        from ..artifacts.artifact import of_compiled
-
-        compiled = self._core.compiled
-        if compiled is None:
-            raise UsageError("[plan] its outputs have no elements: there is nothing to save")
-        arch, outputs = self.sku["arch"], [operand.name for operand in self.operands if operand.output]
-        of_compiled(
-            [arch],
-            {arch: compiled},
-            constants=self._core.constants,
-            arguments=tuple(operand.name for operand in self.operands if not operand.output),
-            returns="tensor" if len(outputs) == 1 else "tuple",
-            name=self.sku["op"],
-            target=self.sku["target"],
-        ).save(path)
+        self._core.save(os.fsencode(path))
 
     def __repr__(self) -> str:
         shapes = ", ".join(f"{operand.name} {operand.shape}" for operand in self.operands)

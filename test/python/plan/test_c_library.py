@@ -15,6 +15,13 @@ pytestmark = [
     pytest.mark.emulated,
     pytest.mark.skipif(not LIBRARY.exists(), reason="the library for C is not built"),
 ]
+# Bytes of structs and numbers of names in version 1, which does not change them.
+ABI_1 = {
+    "sizeof(strata_tensor)": 152, "sizeof(strata_error)": 40, "sizeof(strata_options)": 32,
+    "sizeof(strata_preference)": 32, "sizeof(strata_operand)": 176, "sizeof(strata_precision)": 24,
+    "sizeof(strata_counters)": 40, "STRATA_ABI": 1, "STRATA_OK": 0, "STRATA_UNSUPPORTED": 3, "STRATA_INTERNAL": 14,
+    "STRATA_BOOL": 1, "STRATA_FLOAT16": 10, "STRATA_FLOAT32": 12, "STRATA_FP8E5M2FNUZ": 17,
+}  # fmt: skip
 COMPILER = shutil.which("clang-19") or shutil.which("cc")
 
 
@@ -40,7 +47,7 @@ def test_the_header_is_c99_and_cxx17(tmp_path, language):
     source = tmp_path / "use"
     source.write_text(
         '#include "strata/strata.h"\n'
-        "typedef char tensor_is_frozen[sizeof(strata_tensor) == 152 ? 1 : -1];\n"
+        + "".join(f"typedef char frozen_{i}[{of} == {n} ? 1 : -1];\n" for i, (of, n) in enumerate(ABI_1.items()))
         + ('#include "strata/strata.hpp"\n' if language == "c++" else "")
     )
     flags = {"c": "-std=c99", "c++": "-std=c++17"}[language]
@@ -79,3 +86,9 @@ def test_pkg_config_says_how_to_build_with_it(prefix, tmp_path):
     run(COMPILER, "-std=c99", SOURCE / "examples/embed/swiglu.c", *flags.split(), "-lm", "-o", tmp_path / "swiglu")
     libraries = next(prefix.rglob("libstrata.so.1")).parent
     assert "below 1e-6" in run(tmp_path / "swiglu", env={"LD_LIBRARY_PATH": str(libraries), "HOME": str(tmp_path)})
+
+
+def test_the_page_quotes_the_example():
+    page, example = (SOURCE / "docs/embedding.md").read_text(), (SOURCE / "examples/embed/swiglu.c").read_text()
+    blocks = re.findall(r"```c\n(.*?)```", page, re.S)
+    assert blocks and all(block in example for block in blocks)
