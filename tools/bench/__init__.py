@@ -323,6 +323,13 @@ def bench_train(quick):
     return bench_train(quick)
 
 
+def bench_plan(quick):
+    """Host time of plans, on a device that does nothing, and of selecting them."""
+    from .plan import bench_plan
+
+    return bench_plan(quick)
+
+
 BENCHMARKS = {
     "import": bench_import,
     "graph": bench_graph,
@@ -333,6 +340,7 @@ BENCHMARKS = {
     "beam": bench_beam,
     "lang": bench_lang,
     "lowering": bench_lowering,
+    "plan": bench_plan,
     "kernels": bench_kernels,
     "model": bench_model,
     "search": bench_search,

@@ -195,7 +195,7 @@ def benchmarks(add):
     c.add_argument(
         "only",
         nargs="*",
-        help="import graph compile launch emu sum beam lowering kernels model search shapes train (default: "
+        help="import graph compile launch emu sum beam lowering plan kernels model search shapes train (default: "
         "all these); programs, composed ones beside the limit of a card; gpu, on a card; hip, of a build's "
         "libamdhip64",
     )

@@ -21,7 +21,7 @@ def numbers(value):
 
 
 @pytest.mark.parametrize(
-    "name", ["import", "graph", "compile", "emu", "sum", "beam", "kernels", "lang", "search", "shapes", "train"]
+    "name", ["import", "graph", "compile", "emu", "sum", "beam", "kernels", "lang", "plan", "search", "shapes", "train"]
 )
 def test_a_benchmark_prints_json_with_the_machine(name):
     run = bench("--quick", name)
