@@ -43,7 +43,7 @@ Selected& selected() {
 
 class Key {
   public:
-    void add(const std::string& value) { fmt::format_to(std::back_inserter(text_), "{}:{}", value.size(), value); }
+    void add(const std::string& value) { add(value.size()), text_ += value; }
     void add(uint64_t value) { text_.append(reinterpret_cast<const char*>(&value), sizeof value); }
     void add(const Shape& sizes) {
         add(sizes.size());
@@ -67,9 +67,17 @@ std::string key_of(const runtime::Device& device, const Descriptor& d, const Pre
         if (const auto* number = std::get_if<double>(&value)) key.add(std::bit_cast<uint64_t>(*number));
         if (const auto* text = std::get_if<std::string>(&value)) key.add(*text);
     }
-    key.add(p.target), key.add(p.deterministic), key.add(p.max_workspace.value_or(~uint64_t{0}));
+    key.add(p.target), key.add(p.deterministic), key.add(p.max_workspace.value_or(~uint64_t{0})),
+        key.add(static_cast<uint64_t>(p.beam));
     visit_settings(settings(), [&](const setting::Row& row, const auto& value) {
-        if (row.keys != setting::Keys::none) key.add(fmt::format("{}", value));
+        if (row.keys == setting::Keys::none) return;
+        using Value = std::remove_cvref_t<decltype(value)>;
+        if constexpr (std::is_integral_v<Value>)
+            key.add(static_cast<uint64_t>(value));
+        else if constexpr (std::is_floating_point_v<Value>)
+            key.add(std::bit_cast<uint64_t>(value));
+        else
+            key.add(value);
     });
     key.add(settings().check_indices);
     return std::move(key.text_);
@@ -252,9 +260,9 @@ size_t bytes_of(const Plan& plan) {
 }  // namespace
 
 Selection find_or_compile(runtime::Device& device, const Descriptor& descriptor, const Preference& preference) {
-    const ScopedSettings scope(settings_of(device, preference));
     const std::string key = key_of(device, descriptor, preference);
     if (auto known = selected().find(key)) return {known};
+    const ScopedSettings scope(settings_of(device, preference));
     Selection out;
     try {
         out.plan = made(device, descriptor, preference);

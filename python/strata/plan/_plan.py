@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from .._checks import shown
 from .._strata import DType, Tensor, UsageError
+from ..artifacts.spec import order_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -95,32 +96,31 @@ class Plan:
         self._core = core
         self.operands = tuple(Operand(n, d, tuple(sh), tuple(st), a, out) for n, d, sh, st, a, out in core.operands)
         self.workspace_size, self.launches = core.workspace, core.launches
+        orders = [(operand, order_of(operand.shape, operand.strides)) for operand in self.operands]
+        # Inputs in another order of axes, into which a tensor's own memory is brought.
+        self._turned = {
+            operand.name: (operand, order)
+            for operand, order in orders
+            if not operand.output and order and list(order) != sorted(order)
+        }
         self.sku: dict[str, Any] = json.loads(core.sku)
         self.sku_hash, self.precision, self.device = core.sku_hash, Precision(*core.precision), core.device
 
     def _views(self, operands):
-        strides = {operand.name: operand for operand in self.operands}
         views = {}
         for name, value in operands.items():
-            if isinstance(value, Tensor):
-                value = self._whole(value, strides.get(name))
-            if not isinstance(value, View):
+            if isinstance(value, View):
+                views[name] = tuple(value)
+            elif isinstance(value, Tensor):
+                shape = value.shape
+                if (turned := self._turned.get(name)) and shape == turned[0].shape:
+                    operand, order = turned
+                    views[name] = (value.permute(*order).contiguous(), 0, None, shape, operand.strides)
+                else:
+                    views[name] = (value, 0, None, shape, None)
+            else:
                 raise UsageError(f"[plan] '{name}' is {shown(value)}: a tensor, or strata.plan.view of one")
-            views[name] = tuple(value)
         return views
-
-    @staticmethod
-    def _whole(tensor, operand):
-        """A tensor's own memory: an input in another order of axes is brought into that of the plan."""
-        shape = tuple(tensor.shape)
-        if operand is None or operand.output or shape != operand.shape:
-            return View(tensor, 0, None, shape, None)
-        from ..artifacts.spec import order_of
-
-        order = order_of(shape, operand.strides)
-        if order is None or order == tuple(range(len(order))):
-            return View(tensor, 0, None, shape, None)
-        return View(tensor.permute(*order).contiguous(), 0, None, shape, operand.strides)
 
     def can_implement(self, **operands: Tensor | View) -> bool:
         """True if a run over these tensors or views will not fail; raises what is wrong first. Outputs may be left
