@@ -1,7 +1,9 @@
 // artifact_writing: files by name -> a folder, or a zip of stored members. Equal files are equal bytes.
 #include "strata/executable/artifact_writing.h"
 
-#include <array>
+#include <fmt/format.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -66,8 +68,34 @@ class ZipWriter {
     uint64_t count_ = 0;
 };
 
-Error not_written(const std::string& path) {
-    return make_error(ErrorKind::Usage, "[Artifact.save] {}: {}", path, std::strerror(errno));
+namespace fs = std::filesystem;
+
+Error not_saved(const std::string& path, std::string_view what) {
+    return make_error(ErrorKind::Usage, "[Artifact.save] {}: {}", path, what);
+}
+
+Error not_written(const std::string& path) { return not_saved(path, std::strerror(errno)); }
+
+/// Beside the folder, whose place the new one takes as a whole.
+Result<void> write_folder(const std::string& path, const FilesByName& files) {
+    std::error_code error;
+    if (fs::exists(path, error) && !fs::is_directory(path, error))
+        return not_saved(path, "there is a file of this name: give the name of a folder, or one that ends in .strata");
+    if (fs::is_directory(path, error) && !fs::is_empty(path, error) && !fs::exists(fs::path(path) / kManifest, error))
+        return not_saved(path, "there is a folder of this name that is no artifact: give another name");
+    const std::string place = fs::weakly_canonical(path, error).string();
+    const std::string unfinished = fmt::format("{}.{}.part", place, getpid()), replaced = unfinished + ".old";
+    for (const auto& [name, content] : files) {
+        const fs::path file = fs::path(unfinished) / name;
+        fs::create_directories(file.parent_path(), error);
+        if (error) return not_saved(path, error.message());
+        if (!write_file_atomically(file.string(), content)) return not_written(file.string());
+    }
+    if (fs::exists(place, error)) fs::rename(place, replaced, error);
+    if (!error) fs::rename(unfinished, place, error);
+    if (error) return not_saved(path, error.message());
+    fs::remove_all(replaced, error);
+    return {};
 }
 
 }  // namespace
@@ -90,17 +118,7 @@ Result<void> write_artifact(const std::string& path, const FilesByName& files) {
         if (!write_file_atomically(path, zip.finish())) return not_written(path);
         return {};
     }
-    // The manifest is there once all is.
-    for (bool is_manifest : {false, true})
-        for (const auto& [name, content] : files) {
-            if ((name == kManifest) != is_manifest) continue;
-            const std::filesystem::path place = std::filesystem::path(path) / name;
-            std::error_code error;
-            std::filesystem::create_directories(place.parent_path(), error);
-            if (error) return make_error(ErrorKind::Usage, "[Artifact.save] {}: {}", path, error.message());
-            if (!write_file_atomically(place.string(), content)) return not_written(place.string());
-        }
-    return {};
+    return write_folder(path, files);
 }
 
 }  // namespace strata::executable

@@ -140,6 +140,10 @@ class Plan:
         """Writes an artifact, which strata.Artifact.load and strata_artifact_open read. Raises UsageError for a plan
         that launches nothing.
         """
+        from ..artifacts.container import FORMAT, MANIFEST
+        from ..artifacts.folder import check_place
+
+        check_place(path, MANIFEST, FORMAT)
         self._core.save(os.fsencode(path))
 
     def __repr__(self) -> str:

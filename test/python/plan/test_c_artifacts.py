@@ -126,6 +126,11 @@ def test_a_plan_is_saved_as_python_saves_it(lib, context, tmp_path):  # noqa: F8
     for name in ("p.strata", "p"):
         a = strata.Artifact.load(tmp_path / name)
         assert (a(x).numpy() == p.run(x=x).numpy()).all() and a.name == "swiglu" and a.assembly
-    assert lib.status("plan_save", plan, b"/proc/none/p.strata") == "ARTIFACT"
+    assert lib.status("plan_save", plan, str(tmp_path / "p").encode()) == "OK"  # another takes its place
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["p", "p.strata", "q.strata"]
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other/text").write_text("mine")
+    for path in (tmp_path / "other", tmp_path / "other/text", "/proc/none/p.strata"):
+        assert lib.status("plan_save", plan, str(path).encode()) == "ARTIFACT"
     empty = lib.select(context, lib.desc(context, "neg", [("x", 12, (0, 3))]))
     assert lib.status("plan_save", empty, str(tmp_path / "e.strata").encode()) == "UNSUPPORTED"
