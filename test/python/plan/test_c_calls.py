@@ -13,7 +13,7 @@ pytestmark = [
     pytest.mark.emulated,
     pytest.mark.skipif(not LIBRARY.exists(), reason="the library for C is not built"),
 ]
-FLOAT32, FLOAT64, INT8 = 12, 13, 2
+FLOAT32, FLOAT64, INT8, INT32 = 12, 13, 2, 6
 pointer, handle = c.byref, c.c_void_p
 
 
@@ -284,3 +284,14 @@ def test_a_plan_says_its_text_and_hash(lib, plan):
     assert lib.status("plan_sku", plan, text, length.value + 1, None, None) == "OK"
     p = strata.plan.select("swiglu", x=strata.Spec((2, 4, 8)), axis=1, prefer={"target": "asm"})
     assert text.value.decode() == p._core.sku and bits.value == p.sku_hash
+
+
+def test_a_fault_is_a_status_and_the_context_goes_on(lib, context):
+    tensors = [("x", FLOAT32, (4, 6)), ("indices", INT32, (2, 6))]
+    plan = lib.select(context, lib.desc(context, "gather", tensors, axis=0))
+    operands = lib.operands(context, plan)
+    for index, status in ((9, "FAULT"), (3, "OK")):
+        indices = np.full((2, 6), index, np.int32)
+        assert lib.status("upload", context, None, operands[1].data, indices.ctypes.data, indices.nbytes) == "OK"
+        assert lib.status("run", plan, None, 0, 0, operands, 3) == status
+    assert b"index 9 is outside of axis 0" in lib.lib.strata_last_error().contents.message

@@ -5,6 +5,7 @@ import pytest
 import strata
 from rows_of_plans import APART, ROWS, elementwise
 from strata import Spec, Tensor, plan
+from tested import TARGETS
 
 pytestmark = pytest.mark.emulated
 SERVED = {row.name: row for row in plan.operations() if row.served}
@@ -34,8 +35,8 @@ def drawn(name, dtype):
     return given, wide
 
 
-def computed(name, operands, attributes, arch):
-    with strata.config(device=f"emu:{arch}", target="asm"):
+def computed(name, operands, attributes, arch, target="asm"):
+    with strata.config(device=f"emu:{arch}", target=target):
         placed = {operand: t.to(f"emu:{arch}") for operand, t in operands.items()}
         p = plan.select(name, **{operand: Spec(tuple(t.shape), t.dtype) for operand, t in placed.items()}, **attributes)
         return p, p.run(**placed)
@@ -63,6 +64,25 @@ def test_rows_compute_their_formula(arch, dtype):
         except Exception as e:  # all rows are said at once
             wrong.append(f"{name}: {type(e).__name__}: {str(e)[:300]}")
     assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("arch", ["gfx90a", "gfx1201"])
+def test_some_rows_compute_their_formula_by_both_targets(arch, target):
+    for name in ("swiglu", "layer_norm", "gemm"):
+        given, wide = drawn(name, "float32")
+        p, y = computed(name, given, CASES[name].attributes, arch, target)
+        close(y, CASES[name].formula(*wide, **CASES[name].attributes), "float32", 8)
+        assert p.sku["target"] == target and p.sku["arch"] == arch
+
+
+def test_an_index_out_of_range_is_a_fault_that_names_it():
+    x, indices = Tensor(np.ones((4, 6), np.float32)), Tensor(np.full((2, 6), 9, np.int32))
+    p = plan.select("gather", x=x, indices=indices, axis=0, prefer={"target": "asm"})
+    with pytest.raises(strata.MemoryFault, match="index 9 is outside of axis 0") as e:
+        p.run(x=x, indices=indices)
+    assert e.value.status == "FAULT"
+    assert (p.run(x=x, indices=indices * 0).numpy() == 1).all()
 
 
 def slopes(f, wide, dy, at):
