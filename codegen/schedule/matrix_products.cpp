@@ -92,7 +92,8 @@ std::vector<UOp> matrix_products_in(UOp sum, const CostModel& costs) {
 }
 
 bool is_worth_storing(int64_t reads, int64_t terms, const CostModel& costs) {
-    const double elements = static_cast<double>(terms) / static_cast<double>(std::max<int64_t>(reads, 1));
+    if (reads <= kSide) return false;  // a tile of the smallest instruction computes each element once
+    const double elements = static_cast<double>(terms) / static_cast<double>(reads);
     return costs.vector(kComputedAgain * static_cast<double>(terms)) >= costs.stored(kOperandBytes * elements);
 }
 

@@ -35,6 +35,15 @@ TEST(MatrixProducts, NarrowTypesOfSidesThatTilesHaveAreRecognised) {
     EXPECT_FALSE(matrix_product_of(reduce(terms(64, 256, 128), Op::max, {2}), costs())) << "no sum";
 }
 
+TEST(MatrixProducts, OperandsThatOneTileOfRowsReadsAreComputedThere) {
+    const int64_t weights = 4096 * 4096;
+    for (isa::Arch arch : {isa::Arch::gfx942, isa::Arch::gfx1100}) {
+        const CostModel of_card(arch);
+        EXPECT_FALSE(is_worth_storing(16, 16 * weights, of_card)) << isa::info(arch).name;
+        EXPECT_TRUE(is_worth_storing(4096, 4096 * weights, of_card)) << isa::info(arch).name;
+    }
+}
+
 TEST(MatrixProducts, ASumOfSeveralIsTheSumOfEach) {
     GraphScope scope;
     const UOp a = terms(32, 256, 32), b = terms(32, 256, 32), c = terms(32, 256, 32);
