@@ -1,4 +1,5 @@
 // Calls of kernels that are known: what a call of the same kinds of arguments was traced as, in one step.
+#include <bit>
 #include <unordered_map>
 
 #include "capture/collected_p.h"
@@ -45,22 +46,52 @@ struct Known {
     int traverse(visitproc visit, void* arg) const { return traverse_all(constants, visit, arg); }
 };
 
-/// A value that a kernel read while it was traced: of a dict or class by its key, a list by its index, a cell.
+/// Key of a watched size, and value of a watched key that a container lacks.
+PyObject* const* sentinels() {
+    static PyObject* const objects[] = {PyObject_CallNoArgs(reinterpret_cast<PyObject*>(&PyBaseObject_Type)),
+                                        PyObject_CallNoArgs(reinterpret_cast<PyObject*>(&PyBaseObject_Type))};
+    return objects;
+}
+
+/// A value that a kernel read while it was traced.
+/// Its place is a key of a dict or class, an index of a list, a cell, or a function, whose code it is.
 struct Watched {
     py::object container, key, value;
 
     bool holds() const {
         PyObject* of = container.ptr();
-        if (PyCell_Check(of)) return PyCell_GET(of) == value.ptr();
+        PyObject* const expected = value.ptr() == sentinels()[1] ? nullptr : value.ptr();
+        if (PyCell_Check(of)) return PyCell_GET(of) == expected;
+        if (PyFunction_Check(of)) return PyFunction_GET_CODE(of) == expected;
         if (PyType_Check(of)) of = reinterpret_cast<PyTypeObject*>(of)->tp_dict;
-        if (PyDict_Check(of)) return PyDict_GetItemWithError(of, key.ptr()) == value.ptr();
+        const bool is_dict = PyDict_Check(of);
+        if (key.ptr() == sentinels()[0])
+            return (is_dict ? PyDict_GET_SIZE(of) : PyList_GET_SIZE(of)) == PyLong_AsSsize_t(expected);
+        if (is_dict) return PyDict_GetItemWithError(of, key.ptr()) == expected;
         const Py_ssize_t at = PyLong_AsSsize_t(key.ptr());
-        if (at < 0) return PyList_GET_SIZE(of) == PyLong_AsSsize_t(value.ptr());
-        return at < PyList_GET_SIZE(of) && PyList_GET_ITEM(of, at) == value.ptr();
+        return at < PyList_GET_SIZE(of) && PyList_GET_ITEM(of, at) == expected;
     }
     int traverse(visitproc visit, void* arg) const {
         Py_VISIT(container.ptr());
         Py_VISIT(key.ptr());
+        Py_VISIT(value.ptr());
+        return 0;
+    }
+};
+
+/// A function that gives a value which no identity shows, such as the elements of a set or an array.
+struct Probe {
+    py::object function, value;
+
+    bool holds() const {
+        PyObject* const now = PyObject_CallNoArgs(function.ptr());
+        const int is_equal = now ? PyObject_RichCompareBool(now, value.ptr(), Py_EQ) : -1;
+        Py_XDECREF(now);
+        if (is_equal < 0) PyErr_Clear();
+        return is_equal == 1;
+    }
+    int traverse(visitproc visit, void* arg) const {
+        Py_VISIT(function.ptr());
         Py_VISIT(value.ptr());
         return 0;
     }
@@ -120,7 +151,10 @@ bool take_sizes(py::handle value, std::array<uint32_t, 3>& sizes) {
 
 bool same_constant(PyObject* a, PyObject* b) {
     if (a == b) return true;
-    return is_plain(a) && is_plain(b) && Py_TYPE(a) == Py_TYPE(b) && PyObject_RichCompareBool(a, b, Py_EQ) == 1;
+    if (!is_plain(a) || Py_TYPE(a) != Py_TYPE(b)) return false;
+    if (PyFloat_CheckExact(a))  // 0.0 and -0.0 are two constants, NaN is one
+        return std::bit_cast<uint64_t>(PyFloat_AS_DOUBLE(a)) == std::bit_cast<uint64_t>(PyFloat_AS_DOUBLE(b));
+    return PyObject_RichCompareBool(a, b, Py_EQ) == 1;
 }
 
 /// The base of kernels: the calls that are known of one. `_otherwise` makes the others.
@@ -151,15 +185,22 @@ class KnownCalls {
         known_[facts.bytes].push_back(std::move(known));
     }
 
-    /// The values that the function read, from now on: (container, key, value) of each, of a list's size the key -1.
-    /// Calls known of other values are forgotten.
-    void watch(const std::vector<std::tuple<py::object, py::object, py::object>>& values) {
+    /// The values that the function read, from now on: (container, key, value) of each, and (function, value) of what
+    /// only a function shows. Calls known of other values are forgotten.
+    void watch(const std::vector<std::tuple<py::object, py::object, py::object>>& values,
+               const std::vector<std::tuple<py::object, py::object>>& probes) {
         forget();
         for (const auto& [container, key, value] : values) watched_.push_back({container, key, value});
+        if (probes.empty()) return;
+        auto made = std::make_shared<std::vector<Probe>>();
+        for (const auto& [function, value] : probes) made->push_back({function, value});
+        probes_ = std::move(made);
     }
     /// Whether all of them are what they were.
     bool is_current() const {
-        return std::ranges::all_of(watched_, [](const Watched& w) { return w.holds(); });
+        if (!std::ranges::all_of(watched_, [](const Watched& w) { return w.holds(); })) return false;
+        const std::shared_ptr<const std::vector<Probe>> probes = probes_;  // which another thread may replace meanwhile
+        return !probes || std::ranges::all_of(*probes, [](const Probe& p) { return p.holds(); });
     }
 
     static void take_slots(PyHeapTypeObject* type) {
@@ -169,6 +210,8 @@ class KnownCalls {
     int traverse(visitproc visit, void* arg) const {
         for (const auto& [bytes, all] : known_)
             if (const int stop = traverse_all(all, visit, arg)) return stop;
+        if (probes_)
+            if (const int stop = traverse_all(*probes_, visit, arg)) return stop;
         return traverse_all(watched_, visit, arg);
     }
     void clear() { forget(); }
@@ -182,6 +225,7 @@ class KnownCalls {
     void forget() {
         const auto known = std::exchange(known_, {});  // which may run Python as they go
         const auto watched = std::exchange(watched_, {});
+        const auto probes = std::exchange(probes_, {});
     }
 
     static py::object attribute(PyObject* of, PyObject* name) {
@@ -297,6 +341,7 @@ class KnownCalls {
 
     std::vector<Takes> takes_;
     std::vector<Watched> watched_;
+    std::shared_ptr<const std::vector<Probe>> probes_;
     std::unordered_map<std::string, std::vector<Known>> known_;
     mutable Facts facts_;  ///< of the call that is looked at: its memory serves the next one
 };
@@ -304,11 +349,13 @@ class KnownCalls {
 }  // namespace
 
 void bind_lang_calls(py::module_& m) {
+    m.attr("SIZE") = py::reinterpret_borrow<py::object>(sentinels()[0]);
+    m.attr("ABSENT") = py::reinterpret_borrow<py::object>(sentinels()[1]);
     py::class_<KnownCalls>(m, "Calls", "The calls of a kernel that are known; _otherwise makes the others.",
                            py::custom_type_setup(&KnownCalls::take_slots))
         .def(py::init<>())
         .def("_set_parameters", &KnownCalls::set_parameters, py::arg("takes"))
-        .def("_watch", &KnownCalls::watch, py::arg("values"))
+        .def("_watch", &KnownCalls::watch, py::arg("values"), py::arg("probes"))
         .def("_is_current", &KnownCalls::is_current)
         .def("_add", &KnownCalls::add, py::arg("given"), py::arg("grid"), py::arg("block"), py::arg("kernel"),
              py::arg("sizes"));

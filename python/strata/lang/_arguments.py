@@ -1,5 +1,6 @@
 """Arguments of kernels: what is compiled in, and what each launch gives."""
 
+import struct
 import types
 
 from .. import _strata
@@ -61,8 +62,8 @@ class Constant:
 
     slots = 0
 
-    def __init__(self, value, key):
-        self.value, self.key = value, key
+    def __init__(self, value, key, objects):
+        self.value, self.key, self.objects = value, key, objects
 
     def traced(self, slot):
         return self.value
@@ -75,6 +76,7 @@ class Composite:
         self.parameters = parameters
         self.key = ("composite", *(p.key for p in parameters))
         self.slots = sum(p.slots for p in parameters)
+        self.objects = [of for p in parameters for of in getattr(p, "objects", ())]
 
     def traced(self, slot):
         values = []
@@ -97,11 +99,22 @@ def register_argument(kind, to_arguments):
     _registered[kind] = to_arguments
 
 
-def _with_types(value):
-    """A constant that is equal to others of its types alone: 1, 1.0 and True are three."""
-    if isinstance(value, tuple):
-        return (type(value), *map(_with_types, value))
-    return type(value), value
+def _exact(value, objects):
+    """A constant as a key that no other one equals: 1, 1.0 and True are three, 0.0 and -0.0 two, NaN is one.
+
+    objects gets what is no number or text: its content is a part of the kernel's fingerprint.
+    """
+    kind = type(value)
+    if kind in (bool, int, str, bytes, type(None), DType):
+        return kind, value
+    if kind is float:
+        return kind, struct.pack("d", value)
+    if kind is complex:
+        return kind, struct.pack("dd", value.real, value.imag)
+    if kind is tuple:
+        return (kind, *(_exact(item, objects) for item in value))
+    objects.append(value)
+    return kind, len(objects)
 
 
 def _constant(name, value):
@@ -111,7 +124,8 @@ def _constant(name, value):
         raise UsageError(
             f"the parameter {name} is compiled in, and {value!r} has no hash: give a tuple for a list"
         ) from None
-    return Constant(value, ("constant", _with_types(value)))
+    objects: list = []
+    return Constant(value, ("constant", _exact(value, objects)), tuple(objects))
 
 
 def _of_tensor(name, value):

@@ -142,10 +142,7 @@ class Tuned:
 
     def _place(self, key, arguments):
         """Under which a choice is known: by the kernel, the configs, the key and the machine."""
-        found = Fingerprint()
-        found.add(self.kernel.function)
-        found.add(tuple(map(repr, self.configs)))
-        found.add(key)
+        found = Fingerprint(self.kernel.function, tuple(map(repr, self.configs)), key)
         tensors = [t for t in map(_tensor_of, arguments.values()) if t is not None]
         name = f"{self.__name__} {_lang.arch_of(tensors)} {_lang.model_of(tensors)} {found.digest()}"
         return name if found.is_portable else None

@@ -6,7 +6,6 @@ import __future__
 import ast
 import builtins
 import functools
-import linecache
 import os
 import sys
 import types
@@ -14,17 +13,13 @@ import types
 from .. import _strata
 from . import _ranges, _state
 from ._rewrite import CHANGES, RUNTIME, rewrite
+from ._sources import DEFINITIONS, NoSource, inner, node_of
 
 _lang = _strata._lang
 Value = _lang.Value
 _FUTURE = functools.reduce(
     lambda a, b: a | b, (getattr(__future__, n).compiler_flag for n in __future__.all_feature_names)
 )
-_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-
-
-class NoSource(Exception):
-    """The source of a function is not to be had: it runs as it is."""
 
 
 @functools.cache
@@ -46,49 +41,6 @@ def _is_users(file):
     return not os.path.realpath(file).startswith(_installed())
 
 
-@functools.lru_cache(64)
-def _parsed(file, source):
-    try:
-        tree = ast.parse(source, file)
-    except SyntaxError as error:
-        raise NoSource(f"{file} was edited and does not parse") from error
-    for node in ast.walk(tree):
-        for child in ast.iter_child_nodes(node):
-            child.parent = node
-    return tree
-
-
-def _first_line(node):
-    return min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", ()))])
-
-
-def _span(code):
-    spans = [p for p in code.co_positions() if None not in p]
-    body = [p for p in spans if (p[0], p[2]) != (p[1], p[3])]
-    return (min((p[0], p[2]) for p in body), max((p[1], p[3]) for p in body)) if body else None
-
-
-def _node_of(code):
-    """The definition of a code object in its file."""
-    lines = linecache.getlines(code.co_filename)
-    if not lines:
-        raise NoSource(f"{code.co_filename} has no source")
-    tree = _parsed(code.co_filename, "".join(lines))
-    is_lambda = code.co_name == "<lambda>"
-    found = []
-    for node in ast.walk(tree):
-        if is_lambda and isinstance(node, ast.Lambda) and node.lineno == code.co_firstlineno:
-            found.append(node)
-        elif isinstance(node, _DEFINITIONS) and node.name == code.co_name and _first_line(node) == code.co_firstlineno:
-            found.append(node)
-    if is_lambda and len(found) > 1:
-        span = _span(code)
-        found = [n for n in found if span and (n.body.lineno, n.body.col_offset) == span[0]] or found[:1]
-    if not found:
-        raise NoSource(f"{code.co_filename} was edited since it was imported")
-    return found[0]
-
-
 def _copy(node):
     """A deep copy without what points to parents."""
     if isinstance(node, list):
@@ -97,15 +49,6 @@ def _copy(node):
         return node
     made = type(node)(**{f: _copy(getattr(node, f)) for f in node._fields if hasattr(node, f)})
     return ast.copy_location(made, node)
-
-
-def _inner(code, name, line):
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            if constant.co_name == name and constant.co_firstlineno == line:
-                return constant
-            if found := _inner(constant, name, line):
-                return found
 
 
 _rewritten: dict = {}  # id of a code object -> (the object, its rewritten form; None where there is no source)
@@ -124,8 +67,8 @@ _keep: list = []  # so that ids of _forms stay theirs
 
 
 def _compiled(code):
-    node = _copy(_node_of(code))
-    of_class = _class_of(_node_of(code))
+    found = node_of(code)
+    node, of_class = _copy(found), _class_of(found)
     rewrite(node)
     arguments = node.args
     arguments.defaults = [ast.Constant(None) for _ in arguments.defaults]
@@ -144,6 +87,10 @@ def _compiled(code):
     if of_class:  # names with two underscores, and super()
         statements = [ast.ClassDef(of_class, [], [], [inside], [])]
     free = [RUNTIME, *(name for name in code.co_freevars if name != "__class__")]
+    # The name of the definition stays a global where it was one, and is no local of the function around.
+    defined = of_class or getattr(inside, "name", "")
+    if defined and defined not in free:
+        statements.insert(0, ast.Global([defined]))
     outer = ast.FunctionDef(
         "_strata_outer", ast.arguments([], [ast.arg(n) for n in free], None, [], [], None, []), statements, [], None
     )
@@ -151,7 +98,7 @@ def _compiled(code):
         outer.type_params = []
     module = ast.fix_missing_locations(ast.Module([outer], []))
     made = compile(module, code.co_filename, "exec", code.co_flags & _FUTURE, True)
-    found = _inner(made, code.co_name, line)
+    found = next(inner(made, code.co_name, line))
     found = found.replace(co_qualname=code.co_qualname)
     _remember(found)
     return found
@@ -159,7 +106,7 @@ def _compiled(code):
 
 def _class_of(node):
     parent = getattr(node, "parent", None)
-    while parent is not None and not isinstance(parent, (ast.ClassDef, *_DEFINITIONS, ast.Module)):
+    while parent is not None and not isinstance(parent, (ast.ClassDef, *DEFINITIONS, ast.Module)):
         parent = getattr(parent, "parent", None)
     return parent.name if isinstance(parent, ast.ClassDef) else ""
 

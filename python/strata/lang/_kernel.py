@@ -17,6 +17,7 @@ from ._moved_places import placed, portable
 
 _lang = _strata._lang
 _FEW_BLOCKS = 2**20  # along x: what most launches have; 32 bits then hold the number of a thread
+_MOST_FINGERPRINTS = 64
 _MOST_BLOCKS = (2**31 - 1, 2**16 - 1, 2**16 - 1)
 _HERE = __file__.rpartition("/")[0]
 
@@ -43,6 +44,11 @@ def _place(value, sizes, what):
     return place
 
 
+def _objects_of(parameters):
+    """Objects that are compiled in."""
+    return tuple(of for parameter in parameters for of in getattr(parameter, "objects", ()))
+
+
 def _count(name, value, least, most):
     """A hint of the decorator, 0 where there is none."""
     if value is None:
@@ -64,7 +70,8 @@ class Kernel(_lang.Calls):
         admit(function)
         self.hints = (_count("waves", waves, 1, 32), _count("registers", registers, 16, 512), bool(fast))
         self._names, self._takers = None, ()
-        self._specialised, self._loaded, self._fingerprint = {}, {}, None
+        self._specialised, self._loaded = {}, {}
+        self._fingerprints = {}  # by the ids of the objects that a call compiles in
         self._compiled = {}  # by cache key and route: the code of artifacts
         self._messages = {}  # of kernels that say something
 
@@ -112,13 +119,26 @@ class Kernel(_lang.Calls):
             value = value(*given)
         return _dimensions(value, what)
 
-    def _current(self):
-        """The fingerprint of the function; another one where what it reads has changed."""
-        if self._fingerprint is None or not self._is_current():
-            self._fingerprint = Fingerprint()
-            self._fingerprint.add(self.function)
-            self._watch(self._fingerprint.watched)
-        return self._fingerprint
+    def _current(self, objects=()):
+        """The fingerprint of the function and of objects that are compiled in; another one where what they read has
+        changed."""
+        if self._fingerprints and (len(self._fingerprints) > _MOST_FINGERPRINTS or not self._is_current()):
+            for old, _ in self._fingerprints.values():
+                if old.is_volatile:
+                    self._forget(old.digest())
+            self._fingerprints = {}
+        key = tuple(map(id, objects))
+        if key not in self._fingerprints:
+            self._fingerprints[key] = Fingerprint(self.function, *objects), objects
+            known = [found for found, _ in self._fingerprints.values()]
+            self._watch([w for one in known for w in one.watched], [p for one in known for p in one.probes])
+        return self._fingerprints[key][0]
+
+    def _forget(self, digest):
+        """Drops kernels of a fingerprint that no other one equals."""
+        for kernels in (self._specialised, self._loaded):
+            for full in [full for full in kernels if full[0] == digest]:
+                self._messages.pop(kernels.pop(full)[0], None)
 
     def _key(self, parameters, grid, block):
         """The facts of a call that decide its kernel, beside the function, the arch and the settings."""
@@ -128,19 +148,19 @@ class Kernel(_lang.Calls):
         """The compiled kernel for these arguments, and what its launch is given: at the end the sizes of the grid that
         the kernel reads. launches: one from disk serves, which has no graph; with run_only before a traced one.
         """
-        fingerprint = self._current()
         parameters, launched = [], []
         for name, take, value in zip(self._names, self._takers, given):
             parameter, arguments = take(name, value)
             parameters.append(parameter)
             launched += arguments
+        fingerprint = self._current(_objects_of(parameters))
         key = self._key(parameters, grid, block)
         arch = _indices.chosen_machine() or _lang.arch_of(launched)
         full = (fingerprint.digest(), *key, arch)
         known = self._specialised.get(full)
         stored = launches and not _lang.interprets(launched)
         if stored and (known is None or _lang.run_only()):
-            known = self._on_disk(full, key, arch, launched) or known
+            known = self._on_disk(fingerprint, full, key, arch, launched) or known
         if known is None:
             if stored and _lang.run_only():
                 raise UsageError(
@@ -150,7 +170,7 @@ class Kernel(_lang.Calls):
             with _indices.Machine(arch):
                 known = self._specialised[full] = self._traced(parameters, grid, block)
             if stored and _indices.RING not in known[1]:
-                self._keep(key, arch, launched, *known)
+                self._keep(fingerprint, key, arch, launched, *known)
         kernel, sizes = known
         if _indices.RING in sizes:
             from ._messages import new_ring
@@ -160,27 +180,27 @@ class Kernel(_lang.Calls):
             self._add(given, grid, block, kernel, sizes)
         return kernel, launched + [grid[dim] for dim in sizes] if sizes else launched
 
-    def _on_disk(self, full, key, arch, launched):
+    def _on_disk(self, fingerprint, full, key, arch, launched):
         """The kernel and the sizes that it reads, as another process compiled it."""
         full = (*full, _lang.route())
         if full not in self._loaded:
-            place = disk_key(self._fingerprint, (self.__name__, key), arch)
+            place = disk_key(fingerprint, (self.__name__, key), arch)
             found = place and _lang.disk_get("kernels", place)
             if not found:
                 return None
             sizes, _, rest = found.partition(b" ")
             places, _, code = rest.partition(b"\n")
-            kernel = _lang.compiled_kernel(code, launched, placed(places, self._fingerprint.codes))
+            kernel = _lang.compiled_kernel(code, launched, placed(places, fingerprint.codes))
             if kernel is None:
                 return None
             self._loaded[full] = kernel, tuple(sizes)
         return self._loaded[full]
 
-    def _keep(self, key, arch, launched, kernel, sizes):
-        place = disk_key(self._fingerprint, (self.__name__, key), arch)
+    def _keep(self, fingerprint, key, arch, launched, kernel, sizes):
+        place = disk_key(fingerprint, (self.__name__, key), arch)
         code = place and _lang.compiled_bytes(kernel, launched)
         if code:
-            places = portable(_lang.places_of(kernel), self._fingerprint.codes)
+            places = portable(_lang.places_of(kernel), fingerprint.codes)
             _lang.disk_put("kernels", place, bytes(sizes) + b" " + places + b"\n" + code)
 
     def _traced(self, parameters, grid, block):
@@ -254,23 +274,23 @@ class Kernel(_lang.Calls):
             arch = arch or _lang.arch_of(launched)
             parameters = [take(name, value)[0] for name, take, value in zip(self._names, self._takers, given)]
             parts = (self.__name__, self._key(parameters, grid, block))
-            key = cache_key(self._fingerprint, parts, arch)
-            place = disk_key(self._fingerprint, parts, arch)
+            fingerprint = self._current(_objects_of(parameters))
+            key, place = cache_key(fingerprint, parts, arch), disk_key(fingerprint, parts, arch)
             known = (key, _lang.route())
             kept = self._compiled.get(known) or (place and _lang.disk_get("kernels", place + " artifact")) or None
             artifact, code = _lang.artifact(kernel, arch, key, kept)
             if code:
                 self._compiled[known] = code
             if code and place and not artifact.from_cache:
-                self._store(place, kernel, code)
+                self._store(fingerprint, place, kernel, code)
         return artifact
 
-    def _store(self, place, kernel, code):
+    def _store(self, fingerprint, place, kernel, code):
         """Keeps the code of an artifact on disk, for artifacts and for launches."""
         _lang.disk_put("kernels", place + " artifact", code)
         sizes = next(sizes for traced, sizes in self._specialised.values() if traced is kernel)
         if _indices.RING not in sizes:
-            places = portable(_lang.places_of(kernel), self._fingerprint.codes)
+            places = portable(_lang.places_of(kernel), fingerprint.codes)
             _lang.disk_put("kernels", place, bytes(sizes) + b" " + places + b"\n" + code)
 
     def interpret(self, *given, grid=None, block=None, trace=None, arch="", **named):

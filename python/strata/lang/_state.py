@@ -71,6 +71,8 @@ class Region:
 
 # Objects that statements change in place.
 
+_OF_CLASSES = ("__dict__", "__weakref__")  # entries of a class that show its instances
+
 
 def content_of(of):
     """A copy of what an object holds, that put_back takes."""
@@ -78,7 +80,7 @@ def content_of(of):
         return builtins.list(of)
     if isinstance(of, (dict, set)):
         return of.copy()
-    return dict(vars(of))
+    return {name: value for name, value in vars(of).items() if name not in _OF_CLASSES}
 
 
 def put_back(of, content):
@@ -87,6 +89,12 @@ def put_back(of, content):
     elif isinstance(of, (dict, set)):
         of.clear()
         of.update(content)
+    elif isinstance(of, type):
+        for name in content_of(of).keys() - content.keys():
+            delattr(of, name)
+        for name, value in content.items():
+            if vars(of).get(name, UNBOUND) is not value:
+                setattr(of, name, value)
     else:
         vars(of).clear()
         vars(of).update(content)
