@@ -9,6 +9,7 @@
 #include "strata/ops/complex_p.h"
 #include "strata/ops/gradients.h"
 #include "strata/ops/leaf_p.h"
+#include "strata/ops/tracing.h"
 #include "strata/runtime/buffer.h"
 #include "strata/runtime/device.h"
 #include "strata/runtime/donation.h"
@@ -29,6 +30,14 @@ void upload(Tensor& t, const void* data, const runtime::Feed& feed) {
 }
 
 }  // namespace ops
+
+static void refuse_to_read(const Tensor& t) {
+    runtime::refuse_in_recording("the values of a tensor are read");
+    const Tracing* tracing = Tracing::active();
+    if (!tracing || t.is_complex()) return;  // parts are read one by one
+    const UOp node = t.in_memory();
+    tracing->read({&node, 1});
+}
 
 Tensor Tensor::empty(Shape shape, DType dtype, std::string_view device) {
     check_shape("empty", shape);
@@ -126,6 +135,7 @@ void Tensor::realize_real(const std::vector<Tensor*>& tensors) {
             rooted.emplace_back(t->uop());
             nodes.push_back(rooted.back().get());
         }
+        if (Tracing* tracing = Tracing::active()) tracing->read(nodes);
         // The history of a value is kept where a gradient may be asked for. Leaves have none, and their nodes stay
         // only where others know them.
         std::vector<bool> keeps = reach_leaves(nodes);
@@ -168,7 +178,7 @@ Tensor& Tensor::realize() {
 
 void Tensor::to_host(void* data) {
     if (numel() == 0) return;
-    runtime::refuse_in_recording("the values of a tensor are read");
+    refuse_to_read(*this);
     realize();
     if (parts_) return interleaved().to_host(data);
     Tensor flat = *this;
@@ -179,7 +189,7 @@ void Tensor::to_host(void* data) {
 
 Tensor::HostView Tensor::host_view() {
     if (numel() == 0) return {};
-    runtime::refuse_in_recording("the values of a tensor are read");
+    refuse_to_read(*this);
     realize();
     if (parts_) return interleaved().host_view();
     if (!whole_buffer(in_memory())) {

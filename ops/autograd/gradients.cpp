@@ -13,6 +13,7 @@
 #include "strata/ops/gradient_rules.h"
 #include "strata/ops/leaf_p.h"
 #include "strata/ops/special_p.h"
+#include "strata/ops/tracing.h"
 #include "strata/runtime/custom.h"
 
 namespace strata::ops {
@@ -414,6 +415,7 @@ void Tensor::backward(const Tensor& seed) const {
         Tensor arrived = reverse.at(leaf->node.get());
         if (!arrived) continue;
         reached = true;
+        if (Tracing* tracing = Tracing::active()) tracing->leaves_gradient(*leaf);
         arrived = detach(arrived.reshape(leaf->shape));
         leaf->grad = leaf->grad ? leaf->grad.add(arrived) : arrived;
     }
@@ -430,6 +432,7 @@ Tensor& Tensor::assign(const Tensor& value) {
                    "[assign] {} {} to a tensor that is {} {}", value.dtype().name(), to_string(value.shape()),
                    dtype().name(), to_string(shape()));
     if (Capture* capture = Capture::active()) capture->assigned(*this);
+    if (Tracing* tracing = Tracing::active()) tracing->assigned(*this);
     if (parts_) {
         Parts parts = *parts_;
         parts.re.assign(value.real());

@@ -176,7 +176,7 @@ class jit(_strata._Calls):
 
     def _otherwise(self, *args, **kwargs):
         """A call that is not what was captured last."""
-        if _strata._capturing() or _derivatives.inside():
+        if _strata._capturing() or _strata._tracing() or _derivatives.inside():
             return called("jit", self.function, args, kwargs)
         before = _strata._no_grad(False)
         try:

@@ -13,6 +13,7 @@
 #include "given_p.h"
 #include "guards_p.h"
 #include "strata/ops/gradients.h"
+#include "strata/ops/tracing.h"
 #include "strata/runtime/realize.h"
 #include "tensor_object_p.h"
 #include "vectorcall_p.h"
@@ -167,7 +168,7 @@ class Captured {
     /// Empty where it is not seen at once that the call is this one. `names`: of the last arguments; null: they have
     /// none.
     py::object call_again(std::span<PyObject* const> args, PyObject* names) const {
-        if (!call_ || ops::Capture::active() || functions_differentiated > 0) return {};
+        if (!call_ || ops::Capture::active() || ops::Tracing::active() || functions_differentiated > 0) return {};
         TakenRoom room(*this);
         const size_t unnamed = args.size() - (names ? static_cast<size_t>(PyTuple_GET_SIZE(names)) : 0);
         if (!call_->args.are_again(args.first(unnamed), room->inputs) ||

@@ -236,6 +236,7 @@ void bind_kernels(py::module_& m) {
     m.def("_object_kernel", &object_kernel);
     bind_custom_kernel(m.attr("Tensor").cast<py::class_<Tensor>>());
     bind_artifacts(m);
+    bind_tracing(m);
     bind_outlines(m);
     m.def("_stages", [](const Tensor& tensor, const std::string& arch) {
         return computing([&] {

@@ -35,6 +35,7 @@ void bind_kernel_calls(py::module_& m, KernelClass& c);
 void bind_artifact_files(py::module_& m);
 /// Compiled graphs and kernels.
 void bind_artifacts(py::module_& m);
+void bind_tracing(py::module_& m);
 std::vector<UOp> whole(const std::vector<Tensor*>& tensors);  ///< each with its elements row by row
 
 }  // namespace strata::python

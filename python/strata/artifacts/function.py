@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import _strata
 from .._checks import called, shown
+from .._closure import Closure
 from .._strata import DTypeError, Tensor, UsageError
 from .spec import Spec, order_of
 
@@ -81,9 +82,25 @@ def _results(name, value):
     )
 
 
+def _title(function):
+    """The name of a function, of a captured or partial one that of what it calls."""
+    name = getattr(function, "__name__", None)
+    return name if isinstance(name, str) else type(function).__name__
+
+
+def _outside(function, title):
+    """(path, tensor) of the tensors that a function reaches by name. Others are known by their memory alone."""
+    try:
+        places = [place for place in Closure(function, []).places if place.kind == "tensor"]
+    except UsageError:  # it reaches arrays or more values than jit may compare, which are constants here
+        return []
+    return [(place.path.replace("the function", title, 1), place.value) for place in places]
+
+
 def trace(function, samples) -> Traced:
     """The graph of a function of these samples."""
-    title = getattr(function, "__name__", type(function).__name__)
+    title = _title(function)
+    tracing = _strata._Tracing(title)
     arguments: list[str] = []
     inputs: list = []
     numbers: list = []
@@ -93,11 +110,14 @@ def trace(function, samples) -> Traced:
             sample = Spec(tuple(sample.shape), sample.dtype)
         if isinstance(sample, Spec):
             memory, seen = _stand_in(name, sample)
+            seen = _strata._twin(seen)  # the function may change it, and is refused
+            tracing.argument(seen, name)
             inputs.append((memory, name, sample.shape, sample.strides))
             given.append(seen)
         elif isinstance(sample, np.generic) and not isinstance(sample, np.complexfloating):
             dtype = _strata.DType(sample.dtype)
             given.append(_strata._number_tensor(len(numbers), dtype))
+            tracing.argument(given[-1], name)
             numbers.append((name, dtype, sample.item()))
         elif isinstance(sample, _CONSTANTS):
             given.append(sample)
@@ -108,14 +128,26 @@ def trace(function, samples) -> Traced:
                 f"that each call gives, or a Python number that stays"
             )
         arguments.append(name)
-    made = called("compile", function, given)
+    for path, tensor in _outside(function, title):
+        tracing.outside(tensor, path)
+    tracing.enter()
+    try:
+        made = called("compile", function, given)
+    finally:
+        tracing.exit()
     for memory, name, _, _ in inputs:
         if _strata._is_filled(memory):
             raise UsageError(
-                f"[compile] {title} reads the values of '{name}' while it is compiled (.item(), .numpy(), if, a mask "
-                f"as index): they come with each call. Give a Python number where a value decides"
+                f"[compile] {title} uses the memory of '{name}' while it is compiled, as a kernel that is launched at "
+                f"once does: it comes with each call. Call the kernel by custom_kernel"
             )
     returns, outputs, results = _results(title, made)
+    for name in map(tracing.argument_below, results):
+        if any(name == number for number, _, _ in numbers):
+            raise UsageError(
+                f"[compile] {title} returns the number '{name}' as it is given: return what is computed with "
+                f"it, such as Tensor.zeros(1) + {name}, or leave it out, as the caller has it"
+            )
     if clash := set(outputs) & set(arguments):
         raise UsageError(f"[compile] {title} has an argument and a result of one name: {', '.join(sorted(clash))}")
     return Traced(tuple(arguments), inputs, numbers, outputs, results, returns)
