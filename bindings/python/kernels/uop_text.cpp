@@ -19,6 +19,13 @@
 namespace strata::python {
 namespace {
 
+/// An exception's type and message, without the frames that what() lists. Ctrl-C goes on.
+std::string words_of(const py::error_already_set& error) {
+    if (!error.matches(PyExc_Exception)) throw error;
+    return fmt::format("{}: {}", error.type().attr("__name__").cast<std::string>(),
+                       py::str(error.value()).cast<std::string>());
+}
+
 /// Sizes of the axes of blocks or threads that the kernel asks for.
 std::array<int64_t, 3> sizes_of(std::span<const UOp> nodes, bool thread) {
     std::array<int64_t, 3> sizes{1, 1, 1};
@@ -104,7 +111,7 @@ std::string lines_of(const py::dict& whole) {
             lines += sources + "\n";
         }
     } catch (const py::error_already_set& e) {
-        user_error(ErrorKind::Usage, "[from_dict] this is no graph as to_dict() writes it: {}", e.what());
+        user_error(ErrorKind::Usage, "[from_dict] this is no graph as to_dict() writes it: {}", words_of(e));
     } catch (const py::cast_error&) {
         user_error(ErrorKind::Usage,
                    "[from_dict] this is no graph as to_dict() writes it: a node has op, dtype, sources, argument");
@@ -127,7 +134,7 @@ UOp from_json(const std::string& text) {
     try {
         whole = py::module_::import("json").attr("loads")(text);
     } catch (const py::error_already_set& e) {
-        user_error(ErrorKind::Usage, "[from_json] this is no graph as UOp.to_json() writes it: {}", e.what());
+        user_error(ErrorKind::Usage, "[from_json] this is no graph as UOp.to_json() writes it: {}", words_of(e));
     }
     if (!py::isinstance<py::dict>(whole))
         user_error(ErrorKind::Usage, "[from_json] this is no graph as UOp.to_json() writes it: it is no object");

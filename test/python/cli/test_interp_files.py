@@ -46,6 +46,23 @@ def test_a_kernel_of_a_file_runs_at_each_level(tmp_path, level):
     np.testing.assert_array_equal(np.load(tmp_path / "out.npy"), np.arange(128, dtype="float32") * 3)
 
 
+def test_a_kernel_for_any_grid_asks_for_that_of_the_launch(tmp_path):
+    graph_of(scaled, tmp_path / "graph.json")
+    done = interp("graph.json", "--arg", "f32[128]", "--arg", "f32[128]=1", cwd=tmp_path)
+    assert done.returncode == 1 and "graph.json is a kernel for every grid up to 1048576x1x1" in done.stderr
+    assert "--grid 2" in done.stderr and len(done.stderr.splitlines()) == 1
+
+
+def test_what_is_no_json_is_one_line(tmp_path):
+    (tmp_path / "graph.json").write_text('{"nodes": ')
+    done = interp("graph.json", cwd=tmp_path)
+    assert done.returncode == 1 and "JSONDecodeError: Expecting value" in done.stderr
+    assert len(done.stderr.splitlines()) == 1 and "At:" not in done.stderr
+    with pytest.raises(strata.UsageError) as error:
+        strata.uop.from_dict({"nodes": [{"op": 1}]})
+    assert len(str(error.value).splitlines()) == 1
+
+
 def test_an_artifact_gives_its_graph(tmp_path):
     (tmp_path / "made").mkdir()
     graph_of(scaled, tmp_path / "made/graph.json")
@@ -63,9 +80,12 @@ def test_wrong_files_and_arguments_are_said(tmp_path):
     graph_of(scaled, tmp_path / "graph.json")
     (tmp_path / "wrong.json").write_text("{}")
     for words, said in [
-        (["graph.json"], "as argument 0, and 0 were given"),
-        (["graph.json", "--arg", "3"], "argument 0 is no tensor"),
-        (["graph.json", "--arg", "i32[128]", "--arg", "f32[128]"], "argument 0 has 128 elements of int32"),
+        (["graph.json", "--grid", "2"], "as argument 0, and 0 were given"),
+        (["graph.json", "--arg", "3", "--grid", "2"], "argument 0 is no tensor"),
+        (
+            ["graph.json", "--arg", "i32[128]", "--arg", "f32[128]", "--grid", "2"],
+            "argument 0 has 128 elements of int32",
+        ),
         (["graph.json", "--arg", "f32[8]", "--arg", "f32[128]", "--grid", "2"], "which has 8"),
         (["wrong.json"], "no graph"),
         (["nothing.json"], "nothing.json"),
