@@ -66,11 +66,22 @@ def _truth(value):
     )
 
 
-def _joined_operands(a, b, of_bools, of_numbers):
-    """and, or of two numbers: the operand that decides; a bool where one of them is."""
-    if a.dtype.is_bool or type(b) is bool or type(b) is Value and b.dtype.is_bool:
-        return of_bools(_truth(a), _truth(b))
-    return of_numbers(_truth(a), a, b)
+def _is_bool(value):
+    return type(value) is bool or type(value) is Value and value.dtype.is_bool
+
+
+def _and(a, b):
+    """a and b of numbers: b where a is true, else a, which is 0 in the type of b where a is a bool."""
+    if _is_bool(b):
+        return _truth(a) & _truth(b)
+    return merged(_truth(a), b, 0 if _is_bool(a) else a)
+
+
+def _or(a, b):
+    """a or b of numbers: a where it is true, which is 1 in the type of b where a is a bool, else b."""
+    if _is_bool(a) and _is_bool(b):
+        return a | b
+    return merged(_truth(a), 1 if _is_bool(a) else a, merged(b, 1, 0) if type(b) is Value and _is_bool(b) else b)
 
 
 def both(first, second):
@@ -81,7 +92,7 @@ def both(first, second):
     if not operand.in_kernel:
         return second if operand.taken else operand.value
     if is_number(second):
-        return _joined_operands(operand.value, second, lambda a, b: a & b, lambda p, a, b: merged(p, b, a))
+        return _and(operand.value, second)
     refuse(f"and of a value of the kernel and {kind_of(second)}: it decides nothing in a kernel")
 
 
@@ -90,7 +101,7 @@ def either(first, second):
     if not operand.in_kernel:
         return second if operand.taken else operand.value
     if is_number(second):
-        return _joined_operands(operand.value, second, lambda a, b: a | b, merged)
+        return _or(operand.value, second)
     refuse(f"or of a value of the kernel and {kind_of(second)}: it decides nothing in a kernel")
 
 

@@ -51,6 +51,25 @@ def test_an_if_takes_one_way_in_each_thread():
     check(f, [0, 1, 2, 3, 4])
 
 
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: (x > 2) and x * 10,
+        lambda x: (x > 2) or x * 10,
+        lambda x: x and (x > 2),
+        lambda x: (x - 3) or (x > 2),
+        lambda x: (x > 2) and (x < 5),
+        lambda x: (x > 2) or 7,
+        lambda x: (x > 2) and 7,
+        lambda x: x and 7,
+        lambda x: (x > 1) and (x > 3 or x * 5),
+        lambda x: 1 < x < 4 and x + 100,
+    ],
+)
+def test_and_and_or_give_the_operand_that_decides(f):
+    check(f, [0, 1, 2, 3, 4, 5])
+
+
 def test_names_of_both_ways_join_without_a_value_before():
     def f(x):
         if x % 2:
