@@ -115,7 +115,7 @@ class Staging {
         if (!index.src(0).is(Op::param) || index.src(0).as<ParamArg>().space != Space::global) return {};
         for (UOp source : index.src().subspan(1))
             for (UOp u : toposort(source))
-                if (u.is(Op::load)) return {};
+                if (u.is(Op::load) && (target_.arch.is_amd() || !is_of_the_block(u))) return {};
         if (load.src().size() > 1 && !load.src(1).is_const()) return {};
         Operand operand{load, {}, {}, 1};
         bool steps = false, shared = false;

@@ -37,6 +37,12 @@ inline bool is_thread(UOp range) {
     return axis == Axis::local || axis == Axis::lane || axis == Axis::group;
 }
 
+/// An index that all threads of a block read once, as that of the expert whose weights it multiplies.
+inline bool is_of_the_block(UOp load) {
+    return std::ranges::all_of(toposort(load),
+                               [](UOp u) { return !u.is(Op::range) || range_arg(u).axis == Axis::global; });
+}
+
 /// Steps of the reduction, which are far from each other in local memory: what threads, and a thread's copies, read at
 /// once is near.
 inline bool is_step(UOp range) {

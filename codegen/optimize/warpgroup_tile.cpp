@@ -19,36 +19,18 @@ std::optional<WarpgroupTile> WarpgroupTile::of(UOp offset, std::span<const UOp> 
     WarpgroupTile tile;
     const bool along_k = !mean.is_row(ranges[0]);
     const int64_t line = kSwizzledRow / kSwizzledChunk * wide;
-    int64_t row_apart = 0, rows = 1, last_row = 0;
+    int64_t rows = 1, last_row = 0, last = 0;
     for (UOp r : ranges) {
-        const int64_t size = range_arg(r).size;
+        const int64_t size = range_arg(r).size, weight = mean.weight(r, wide);
         const bool along = mean.is_row(r) != along_k;
-        if (along_k && !along) {
-            // Each row is copied to its place, wherever memory has it: rows of a convolution are places of an image.
-            tile.digits_.push_back({size, mean.rows_apart(r), along});
-            rows *= size, last_row += (size - 1) * mean.rows_apart(r);
-            continue;
-        }
-        const std::optional<int64_t> step = step_of(offset, r);
-        if (!step) return {};
-        const int64_t apart = *step;
-        int64_t& end = along ? tile.length_ : rows;
-        if (!along && row_apart == 0) row_apart = apart;
-        if (apart != end * (along ? 1 : row_apart)) return {};
-        const int64_t edge = along ? wide : kSwizzledRows;  // that no digit spans
-        if (end < edge && edge % (end * size)) return {};
-        tile.digits_.push_back({size, end, along});
-        end *= size;
+        // Each chunk of 16 bytes is copied to its place, wherever memory has it. Places of an image, which a
+        // convolution reads, are not equally far apart.
+        if (along && weight < wide && step_of(offset, r) != weight) return {};
+        tile.digits_.push_back({size, weight, along});
+        (along ? tile.length_ : rows) *= size;
+        (along ? last : last_row) += (size - 1) * weight;
     }
-    if (along_k && last_row + 1 != rows) return {};
-    // As the instructions' descriptors say it.
-    const auto is_at = [&](UOp r, int64_t weight) {
-        const auto at = std::ranges::find(ranges, r);
-        return !r || at == ranges.end() || tile.digits_[static_cast<size_t>(at - ranges.begin())].weight == weight;
-    };
-    if (!is_at(mean.row, 1) || !is_at(mean.eight_rows, 8) || !is_at(mean.wave, 16) || !is_at(mean.part, wide / 4) ||
-        !is_at(mean.chunk, wide) || !is_at(mean.tile_of_steps, 2 * wide))
-        return {};
+    if (last_row + 1 != rows || last + 1 != tile.length_) return {};  // each place once
     if (along_k ? tile.length_ != line : tile.length_ % line != 0 || wide * 2 != kSwizzledChunk) return {};
     tile.layout_ = {along_k, rows}, tile.wide_ = wide;
     return tile;

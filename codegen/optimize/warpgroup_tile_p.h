@@ -14,8 +14,11 @@ struct GroupRanges {
     UOp part, chunk,
         tile_of_steps;  ///< of parts of 16 bytes of steps that lanes have, of those, and of the instruction's K
     bool is_row(UOp r) const { return r == row || r == eight_rows || r == wave; }
-    /// Rows between the steps of such a range.
-    int64_t rows_apart(UOp r) const { return r == row ? 1 : r == eight_rows ? 8 : 16; }
+    /// Rows, or steps of the reduction, between the steps of a range. `wide`: steps of 16 bytes.
+    int64_t weight(UOp r, int64_t wide) const {
+        if (is_row(r)) return r == row ? 1 : r == eight_rows ? 8 : 16;
+        return r == tile_of_steps ? 2 * wide : r == chunk ? wide : r == part ? wide / 4 : 1;
+    }
 };
 
 /// A tile of an operand in local memory, as such groups read it.

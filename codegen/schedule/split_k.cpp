@@ -39,7 +39,9 @@ bool are_neighbours(const std::vector<int>& axes) {
 struct Factor {
     int64_t times, elements;  ///< how often each element is read, of how many
     int bytes;                ///< of one in memory
-    int multiplied;           ///< bytes of one as matrix instructions take it: it is rounded before it is widened
+    // As instructions multiply them:
+    int multiplied;   ///< bytes of one: it is rounded before it is widened
+    int64_t repeats;  ///< how often each is multiplied, those of windows that overlap apart
 };
 Factor factor_of(UOp factor) {
     UOp source = factor;
@@ -48,12 +50,13 @@ Factor factor_of(UOp factor) {
          source = source.src(0))
         multiplied = std::min(multiplied, source.src(0).dtype().bytes());
     int64_t elements = source.numel();
+    const int64_t repeats = factor.numel() / std::max<int64_t>(elements, 1);
     // Windows of narrow elements are read from what they slide over.
     if (source.dtype().bytes() < kWideBytes)
         for (; info(source.op()).is(kMovement) || source.is(Op::cast); source = source.src(0))
             elements = std::min(elements, source.src(0).numel());
     elements = std::max<int64_t>(elements, 1);
-    return {factor.numel() / elements, elements, source.dtype().bytes(), multiplied};
+    return {factor.numel() / elements, elements, source.dtype().bytes(), multiplied, repeats};
 }
 
 class Product {
@@ -88,16 +91,20 @@ class Product {
 
   private:
     double us(const CostModel& costs, int64_t parts) const {
-        const int64_t rows = std::max<int64_t>(b_.times, 1), columns = std::max<int64_t>(a_.times, 1);
-        ProductShape shape{.rows = rows,
-                           .columns = columns,
-                           .depth = steps_,
-                           .batch = std::max<int64_t>(results_ / rows / columns, 1),
-                           .bytes = std::max(a_.multiplied, b_.multiplied),
-                           .by_matrix = true};
-        const double together = costs.by_warpgroups(shape, parts);
-        shape.bytes = std::max(a_.bytes, b_.bytes);
-        const double products = std::isfinite(together) ? together : costs.product(shape, parts);
+        const auto shape = [&](int64_t rows, int64_t columns, int bytes) {
+            rows = std::max<int64_t>(rows, 1), columns = std::max<int64_t>(columns, 1);
+            return ProductShape{.rows = rows,
+                                .columns = columns,
+                                .depth = steps_,
+                                .batch = std::max<int64_t>(results_ / rows / columns, 1),
+                                .bytes = bytes,
+                                .by_matrix = true};
+        };
+        const double together =
+            costs.by_warpgroups(shape(b_.repeats, a_.repeats, std::max(a_.multiplied, b_.multiplied)), parts);
+        const double products = std::isfinite(together)
+                                    ? together
+                                    : costs.product(shape(b_.times, a_.times, std::max(a_.bytes, b_.bytes)), parts);
         return parts == 1 ? products : products + costs.stored(static_cast<double>(results_ * parts * bytes_));
     }
 

@@ -143,6 +143,28 @@ TEST(Matrix, OfGroupsOfWavesMultipliesRowsWhereverMemoryHasThem) {
     }
 }
 
+TEST(Matrix, OfGroupsOfWavesMultipliesStepsWhereverMemoryHasThem) {
+    // Steps are places of an image without its edges, as for the gradient of a convolution's weights. Eight of them
+    // go on in memory where they lie along it.
+    const Target hopper = target_of(Chip::parse("sm_90").value());
+    const int64_t high = 16, wide = 8, k = high * wide, side = 64;
+    const std::pair<int64_t, int64_t> lines{1, high + 1}, places{8, 8 + wide}, all{0, side};
+    GraphScope scope;
+    const DType type = dtypes::bfloat16;
+    const UOp first = filled({side, high + 2, 3 * wide}, type), second = filled({high + 2, 3 * wide, side}, type, 2);
+    const UOp left = cast(reshape(shrink(first, {all, lines, places}), {side, k}), dtypes::float32),
+              right = cast(permute(reshape(shrink(second, {lines, places, all}), {k, side}), {1, 0}), dtypes::float32);
+    const UOp body = reshape(sum(expand(reshape(left, {side, 1, k}), {side, side, k}) *
+                                     expand(reshape(right, {1, side, k}), {side, side, k}),
+                                 {2}),
+                             {side, side});
+    Filled f = built(body);
+    f.kernel = start_schedule(f.kernel);
+    const Result<Kernel> tiled = changed(f, "matrix(0, 1) local(0, 4) stage(0, 4)", hopper);
+    ASSERT_TRUE(tiled) << tiled.error().message;
+    EXPECT_EQ(difference(in_blocks(*tiled, f.slots, hopper), evaluate(body, contents())), "");
+}
+
 TEST(Matrix, OfGroupsOfWavesWantsTilesOfWholeLinesInLocalMemory) {
     const Target hopper = target_of(Chip::parse("sm_90").value());
     const auto error = [&](std::string_view actions, int64_t m = 128) {

@@ -245,3 +245,10 @@ def test_neighbouring_blocks_differ_in_the_operand_that_caches_hold(rows, column
         (kernel,) = strata.compile(x @ w.mT, arch="sm_90", target="hip").kernels
     fast, slow, _ = kernel.grid
     assert fast <= 4096 // 64 < slow
+
+
+def test_weights_that_a_block_chooses_come_by_way_of_local_memory():
+    with strata.config(device="emu:gfx1100"):
+        x, w = Tensor.empty(32, 64, 1024, dtype="bfloat16"), Tensor.empty(8, 1024, 704, dtype="bfloat16")
+        (kernel,) = strata.compile(x @ w[Tensor.empty(32, dtype="int64")], arch="sm_90").kernels
+    assert "wgmma_f32_" in kernel.source and kernel.source.count("strata_copy_async<16>") > 8

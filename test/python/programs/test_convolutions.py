@@ -108,6 +108,16 @@ def test_groups_of_waves_compute_those_with_tiles_for_all_units(shape):
     assert "wgmma_f32_" in last.source
 
 
+def test_groups_of_waves_compute_the_gradient_of_weights_in_parts():
+    with strata.config(device="emu:gfx1100"):
+        x = Tensor.empty(64, 256, 28, 28, dtype="bfloat16")
+        w, g = Tensor.empty(256, 256, 3, 3, dtype="bfloat16"), Tensor.empty(64, 256, 28, 28, dtype="bfloat16")
+        of_w = strata.grad(lambda b: (F.conv2d(x, b, padding=1) * g).sum())(w)
+        kernels = strata.compile(of_w, arch="sm_90").kernels
+    (product,) = (kernel for kernel in kernels if "wgmma_f32_" in kernel.source)
+    assert product.grid[2] > 1  # parts of the sum: 18 tiles of 128 x 256 leave most units idle
+
+
 @pytest.mark.parametrize("fusion", ["cost", "less"])  # less: with copies, whatever the size
 @pytest.mark.parametrize("arch", ["gfx1100", "gfx942"])
 @pytest.mark.parametrize("name", CASES)
