@@ -124,7 +124,7 @@ def _constant(name, value):
         raise UsageError(
             f"the parameter {name} is compiled in, and {value!r} has no hash: give a tuple for a list"
         ) from None
-    objects: list = []
+    objects = []
     return Constant(value, ("constant", _exact(value, objects)), tuple(objects))
 
 
