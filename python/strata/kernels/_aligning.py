@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import functools
-from typing import Any
 
 from .. import lang
 from .._strata import Tensor, dtypes
-from ..lang._kernel import kernel
+from ..lang._kernel import Kernel, kernel
 
 MOST = 1024  # experts: one a thread
 
@@ -18,7 +17,7 @@ def threads(experts: int) -> int:
 
 
 @functools.cache
-def counting(experts: int) -> Any:
+def counting(experts: int) -> Kernel:
     """The kernel counts (blocks, experts) = f(ids (size,)): how many ids of a block name an expert. Those of `experts`
     name none."""
     block = threads(experts)
@@ -40,7 +39,7 @@ def counting(experts: int) -> Any:
 
 
 @functools.cache
-def placing(experts: int, size: int) -> Any:
+def placing(experts: int, size: int) -> Kernel:
     """The kernel that fills order, places, of_blocks and end from ids and their counts (`aligned`). `size` is the block
     size to which an expert's places are filled up."""
     block = threads(experts)
@@ -85,15 +84,15 @@ def placing(experts: int, size: int) -> Any:
             places[place] = 0
         if group == 0:
             if mine < experts:
-                for i in range(total, filled):
+                for i in lang.range(total, filled):
                     order[start + i] = choices
-                for i in range(filled // size):
+                for i in lang.range(filled // size):
                     of_blocks[start // size + i] = mine
             if mine == 0:
                 end[0] = ends[0]
-        for i in range(ends[0] + place, order.shape[0], groups * block):
+        for i in lang.range(ends[0] + place, order.shape[0], groups * block):
             order[i] = choices
-        for i in range(ends[0] // size + place, of_blocks.shape[0], groups * block):
+        for i in lang.range(ends[0] // size + place, of_blocks.shape[0], groups * block):
             of_blocks[i] = -1
 
     return moe_places
@@ -110,4 +109,5 @@ def aligned(ids: Tensor, experts: int, size: int) -> tuple[Tensor, Tensor, Tenso
     table = Tensor.empty(-(-choices // threads(experts)), experts, dtype="int32")
     counts = table.custom_kernel(ids, kernel=counting(experts))[0]
     order, places, of_blocks, end = (Tensor.empty(n, dtype="int32") for n in (most, choices, -(-most // size), 1))
-    return order.custom_kernel(places, of_blocks, end, ids, counts, kernel=placing(experts, size))[:4]
+    made = order.custom_kernel(places, of_blocks, end, ids, counts, kernel=placing(experts, size))
+    return made[0], made[1], made[2], made[3]

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import functools
-from typing import Any
 
 from .. import lang
 from .._strata import dtypes
-from ..lang._kernel import kernel
+from ..lang._kernel import Kernel, kernel
 
 BLOCK, LANES = 256, 32  # threads of a block, and of a token: half a wave where that is 64
 MOST = 16 * LANES  # experts whose scores fit the registers
@@ -21,7 +20,7 @@ def _ordered(x):
 
 
 @functools.cache
-def routing(scoring: str, biased: bool, renormalize: bool, scale: float) -> Any:
+def routing(scoring: str, biased: bool, renormalize: bool, scale: float) -> Kernel:
     """The kernel weights, ids (tokens, k) = f(logits (tokens, experts), bias (experts,)).
 
     In each of k turns the lanes of a token take their largest choice, of equal ones that with the lower id.

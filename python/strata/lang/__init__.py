@@ -16,7 +16,7 @@ import sys as _sys
 
 from .. import _names, _strata
 from .._checks import show as _show
-from ._arguments import Constexpr, TensorArgument as Tensor, register_argument
+from ._arguments import register_argument
 from ._atomics import (
     atomic_add,
     atomic_add_pair,
@@ -58,6 +58,13 @@ from ._messages import device_assert, printf
 from ._random import philox, rand, randint, randn
 from ._ranges import Range as _Range, static_range
 from ._struct import Array, check_align as _check_align, is_struct as _is_struct, storage_of as _storage_of, struct
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # a type checker sees no values: any use of a parameter is right
+    from typing import Any as Constexpr, Any as Tensor
+else:
+    from ._arguments import Constexpr, TensorArgument as Tensor
+del TYPE_CHECKING
 
 _lang = _strata._lang
 Value, View = _lang.Value, _lang.View
