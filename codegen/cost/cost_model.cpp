@@ -43,6 +43,10 @@ CostModel::CostModel(Chip chip) : card_(&card_of(chip)), rates_(&rates_of(chip))
     }
 }
 
+bool CostModel::multiplies(DType operand) const {
+    return std::ranges::find(target_.matrix, operand, &MatrixShape::operand) != target_.matrix.end();
+}
+
 int64_t CostModel::resident_groups(int64_t threads) const {
     const int64_t waves = std::max<int64_t>((threads + target_.wave_size - 1) / target_.wave_size, 1);
     return rates_->units * std::max<int64_t>(rates_->waves * Rates::kSimds / waves, 1);

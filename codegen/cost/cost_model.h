@@ -51,6 +51,8 @@ class CostModel {
     int64_t resident_groups(int64_t threads) const;
     /// True if matrix instructions multiply operands of `bytes` bytes.
     bool has_matrices(int bytes) const { return by_bytes_[static_cast<size_t>(bytes)] > 0; }
+    /// True if matrix instructions multiply operands of this type.
+    bool multiplies(DType operand) const;
     double card_bytes() const { return card_->dram_gib * 1024 * 1024 * 1024; }
 
   private:

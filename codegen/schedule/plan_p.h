@@ -79,6 +79,9 @@ std::vector<UOp> split_keys(std::span<const UOp> roots, const Policy& policy, co
 /// Keeps the weights of attention in the type of their sum, where the program rounds them to a narrower one in between.
 std::vector<UOp> widen_weights(std::span<const UOp> roots, const Policy& policy);
 
+/// Makes operands of 8-bit floats bfloat16 where the chip multiplies those alone: byte_operands.cpp.
+std::vector<UOp> widen_bytes(std::span<const UOp> roots, const Policy& policy);
+
 /// Such a product as the sum of several, where that takes less time.
 UOp split_k(UOp u, const Policy& policy);
 

@@ -60,7 +60,7 @@ class Scheduler {
             targets.push_back(is_stored_view(below) ? target : below);
         }
         targets = separate_attention(split_scans(compute_invariant_once(targets, policy_.costs)));
-        targets = widen_weights(targets, policy_);
+        targets = widen_bytes(widen_weights(targets, policy_), policy_);
         if (!storage_.serves_other_sizes()) targets = split_keys(targets, policy_, rates_of(storage_.chip()));
         targets = factor_sums(targets, policy_);
         targets = split_reductions(store_layouts(targets, policy_), policy_, storage_.has_product_chains());

@@ -61,17 +61,34 @@ MATRIX = [
     ("gfx1201", "fp8e4m3", "v_wmma_f32_16x16x16_fp8_fp8"),
     ("gfx942", "fp8e4m3fnuz", "v_mfma_f32_16x16x32_fp8_fp8"),
     ("gfx90a", "int8", "v_mfma_i32_16x16x16i8"),
+    ("gfx1100", "fp8e4m3", "v_wmma_f32_16x16x16_bf16"),  # has no 8-bit floats: they become bfloat16
+    ("gfx942", "fp8e4m3", "v_mfma_f32_"),  # has others
+    ("gfx90a", "fp8e5m2", "v_mfma_f32_"),
 ]
 
 
 @pytest.mark.amd
 @pytest.mark.usual_schedules
 @pytest.mark.parametrize("arch, dtype, mnemonic", MATRIX)
-def test_products_by_rows_use_matrix_instructions_of_8_bits(arch, dtype, mnemonic):
+def test_products_by_rows_use_matrix_instructions(arch, dtype, mnemonic):
     a, b = Tensor.empty(512, 512, dtype=dtype), Tensor.empty(512, 512, dtype=dtype)
     y = F.scaled_mm(a, b, Tensor.empty(512, 1), Tensor.empty(1, 512))
-    (kernel,) = strata.compile(y, arch=arch, target="asm").kernels
-    assert mnemonic in kernel.assembly
+    *others, kernel = strata.compile(y, arch=arch, target="asm").kernels
+    assert mnemonic in kernel.assembly and len(others) <= 2
+
+
+@pytest.mark.parametrize("arch", ARCHS)
+@pytest.mark.parametrize("dtype", ["fp8e4m3", "fp8e5m2", "fp8e4m3fnuz", "fp8e5m2fnuz"])
+def test_products_give_back_all_numbers_of_8_bits(arch, dtype):
+    """Each row of a has one number, and each column of b is 1 in one place. RDNA3's instructions round sums down."""
+    with strict(arch):
+        every = Tensor(np.arange(256, dtype=np.uint8)).bitcast(dtype)
+        numbers = every.isfinite().where(every.cast("float32"), 0)
+        a = (Tensor.eye(256) * numbers.unsqueeze(1)).cast(dtype).realize()
+        b = Tensor.eye(256).cast(dtype).realize()
+        one = of([1.0])
+        got = F.scaled_mm(a, b, one, one, out_dtype="float32")
+        np.testing.assert_allclose(wide(got), np.diag(wide(numbers)), rtol=2.0**-22 if arch == "gfx1100" else 0)
 
 
 def test_a_scale_of_255_is_nan_in_its_block_alone(rng):
