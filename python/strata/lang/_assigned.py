@@ -101,6 +101,18 @@ def bound(function):
     return {*visitor.names, *(p.arg for p in parameters if p)}
 
 
+def outliving(function):
+    """Names of functions around it and of its module that a function assigns, in order."""
+    declared, inside = set(), list(function.body)
+    while inside:
+        node = inside.pop()
+        if isinstance(node, (ast.Global, ast.Nonlocal)):
+            declared.update(node.names)
+        elif not isinstance(node, _SCOPES):
+            inside += ast.iter_child_nodes(node)
+    return sorted(declared & bound(function))
+
+
 def assigned(statements):
     """Names that the statements assign or whose objects they change, and where, in the order of the names."""
     visitor = _Assigned()

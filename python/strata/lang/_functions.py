@@ -5,6 +5,7 @@ import __future__
 
 import ast
 import builtins
+import collections
 import functools
 import os
 import sys
@@ -199,7 +200,13 @@ def _any(values):
     return result
 
 
+def _next(of, *default):
+    _state.changed(of)
+    return next(of, *default)
+
+
 _FORMS = {
+    builtins.next: _next,
     builtins.range: _range,
     builtins.bool: _bool,
     builtins.all: _all,
@@ -225,7 +232,7 @@ def function(f):
         if f in _FRESH:
             return functools.partial(_fresh, f)
         own = getattr(f, "__self__", None)
-        if kind is types.BuiltinFunctionType and isinstance(own, (list, dict, set, bytearray)):
+        if kind is types.BuiltinFunctionType and isinstance(own, (list, dict, set, bytearray, collections.deque)):
             if f.__name__ in CHANGES:
                 _state.changed(own)
         return f

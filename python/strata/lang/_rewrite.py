@@ -15,7 +15,7 @@ and a loop the same with cells of registers for its names. A jump becomes a flag
 import ast
 import itertools
 
-from ._assigned import CHANGES as CHANGES, always_jumps, assigned, bound, jumps_of
+from ._assigned import CHANGES as CHANGES, always_jumps, assigned, bound, jumps_of, outliving
 
 RUNTIME = "_strata_"
 DONE, RESULT = "_strata_done", "_strata_result"  # flag and value of a return
@@ -85,7 +85,11 @@ class Rewriter(ast.NodeTransformer):
         nested = any("return" in jumps_of([s]) for s in node.body if not isinstance(s, ast.Return))
         self.flags_return = nested
         always = always_jumps(node.body)
+        start, kept = node.body[0], outliving(node)
         body = self._block(node.body)
+        if kept:
+            told = _call("outlives", start, _constant(tuple(kept), start), _constant(node.name, start))
+            body.insert(0, ast.copy_location(ast.Expr(told), start))
         if nested:
             start = node.body[0]
             end = ast.copy_location(
@@ -409,7 +413,7 @@ class Rewriter(ast.NodeTransformer):
     def _changed(self, node):
         self.generic_visit(node)
         if isinstance(node.ctx, (ast.Store, ast.Del)):
-            node.value = _call("changed", node.value, node.value)
+            node.value = _call("changed", node.value, node.value, _constant(isinstance(node, ast.Subscript), node))
         return node
 
     visit_Subscript = visit_Attribute = _changed

@@ -2,6 +2,7 @@
 
 import builtins
 import threading
+import types
 
 from .. import _strata
 from ._carry import UNBOUND, Value, refuse
@@ -100,10 +101,18 @@ def put_back(of, content):
         vars(of).update(content)
 
 
-def changed(of):
-    """An object that is about to be changed: what it holds now is kept for the way that does not change it."""
+def changed(of, by_item=False):
+    """An object that is about to be changed: what it holds now is kept for the way that does not change it.
+
+    by_item: by of[i] = x. What a method of the user's does there is not seen.
+    """
     if not state.regions or type(of).__module__.startswith("strata"):
         return of
+    if by_item and isinstance(getattr(type(of), "__setitem__", None), types.FunctionType):
+        refuse(
+            f"an item of a {type(of).__name__} is assigned in line {state.regions[-1].line} or below, where the kernel "
+            f"decides: its __setitem__ would run for all threads. Keep it in a view, or assign it before"
+        )
     key = id(of)
     for region in reversed(state.regions):
         if key in region.born:
@@ -119,6 +128,15 @@ def changed(of):
             )
         region.changes[key] = (of, content_of(of))
     return of
+
+
+def outlives(names, function):
+    """A function is called that assigns names of functions around it or of its module."""
+    if state.regions:
+        refuse(
+            f"line {state.regions[-1].line}: the kernel decides here, or in a loop, whether {function} is called. It "
+            f"assigns {', '.join(names)}, which outlives it: return the value instead"
+        )
 
 
 def made(of):
