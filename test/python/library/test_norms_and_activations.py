@@ -166,7 +166,7 @@ ERRORS = [
      "[silu_and_mul] x (2, 3): the last axis holds two halves, (..., 2 d)"),
     (lambda: K.gelu_and_mul(Tensor.ones(2, 4, dtype="int32")), strata.DTypeError,
      "[gelu_and_mul] x is of int32: it takes floats, cast it first"),
-    (lambda: K.gelu_tanh_and_mul(3), strata.ArgumentError, "x is 3, not a Tensor"),
+    (lambda: K.gelu_tanh_and_mul(3), strata.UsageError, "[gelu_tanh_and_mul] x is 3: give a tensor"),
 ]  # fmt: skip
 
 
