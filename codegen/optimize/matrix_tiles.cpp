@@ -268,6 +268,7 @@ std::optional<ScheduleBuilder> by_matrices(ScheduleBuilder plan, Rounding roundi
         ScheduleBuilder one = plan;
         const UOp steps = add_matrix(one, number);
         if (!steps) break;
+        if (one.multiplies_by_warpgroups()) continue;  // tile_groups has tried them
         // Those of wider operands multiply at a lower rate.
         if (!products.empty() && one.matrix_shape()->operand.bytes() > products[0].plan.matrix_shape()->operand.bytes())
             break;
@@ -294,6 +295,7 @@ bool tile_convolution(ScheduleBuilder& plan) {
         ScheduleBuilder tiled = padded;
         const UOp steps = add_matrix(tiled, number);
         if (!steps) break;
+        if (tiled.multiplies_by_warpgroups()) continue;  // tile_groups has tried them
         const int bytes = tiled.matrix_shape()->operand.bytes();
         if (best && bytes > narrowest) break;
         tile_windows(tiled, whole, steps);

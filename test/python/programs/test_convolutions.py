@@ -118,6 +118,17 @@ def test_groups_of_waves_compute_the_gradient_of_weights_in_parts():
     assert product.grid[2] > 1  # parts of the sum: 18 tiles of 128 x 256 leave most units idle
 
 
+@pytest.mark.parametrize("x, w, options", [
+    ((5, 48, 19, 19), (80, 48, 3, 3), {"padding": 1}), ((32, 3, 224, 224), (64, 3, 7, 7), {"stride": 2, "padding": 3}),
+])  # fmt: skip
+def test_warpgroups_multiply_only_what_lies_in_local_memory(x, w, options):
+    """Rows of these begin where no copy of 16 bytes does: waves multiply them alone."""
+    with strata.config(device="emu:gfx1100"):
+        y = F.conv2d(Tensor.empty(*x, dtype="bfloat16"), Tensor.empty(*w, dtype="bfloat16"), **options)
+        (kernel,) = strata.compile(y, arch="sm_90").kernels
+    assert "mma_f32_16x16x16_bf16" in kernel.source and "wgmma" not in kernel.source
+
+
 @pytest.mark.parametrize("fusion", ["cost", "less"])  # less: with copies, whatever the size
 @pytest.mark.parametrize("arch", ["gfx1100", "gfx942"])
 @pytest.mark.parametrize("name", CASES)
