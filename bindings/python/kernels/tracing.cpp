@@ -27,14 +27,14 @@ void bind_tracing(py::module_& m) {
         .def(py::init<std::string>(), py::arg("function"))
         .def(
             "argument",
-            [](PyTracing& t, const py::object& stand_in, const std::string& name) {
+            [](PyTracing& t, const As<"Tensor">& stand_in, const std::string& name) {
                 t.tracing.add_argument(stand_in.cast<const Tensor&>(), name);
                 t.kept.push_back(stand_in);
             },
             py::arg("stand_in"), py::arg("name"))
         .def(
             "outside",
-            [](PyTracing& t, const py::object& tensor, const std::string& name) {
+            [](PyTracing& t, const As<"Tensor">& tensor, const std::string& name) {
                 t.tracing.add_outside(tensor.cast<const Tensor&>(), name);
                 t.kept.push_back(tensor);
             },
