@@ -124,7 +124,10 @@ CHOSEN = {
     "transpose": ("upcast(0, 4) upcast(1, 4) local(0, 16) local(1, 16)", 0.14244),
     "softmax": ("unroll(0, 4) group(0, 256) unroll(0, 4)", 0.07250),
     "cumsum": ("unroll(0, 4) group(0, 256) unroll(0, 4)", 0.07241),
-    "matmul": ("upcast(1, 4) local(1, 16) upcast(0, 4) local(0, 8) unroll(0, 4) unroll(0, 2) stage(0, 8)", 0.013672),
+    "matmul": (
+        "upcast(1, 4) local(1, 16) upcast(0, 4) local(0, 8) unroll(0, 4) swap(0, 0) double_buffer(0, 8)",
+        0.013779,
+    ),
     "sum": ("unroll(0, 4) group_runs(0, 8) group(0, 32)", 0.07241),
 }
 
