@@ -129,7 +129,7 @@ class ZipContainer : public Container {
     Result<void> add(uint64_t at, std::string name) {
         constexpr size_t kLocal = 30;
         if (!is_inside(name))
-            return wrong_file(path_, quoted(name), "the name leaves the artifact: it is not to be trusted");
+            return wrong_file(path_, in_quotes(name), "the name leaves the artifact: it is not to be trusted");
         if (entries_.contains(name) || entries_.size() >= kMostFiles)
             return wrong_file(path_, name, "it is there twice, or there are too many files");
         if (S_ISLNK(number_at(bytes_, at + 40, 2)))
@@ -181,7 +181,7 @@ bool is_inside(std::string_view name) {
     }
 }
 
-std::string quoted(std::string_view name) {
+std::string in_quotes(std::string_view name) {
     std::string out = "'";
     for (char c : name.substr(0, 200))
         out += static_cast<unsigned char>(c) < 0x20 || c == 0x7f

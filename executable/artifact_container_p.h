@@ -14,7 +14,7 @@ Error wrong_file(std::string_view path, std::string_view name, std::string_view 
 /// True if it is the name of a file below the artifact's folder, in one spelling.
 bool is_inside(std::string_view name);
 /// A name as an error shows it: in quotes, what cannot be printed as numbers.
-std::string quoted(std::string_view name);
+std::string in_quotes(std::string_view name);
 
 /// The CRC-32 of zip files.
 uint32_t checksum(std::string_view bytes);

@@ -70,7 +70,7 @@ class ArtifactReading {
         std::vector<Row> wanted;
         for (const auto& [name, row] : *rows->object()) {
             if (!is_inside(name) || name == kManifest)
-                return wrong_file(path_, quoted(name), "the name leaves the artifact: it is not to be trusted");
+                return wrong_file(path_, in_quotes(name), "the name leaves the artifact: it is not to be trusted");
             const Json *bytes = row.find("bytes"), *hash = row.find("sha256");
             uint64_t size = 0;
             if (!bytes || !hash || !bytes->whole(size) || !hash->text())
