@@ -88,8 +88,8 @@ class Rewriter(ast.NodeTransformer):
         start, kept = node.body[0], outliving(node)
         body = self._block(node.body)
         if kept:
-            told = _call("outlives", start, _constant(tuple(kept), start), _constant(node.name, start))
-            body.insert(0, ast.copy_location(ast.Expr(told), start))
+            check = _call("outlives", start, _constant(tuple(kept), start), _constant(node.name, start))
+            body.insert(0, ast.copy_location(ast.Expr(check), start))
         if nested:
             start = node.body[0]
             end = ast.copy_location(

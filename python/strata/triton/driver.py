@@ -10,8 +10,8 @@ from .launch import Function, Launcher, resources
 
 
 def of_triton(name: str) -> Any:
-    """A module of the installed triton, or triton itself for "". Raises ImportError."""
-    return importlib.import_module(f"triton.{name}" if name else "triton")
+    """A module of the installed triton. Raises ImportError."""
+    return importlib.import_module(f"triton.{name}")
 
 
 class Event:
