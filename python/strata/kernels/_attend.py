@@ -8,8 +8,8 @@ from __future__ import annotations
 import math
 
 from .._derivatives import custom_gradient
-from .._strata import ShapeError, Tensor, UsageError
-from ._shared import widened
+from .._strata import ShapeError, Tensor
+from ._shared import two_integers, widened
 
 _NEVER = -math.inf
 
@@ -124,6 +124,4 @@ def in_window(place: Tensor, keys: Tensor, window: tuple[int, int], causal: bool
 
 
 def checked_window(name: str, window: object) -> tuple[int, int]:
-    if not isinstance(window, (tuple, list)) or len(window) != 2 or not all(type(n) is int and n >= -1 for n in window):
-        raise UsageError(f"[{name}] window is {window!r}: how many keys left and right of a query it sees, -1 for all")
-    return (window[0], window[1])
+    return two_integers(name, "window", window, -1, "how many keys left and right of a query it sees, -1 for all")

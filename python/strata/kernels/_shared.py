@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+
 from .. import _strata
-from .._checks import shown
+from .._checks import integer, shown
 from .._strata import DTypeError, ShapeError, Tensor, Unsupported, UsageError, dtypes
 
 NARROWEST_NORMAL = 2.0**-126  # of float32
@@ -34,6 +36,14 @@ def integers(name: str, **tensors: Tensor | None) -> None:
     for what, t in tensors.items():
         if t is not None and not t.dtype.is_integer:
             raise DTypeError(f"[{name}] {what} is of {t.dtype.name}: it takes int32 or int64")
+
+
+def two_integers(name: str, what: str, given: object, least: int, words: str) -> tuple[int, int]:
+    """A pair of integers, Python's or NumPy's; UsageError with what they are."""
+    with contextlib.suppress(UsageError):
+        if isinstance(given, (tuple, list)) and len(given) == 2:
+            return integer(name, what, given[0], least), integer(name, what, given[1], least)
+    raise UsageError(f"[{name}] {what} is {shown(given)}: {words}")
 
 
 def shaped(name: str, words: str, fits: bool, **tensors: Tensor | None) -> None:

@@ -49,8 +49,9 @@ def dense(
         return _of_nothing(q, b, h, n, e, sinks)
     add = None
     if bias is not None:
-        fits = bias.ndim == 4 and all(x in (1, y) for x, y in zip(bias.shape, (b, h, n, m)))
+        fits = bias.ndim <= 4 and all(x in (1, y) for x, y in zip(bias.shape[::-1], (m, n, h, b)))
         shaped(name, f"bias broadcasts to {(b, h, n, m)}", fits, bias=bias)
+        bias = bias.reshape(*(1,) * (4 - bias.ndim), *bias.shape)
         of_heads = (of_keys, shared) if bias.shape[1] == h else (1, 1)
         add = bias.reshape(bias.shape[0], *of_heads, *bias.shape[2:])
     if alibi_slopes is not None:

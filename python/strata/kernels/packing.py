@@ -5,7 +5,7 @@ from __future__ import annotations
 from .. import _strata
 from .._checks import check_all
 from .._strata import DTypeError, Tensor, UsageError, dtypes
-from ._shared import floats, shaped
+from ._shared import floats, shaped, two_integers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -149,9 +149,9 @@ def unpack_int4(q: Tensor, signed: bool = True) -> Tensor:
 
 def _tiles(name, w, layout):
     """(n / 16, 16, k / 32, 32 / v, v) of w's last axes, v elements in 16 bytes."""
-    if not isinstance(layout, (tuple, list)) or len(layout) != 2 or not all(type(n) is int and n > 0 for n in layout):
-        raise UsageError(f"[{name}] layout {layout!r}: the rows and half of the columns of a tile, such as (16, 16)")
-    rows, columns = layout[0], 2 * layout[1]
+    words = "the rows and half of the columns of a tile, such as (16, 16)"
+    rows, half = two_integers(name, "layout", layout, 1, words)
+    columns = 2 * half
     vector = max(16 // w.dtype.itemsize, 1)
     fits = w.ndim > 1 and w.shape[-2] % rows == 0 and w.shape[-1] % columns == 0 and columns % vector == 0
     shaped(name, f"it takes (..., n, k), n a multiple of {rows}, k of {columns}", fits, w=w)

@@ -261,6 +261,16 @@ def test_sizes_of_0_launch_nothing():
     assert strata.stats().kernels == 0
 
 
+def test_windows_are_numpy_s_integers_too_and_biases_have_fewer_axes(rng):
+    q, k, v = (Tensor(rng.standard_normal((1, 3, 2, 4)).astype("float32")) for _ in range(3))
+    for window in ([np.int64(1), np.int32(0)], (1, np.uint8(0))):
+        given, known = (K.flash_attention(q, k, v, window=w).numpy() for w in (window, (1, 0)))
+        np.testing.assert_array_equal(given, known)
+    bias = rng.standard_normal((3, 3)).astype("float32")
+    given, known = (K.flash_attention(q, k, v, bias=Tensor(b)).numpy() for b in (bias, bias.reshape(1, 1, 3, 3)))
+    np.testing.assert_array_equal(given, known)
+
+
 Q, KV = Tensor.ones(1, 2, 5, 4), Tensor.ones(1, 2, 2, 4)
 T, CU = Tensor.ones(2, 1, 4), Tensor([0, 2])
 SHAPES = "q (b, n, h, d), k (b, m, kv, d), v (b, m, kv, e)"
@@ -273,6 +283,10 @@ ERRORS = [
      "[flash_attention] window is 3: how many keys left and right of a query it sees, -1 for all"),
     (lambda: K.flash_attention(Q, Q, Q, bias=Tensor.ones(1, 5, 2, 3)), strata.ShapeError,
      "[flash_attention] bias (1, 5, 2, 3): bias broadcasts to (1, 5, 2, 2)"),
+    (lambda: K.flash_attention(Q, Q, Q, bias=Tensor.ones(3, 5)), strata.ShapeError,
+     "[flash_attention] bias (3, 5): bias broadcasts to (1, 5, 2, 2)"),
+    (lambda: K.flash_attention(Q, Q, Q, window=(1, True)), strata.UsageError,
+     "[flash_attention] window is (1, True): how many keys left and right of a query it sees, -1 for all"),
     (lambda: K.flash_attention(Q, Q, Q, sinks=Tensor.ones(4)), strata.ShapeError,
      "[flash_attention] sinks (4,): sinks is (5,) or (1, 5)"),
     (lambda: K.flash_attention(Q, Q, Q, alibi_slopes=Tensor.ones(4)), strata.ShapeError,
