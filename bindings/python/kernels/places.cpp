@@ -67,23 +67,37 @@ uint32_t PythonPlaces::outside_of(PyFrameObject* frame) {
 
 namespace {
 
+struct Placed {
+    std::weak_ptr<const runtime::CustomKernel> kernel;
+    Root graph;  ///< a node that is gone would give its places to another one; empty: the kernel's own
+};
+
 /// Under the GIL. Entries of kernels that are gone leave when another is added.
-std::map<const Node*, std::weak_ptr<const runtime::CustomKernel>>& kernels_by_graph() {
-    static auto* const all = new std::map<const Node*, std::weak_ptr<const runtime::CustomKernel>>;
+std::map<const Node*, Placed>& kernels_by_graph() {
+    static auto* const all = new std::map<const Node*, Placed>;
     return *all;
+}
+
+void add(UOp sink, Placed placed) {
+    std::erase_if(kernels_by_graph(), [](const auto& entry) { return entry.second.kernel.expired(); });
+    kernels_by_graph().insert_or_assign(sink.node(), std::move(placed));
 }
 
 }  // namespace
 
 void keep_places(const std::shared_ptr<runtime::CustomKernel>& kernel, isa::SourcePlaces places) {
     kernel->places = std::move(places);
-    std::erase_if(kernels_by_graph(), [](const auto& entry) { return entry.second.expired(); });
-    kernels_by_graph()[kernel->graph.get().node()] = kernel;
+    add(kernel->graph.get(), {kernel, Root()});
+}
+
+void keep_places_of(UOp graph, const std::shared_ptr<const runtime::CustomKernel>& kernel) {
+    if (graph != kernel->graph.get() && toposort(graph).size() == kernel->places.of_line.size())
+        add(graph, {kernel, Root(graph)});
 }
 
 std::shared_ptr<const runtime::CustomKernel> kernel_with_places(UOp sink) {
     const auto found = kernels_by_graph().find(sink.node());
-    return found == kernels_by_graph().end() ? nullptr : found->second.lock();
+    return found == kernels_by_graph().end() ? nullptr : found->second.kernel.lock();
 }
 
 isa::SourcePlaces PythonPlaces::of_tree(UOp sink) const {

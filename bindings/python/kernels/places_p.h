@@ -38,6 +38,8 @@ class PythonPlaces final : public Places {
 
 /// The places of a kernel whose graph is asked for again, as long as it lives.
 void keep_places(const std::shared_ptr<runtime::CustomKernel>& kernel, isa::SourcePlaces places);
+/// Those of a kernel for another graph of it, whose nodes are in the same order.
+void keep_places_of(UOp graph, const std::shared_ptr<const runtime::CustomKernel>& kernel);
 std::shared_ptr<const runtime::CustomKernel> kernel_with_places(UOp sink);  ///< null: there is none
 
 }  // namespace strata::python

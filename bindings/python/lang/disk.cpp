@@ -52,10 +52,10 @@ void bind_kernels_on_disk(py::module_& m) {
         "Compiles the kernel for the device of the arguments; the places of those that it writes.");
     m.def(
         "artifact",
-        [](const Kernel& kernel, const std::string& arch, const std::string& key,
-           const py::object& kept) -> As<"tuple[Compiled, bytes]"> {
+        [](const Kernel& kernel, const std::string& arch, const std::string& key, const py::object& kept,
+           const std::array<int64_t, 3>& grid) -> As<"tuple[Compiled, bytes]"> {
             std::string bytes = kept.is_none() ? std::string() : std::string(kept.cast<py::bytes>());
-            const runtime::Artifact artifact = computing([&] {
+            runtime::Artifact artifact = computing([&] {
                 const codegen::Target target = runtime::target_named(arch);
                 if (const Kernel known = runtime::compiled_of_bytes(bytes, target.arch.name()))
                     return artifact_of(*kernel, std::get<executable::Code>(known->body), target, key);
@@ -66,9 +66,10 @@ void bind_kernels_on_disk(py::module_& m) {
                 bytes = made->object ? runtime::bytes_of_compiled(*kernel, *made, target.arch.name()) : std::string();
                 return artifact_of(*kernel, *std::move(made), target, key);
             });
+            artifact.graph = Root(graph_of_launch(kernel, grid));
             return py::object(py::make_tuple(artifact, py::bytes(bytes)));
         },
-        py::arg("kernel"), py::arg("arch"), py::arg("key"), py::arg("kept"),
+        py::arg("kernel"), py::arg("arch"), py::arg("key"), py::arg("kept"), py::arg("grid"),
         "The compiled kernel, by bytes that it gave before, or None; and such bytes, empty where there are "
         "none.");
 }

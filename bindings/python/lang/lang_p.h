@@ -1,8 +1,12 @@
 #pragma once
+#include <array>
+#include <memory>
+
 #include "convert_p.h"
 #include "strata/codegen/tile/trace.h"
 #include "strata/codegen/tile/view.h"
 #include "strata/core/uop/kernel.h"
+#include "strata/runtime/custom.h"
 
 // strata.lang: kernels as Python functions, which run once on values of a trace (codegen/tile/trace.h).
 
@@ -42,6 +46,9 @@ struct Place {
 bool& divides_fast();
 
 Op parse_reduction(const std::string& name);  ///< "add", "max", ...; the error lists them
+
+/// The graph of a kernel that serves any grid, as it is for one; none where the kernel has none.
+UOp graph_of_launch(const std::shared_ptr<runtime::CustomKernel>& kernel, const std::array<int64_t, 3>& grid);
 
 void bind_lang(py::module_& root);
 void bind_lang_values(py::module_& m);

@@ -7,6 +7,7 @@
 #include "strata/codegen/kernel/scalar_parameters.h"
 #include "strata/codegen/tile/arithmetic.h"
 #include "strata/core/symbolic/symbolic.h"
+#include "strata/core/uop/walk.h"
 #include "strata/ops/custom.h"
 #include "strata/runtime/artifact.h"
 #include "strata/runtime/custom.h"
@@ -95,11 +96,29 @@ void bind_kernels_of_traces(py::module_& m) {
         keep_places(kernel, trace.places->of_tree(kernel->graph.get()));
         return kernel;
     });
-    m.def("graph_of", [](const runtime::CustomKernel& kernel) { return Handle(kernel.graph.get()); });
+    m.def(
+        "graph_of",
+        [](const std::shared_ptr<runtime::CustomKernel>& kernel, const std::array<int64_t, 3>& grid) {
+            return Handle(graph_of_launch(kernel, grid));
+        },
+        "The kernel's graph with the grid of a launch in place of its bound.");
     m.def("wave_size_of", [](const std::string& arch) { return runtime::target_named(arch).wave_size; });
 }
 
 }  // namespace
+
+UOp graph_of_launch(const std::shared_ptr<runtime::CustomKernel>& kernel, const std::array<int64_t, 3>& grid) {
+    const UOp sink = kernel->graph.get();
+    if (!sink) return sink;
+    GraphScope scope;
+    const UOp sized = rebuild(sink, [&](UOp u, std::vector<UOp>& sources) {
+        if (!u.is(Op::special) || u.as<SpecialArg>().thread) return u.with_src(sources);
+        const int dim = u.as<SpecialArg>().dim;
+        return make(Op::special, u.dtype(), {}, SpecialArg{false, dim, grid[static_cast<size_t>(dim)]});
+    });
+    keep_places_of(sized, kernel);
+    return sized;
+}
 
 void bind_lang_trace(py::module_& m) {
     py::class_<Mark>(m, "Mark", "A place in a trace.");

@@ -13,8 +13,6 @@ from .._files import read_regular
 from .._written import written
 from .run import argument, as_numpy, saves, sizes
 
-FEW_BLOCKS, MOST_BLOCKS = 1 << 20, (1 << 16) - 1  # bounds of kernels that serve any grid: along x, and along y and z
-
 
 def graph_text(file):
     """The graph of a file: itself, or that of an artifact."""
@@ -38,33 +36,20 @@ def read(file):
     return uop.from_json(text)
 
 
-def described(graph):
-    """(whether it is a kernel, its grid)."""
-    value = json.loads(graph.to_json())
-    return value["nodes"][-1]["op"] == "sink", value.get("launch", {}).get("grid", [1, 1, 1])
-
-
-def check_grid(file, grid):
-    """UsageError where the graph has the bounds of any launch, not the grid of one."""
-    if grid[0] >= FEW_BLOCKS or max(grid[1:]) >= MOST_BLOCKS:
-        raise strata.UsageError(
-            f"{file} is a kernel for every grid up to {'x'.join(map(str, grid))}: give that of the launch, as --grid 2"
-        )
+def is_kernel(graph):
+    return json.loads(graph.to_json())["nodes"][-1]["op"] == "sink"
 
 
 def interp(args):
     with strata.config(device="interp"):
         graph = read(args.file)
         values = [argument(spec) for spec in args.arg]
-        is_kernel, most = described(graph)
-        if (args.level or ("kernel" if is_kernel else "tensor")) == "tensor":
+        if (args.level or ("kernel" if is_kernel(graph) else "tensor")) == "tensor":
             left = [uop._interpret_tensors(graph, values)]
             wanted, named = saves(args, left), [("result", left[0])]
         else:
             wanted = saves(args, values)
             grid = sizes(args.grid) if args.grid else None
-            if not grid:
-                check_grid(args.file, most)
             left = uop._interpret_kernel(graph, values, grid, args.arch, args.level == "linear")
             named = [(f"{n}: {spec}", value) for n, (spec, value) in enumerate(zip(args.arg, left))]
         for name, value in named:

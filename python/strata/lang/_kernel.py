@@ -278,7 +278,7 @@ class Kernel(_lang.Calls):
             key, place = cache_key(fingerprint, parts, arch), disk_key(fingerprint, parts, arch)
             known = (key, _lang.route())
             kept = self._compiled.get(known) or (place and _lang.disk_get("kernels", place + " artifact")) or None
-            artifact, code = _lang.artifact(kernel, arch, key, kept)
+            artifact, code = _lang.artifact(kernel, arch, key, kept, grid)
             if code:
                 self._compiled[known] = code
             if code and place and not artifact.from_cache:
@@ -321,8 +321,10 @@ class Kernel(_lang.Calls):
         return self._reported(kernel, done) if kernel in self._messages else done
 
     def graph(self, *given, grid=None, block=None, arch="", **named):
-        """The traced kernel as a graph, a strata.uop.UOp."""
-        return _lang.graph_of(self.compiled(*given, grid=grid, block=block, arch=arch, **named))
+        """The traced kernel as a graph, a strata.uop.UOp, for a grid."""
+        given = self._arguments(given, named)
+        grid = self._launch_size("grid", grid, given)
+        return _lang.graph_of(self.compiled(*given, grid=grid, block=block, arch=arch), grid)
 
 
 def _explained(error):

@@ -46,11 +46,13 @@ def test_a_kernel_of_a_file_runs_at_each_level(tmp_path, level):
     np.testing.assert_array_equal(np.load(tmp_path / "out.npy"), np.arange(128, dtype="float32") * 3)
 
 
-def test_a_kernel_for_any_grid_asks_for_that_of_the_launch(tmp_path):
+def test_a_kernel_runs_by_the_grid_that_its_graph_was_asked_for(tmp_path):
     graph_of(scaled, tmp_path / "graph.json")
-    done = interp("graph.json", "--arg", "f32[128]", "--arg", "f32[128]=1", cwd=tmp_path)
-    assert done.returncode == 1 and "graph.json is a kernel for every grid up to 1048576x1x1" in done.stderr
-    assert "--grid 2" in done.stderr and len(done.stderr.splitlines()) == 1
+    launch = json.loads((tmp_path / "graph.json").read_text())["launch"]
+    assert launch == {"grid": [2, 1, 1], "block": [64, 1, 1]}
+    done = interp("graph.json", "--arg", "f32[128]", "--arg", "f32[128]=1", "--save", "0=out.npy", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    np.testing.assert_array_equal(np.load(tmp_path / "out.npy"), np.full(128, 3, "float32"))
 
 
 def test_what_is_no_json_is_one_line(tmp_path):
