@@ -20,7 +20,9 @@ def test_what_the_answers_name_exists():
             assert hasattr(lang, name), text
         for name in re.findall(r"\blo\.(\w+)", text):
             assert hasattr(layout, name), text
-        for name in re.findall(r"@strata\.(\w+)", text):
+        for name in re.findall(r"\bdtypes\.(\w+)", text):
+            assert hasattr(strata.dtypes, name), text
+        for name in re.findall(r"@?\bstrata\.(\w+)", text):
             assert hasattr(strata, name), text
 
 
