@@ -124,6 +124,11 @@ UOp Trace::pointer(UOp memory, UOp offset, int lanes, bool writes) {
 }
 
 UOp Trace::load(UOp memory, UOp offset, UOp predicate, int lanes, std::optional<CachePolicy> cache) {
+    note_access(memory, false);
+    return load_unnoted(memory, offset, predicate, lanes, cache);
+}
+
+UOp Trace::load_unnoted(UOp memory, UOp offset, UOp predicate, int lanes, std::optional<CachePolicy> cache) {
     offset = simplify(offset);
     if (!is_register(memory)) predicate = uop::both(predicate, state_.predicate);
     const UOp at = uop::at(pointer(memory, offset, lanes, false), offset, predicate, cache);
@@ -138,6 +143,7 @@ UOp Trace::load(UOp memory, UOp offset, UOp predicate, int lanes, std::optional<
 }
 
 void Trace::store(UOp memory, UOp offset, UOp value, UOp predicate, std::optional<CachePolicy> cache) {
+    note_access(memory, true);
     offset = simplify(offset);
     const int lanes = value.dtype().lanes;
     // Registers that this branch made have nothing that threads outside of it would keep.
@@ -145,7 +151,7 @@ void Trace::store(UOp memory, UOp offset, UOp value, UOp predicate, std::optiona
     if (made == made_under_.end() || made->second != state_.predicate)
         predicate = uop::both(predicate, state_.predicate);
     if (predicate && is_register(memory)) {
-        value = alu(Op::where, {predicate, value, load(memory, offset, {}, lanes)});
+        value = alu(Op::where, {predicate, value, load_unnoted(memory, offset, {}, lanes, {})});
         predicate = {};
     }
     const UOp stored = uop::store(uop::at(pointer(memory, offset, lanes, true), offset, predicate, cache), value);

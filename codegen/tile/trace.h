@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,6 +31,13 @@ class Trace {
     /// `lanes` elements from an offset on, a vector where there are several; 0 where the predicate is false.
     UOp load(UOp memory, UOp offset, UOp predicate = {}, int lanes = 1, std::optional<CachePolicy> cache = {});
     void store(UOp memory, UOp offset, UOp value, UOp predicate = {}, std::optional<CachePolicy> cache = {});
+    /// Registers of `size` elements that hold 0 before the innermost open loop.
+    UOp registers_before_loop(int64_t size, DType type);
+    /// `chosen` has the elements of one of the others, which a condition took in a line of the author's. An assignment
+    /// to either is lost to the other: a load that would miss one is a Usage error.
+    void choose(UOp chosen, UOp first, UOp second, int line);
+    /// Stores that make `memory` another object of the author's: choices of what it was are over.
+    void renew(UOp memory, const std::function<void()>& stores);
     /// The predicate under which this place of the program runs; empty: always.
     UOp predicate() const { return state_.predicate; }
     void barrier();
@@ -96,6 +104,21 @@ class Trace {
         size_t scopes;  ///< open where the branch began
     };
 
+    /// One of several names of registers, and what was done with them since.
+    struct Choice {
+        struct Side {
+            std::vector<UOp> memories;
+            bool changed = false;
+            UOp read_in = {};  ///< the outermost loop around the last read
+            bool has(UOp memory) const;
+        };
+        Side chosen, others;
+        int line;
+        size_t depth;  ///< scopes that were open where it was made
+    };
+
+    void note_access(UOp memory, bool writes);
+    UOp load_unnoted(UOp memory, UOp offset, UOp predicate, int lanes, std::optional<CachePolicy> cache);
     Memory& memory_in(UOp memory, size_t scope);
     Memory& here(UOp memory) { return memory_in(memory, state_.scopes.size() - 1); }
     UOp pointer(UOp memory, UOp offset, int lanes, bool writes);
@@ -116,6 +139,7 @@ class Trace {
         UOp predicate;
         int next_slot = 0, next_range = 0;
         std::vector<UOp> staged;  ///< memories of loops with stages, which hold nothing after them
+        std::vector<Choice> choices;
     };
     /// The kernel so far; what is traced after it can be undone, to be traced again in another way.
     State mark() const { return state_; }
@@ -126,6 +150,7 @@ class Trace {
     State state_;
     std::vector<UOp> threads_;
     UOpMap<UOp> made_under_;  ///< the predicate under which registers were made
+    UOp renewed_ = {};        ///< memory whose stores make it another object
     Trace* outer_;
 };
 

@@ -67,6 +67,15 @@ void bind_memory(py::module_& m) {
         const UOp to = memory_of_python(memory);
         Trace::current("a store").store(to, to_offset(at, "store"), to_value(value, to.dtype(), "store"));
     });
+    m.def("registers_before_loop",
+          [](int64_t size, DType type) { return Handle(Trace::current("a loop").registers_before_loop(size, type)); });
+    m.def("choose", [](const lang::View& chosen, const lang::View& a, const lang::View& b, int line) {
+        Trace::current("a choice").choose(chosen.memory(), a.memory(), b.memory(), line);
+    });
+    m.def("renew", [](const lang::View& to, const lang::View& from) {
+        GraphScope scope;
+        Trace::current("a loop").renew(to.memory(), [&] { lang::store(to, from); });
+    });
     m.def("tensor_parameter", [](int slot, DType type, int64_t size) { return Handle(uop::buffer(slot, type, size)); });
     m.def("dynamic_view", [](int slot, DType type, As<"Layout"> layout, As<"Value | int"> elements) {
         GraphScope scope;

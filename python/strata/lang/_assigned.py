@@ -154,3 +154,12 @@ def always_jumps(statements):
         if isinstance(statement, ast.If) and always_jumps(statement.body) and always_jumps(statement.orelse):
             return True
     return False
+
+
+def compares(pattern):
+    """Whether a pattern of match compares the subject itself with a value."""
+    if isinstance(pattern, ast.MatchOr):
+        return any(map(compares, pattern.patterns))
+    if isinstance(pattern, ast.MatchAs):
+        return pattern.pattern is not None and compares(pattern.pattern)
+    return isinstance(pattern, ast.MatchValue)

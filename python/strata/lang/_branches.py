@@ -2,7 +2,7 @@
 
 from .. import _strata
 from ._carry import UNBOUND, Differs, Value, merged, refuse
-from ._state import Region, changed, put_back, take_back
+from ._state import Join, Region, changed, put_back, take_back
 
 _lang = _strata._lang
 
@@ -35,7 +35,7 @@ class _Branch(Region):
     def __init__(self, test, names, outer, line, then_lines, other_lines):
         super().__init__(names, outer, line)
         self.test, self.lines = test, (dict(zip(names, then_lines)), dict(zip(names, other_lines)))
-        self.after_then = None
+        self.after_then, self.join = None, Join(line)
 
     def then(self, names):
         self.before = self.picked(names)
@@ -70,7 +70,7 @@ class _Branch(Region):
 
     def _joined(self, name, a, b):
         try:
-            return merged(self.test, a, b)
+            return merged(self.test, a, b, self.join)
         except Differs as found:
             first, second = (lines[name] for lines in self.lines)
             what = (
@@ -88,7 +88,7 @@ class _Branch(Region):
             b = other[key][2] if key in other else before
             changed(of)
             try:
-                joined = merged(self.test, a, b)
+                joined = merged(self.test, a, b, self.join)
             except Differs as found:
                 refuse(
                     f"line {self.line}: a {type(of).__name__} is changed where the kernel decides, and {found.how}: "

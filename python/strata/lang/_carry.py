@@ -83,8 +83,9 @@ def is_same(a, b):
     return type(a) is type(b) and isinstance(a, plain) and a == b
 
 
-def merged(condition, a, b):
-    """a where the condition holds, else b; Differs where that is nothing that a kernel can carry."""
+def merged(condition, a, b, join=None):
+    """a where the condition holds, else b; Differs where that is nothing that a kernel can carry. join: a _state.Join,
+    which knows the objects that are two names' from here on."""
     if a is b or b is NOTHING:
         return a
     if a is NOTHING:
@@ -96,40 +97,42 @@ def merged(condition, a, b):
             return _lang.merge(condition, a, b)
         except _strata.DTypeError as error:
             raise Differs(str(error)) from None
+    if join and (known := join.known(a, b)) is not None:
+        return known
     if is_fragment(a) and is_fragment(b):
-        return a.map(lambda x, y: merged(condition, x, y), b)
-    parts, others = children(a), children(b)
-    if parts is not None and others is not None:
-        same_structure(a, b)
-        made = []
-        for (key, x), (_, y) in zip(parts, others):
-            try:
-                made.append(merged(condition, x, y))
-            except Differs as found:
-                raise Differs(found.how, (key, *found.path)) from None
-        return rebuilt(a, made)
+        made = a.map(lambda x, y: merged(condition, x, y), b)
+        return join.fragment(made, a, b) if join else made
+    if children(a) is not None and children(b) is not None:
+        made = rebuilt(a, _merged_parts(condition, a, b, join))
+        return join.container(made, a, b) if join else made
     if is_same(a, b):
         return a
     raise Differs(f"{kind_of(a)} one way and {kind_of(b)} the other")
 
 
+def _merged_parts(condition, a, b, join):
+    same_structure(a, b)
+    made = []
+    for (key, x), (_, y) in zip(children(a), children(b)):
+        try:
+            made.append(merged(condition, x, y, join))
+        except Differs as found:
+            raise Differs(found.how, (key, *found.path)) from None
+    return made
+
+
 class Cell:
     """A number of a loop in a register: stored before the loop and at the end of each step, loaded at its head."""
 
-    def __init__(self, first, dtype=None):
+    def __init__(self, first, dtype=None, before_loop=False):
         self.first, self.weak = first, False
         if dtype is None:
             value = _lang.valued(first)
             self.weak = _lang.is_weak(value)
             dtype = _lang.machine_value(value).dtype
         self.dtype = dtype
-        self.memory = _lang.registers(1, dtype)
+        self.memory = _lang.registers_before_loop(1, dtype) if before_loop else _lang.registers(1, dtype)
         _lang.store(self.memory, 0, first)
-
-    @classmethod
-    def of(cls, value):
-        """A cell for what a step ends with."""
-        return cls(value)
 
     def load(self):
         value = _lang.load(self.memory, 0)

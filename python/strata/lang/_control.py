@@ -6,6 +6,7 @@ from ._branches import branch as branch
 from ._carry import UNBOUND as UNBOUND
 from ._functions import function as function
 from ._logic import (
+    asserted as asserted,
     both as both,
     chosen as chosen,
     either as either,
@@ -18,6 +19,7 @@ from ._logic import (
     other as other,
     plain as plain,
     returned as returned,
+    subject as subject,
     then as then,
     unless as unless,
     when as when,

@@ -13,6 +13,7 @@ import types
 
 from .. import _strata
 from . import _ranges, _state
+from ._reads import stored_outside
 from ._rewrite import CHANGES, RUNTIME, rewrite
 from ._sources import DEFINITIONS, NoSource, inner, node_of
 
@@ -148,6 +149,9 @@ def rewritten(f, always=False):
     cells = dict(zip(code.co_freevars, f.__closure__ or ()))
     from . import _control
 
+    if _state.state.outside is not None:
+        for name in stored_outside(form):
+            _state.state.outside.keep_place(cells.get(name, f.__globals__), name)
     cells[RUNTIME] = types.CellType(_control)
     made = types.FunctionType(
         form, f.__globals__, f.__name__, f.__defaults__, tuple(cells[name] for name in form.co_freevars)

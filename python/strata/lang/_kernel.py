@@ -3,6 +3,8 @@
 import contextlib
 import functools
 import inspect
+import math
+import operator
 import re
 import types
 
@@ -22,17 +24,41 @@ _MOST_BLOCKS = (2**31 - 1, 2**16 - 1, 2**16 - 1)
 _HERE = __file__.rpartition("/")[0]
 
 
+def _size(value):
+    """An integer of Python's or NumPy's; None for anything else."""
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        return None
+    with contextlib.suppress(TypeError):  # of an array
+        return operator.index(value)
+
+
 def _dimensions(value, what):
     """One to three sizes as three."""
-    if isinstance(value, int):
-        value = (value,)
-    sizes = tuple(value)
+    one = _size(value)
+    if one is None and not isinstance(value, (tuple, list)):
+        raise LaunchError(
+            f"{what} {value!r}: give an integer of at least 1, or a tuple of up to three; lang.cdiv(n, block) divides "
+            f"to one"
+        )
+    sizes = tuple(map(_size, value)) if one is None else (one,)
     if not 1 <= len(sizes) <= 3:
         raise LaunchError(f"{what} has 1 to 3 dimensions, got {len(sizes)}")
     for size in sizes:
-        if not isinstance(size, int) or isinstance(size, bool) or size < 1:
+        if size is None or size < 1:
             raise LaunchError(f"{what} {value!r}: every dimension is an integer of at least 1")
     return sizes + (1,) * (3 - len(sizes))
+
+
+def _threads(name, value):
+    """The sizes of a block."""
+    sizes = _dimensions(value, "block")
+    most = _lang.Arch(_indices.machine()).max_block
+    if math.prod(sizes) > most:
+        raise LaunchError(
+            f"[{name}] block {value!r} has {math.prod(sizes)} threads, and a block has at most {most}: take a smaller "
+            f"one, and more blocks"
+        )
+    return sizes
 
 
 def _place(value, sizes, what):
@@ -104,7 +130,16 @@ class Kernel(_lang.Calls):
         if self._names is None:
             self._prepare()
         if named or len(given) != len(self._names):
-            bound = inspect.signature(self.function).bind(*given, **named)
+            signature = inspect.signature(self.function)
+            try:
+                bound = signature.bind(*given, **named)
+            except TypeError as error:
+                names = ", ".join(signature.parameters)
+                raise TypeError(
+                    f"{self.__name__}({names}) got {len(given)} arguments and the names {list(named)}: {error}"
+                    if named
+                    else f"{self.__name__}({names}) got {len(given)} arguments: {error}"
+                ) from None
             bound.apply_defaults()
             given = tuple(bound.arguments.values())
         return given
@@ -117,7 +152,7 @@ class Kernel(_lang.Calls):
             )
         if callable(value):
             value = value(*given)
-        return _dimensions(value, what)
+        return _threads(self.__name__, value) if what == "block" else _dimensions(value, what)
 
     def _current(self, objects=()):
         """The fingerprint of the function and of objects that are compiled in; another one where what they read has

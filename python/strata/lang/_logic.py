@@ -1,10 +1,11 @@
 """and, or, not, chains of comparisons and conditional expressions that decide now or in the kernel."""
 
 import builtins
+import sys
 
 from .. import _strata
 from ._carry import NOTHING, Differs, Value, is_number, kind_of, merged, refuse
-from ._state import state
+from ._state import Join, state
 
 _lang = _strata._lang
 
@@ -19,10 +20,27 @@ def plain(value):
     return value
 
 
+def subject(value):
+    """The subject of a match with patterns that are values."""
+    if type(value) is Value:
+        refuse("a match compares while the kernel is traced, and this is a value of the kernel: write if and elif")
+    return value
+
+
+def asserted(value):
+    if type(value) is Value:
+        refuse(
+            "an assert is decided while the kernel is traced, and this is a value of the kernel: write "
+            "lang.device_assert(p, text)"
+        )
+    return value
+
+
 class _Operand:
     def __init__(self, value, in_kernel, taken):
         self.value, self.in_kernel, self.taken = value, in_kernel, taken
         self.negated, self.kept = False, None
+        self.join = Join(sys._getframe(2).f_lineno) if in_kernel else None
 
 
 def when(value):
@@ -110,7 +128,7 @@ def chosen(first, a, b):
     if not operand.in_kernel:
         return a if operand.taken else b
     try:
-        return merged(operand.value, a, b)
+        return merged(operand.value, a, b, operand.join)
     except Differs as found:
         refuse(f"a if p else b where the kernel decides: {found.how}: give both one type")
 

@@ -1,20 +1,8 @@
 """Loops that Python or the kernel takes."""
 
 from .. import _strata
-from ._carry import (
-    NOTHING,
-    UNBOUND,
-    Cell,
-    Differs,
-    Value,
-    children,
-    is_fragment,
-    is_number,
-    is_same,
-    kind_of,
-    rebuilt,
-    refuse,
-)
+from ._carried import Carried, FlagCell, escape
+from ._carry import UNBOUND, Differs, Value, is_fragment, refuse
 from ._logic import none_of, not_
 from ._ranges import Range
 from ._state import Region, changed, content_of, put_back, state, take_back
@@ -45,82 +33,6 @@ class _For:
         return any(names[flag] is True for flag in self.leaves)
 
 
-class _Carried:
-    """A name's value through a loop: a cell for each number in it."""
-
-    def __init__(self, first, types, path):
-        self.first, self.cell, self.parts = first, None, None
-        below = children(first)
-        self.in_place = isinstance(first, (list, dict)) and types.get(path) != "another object"
-        if below is not None:
-            self.parts = [_Carried(child, types, (*path, key)) for key, child in below]
-        elif is_number(first):
-            self.cell = Cell(first, types.get(path))
-        # A fragment that steps replace by others is in registers of the loop's own.
-        self.fragment = first.load() if types.get(path) == "another object" and is_fragment(first) else None
-        self.path = path
-        self.changed = False
-
-    def value(self, take):
-        """The value that holds take(cell) for each number."""
-        if self.parts is not None:
-            values = [part.value(take) for part in self.parts]
-            if self.in_place:
-                put_back(self.first, values if isinstance(self.first, list) else dict(zip(self.first, values)))
-                return self.first
-            return rebuilt(self.first, values)
-        if self.fragment is not None:
-            return self.fragment
-        return take(self) if self.cell else self.first
-
-    def head(self):
-        self.loaded = self.cell.load()
-        return self.loaded
-
-    def after(self):
-        return self.cell.load() if self.changed else self.first
-
-    def check(self, end, types, is_content=False):
-        """Whether a step may end so; types gets those to trace the loop with again."""
-        if self.parts is not None:
-            below = children(end)
-            if type(end) is not type(self.first) or [key for key, _ in below] != [part.path[-1] for part in self.parts]:
-                was = f"{type(self.first).__name__} of {len(self.parts)}"
-                raise Differs(f"{was} before the loop and {kind_of(end)} after a step")
-            if self.in_place and end is not self.first and not is_content:
-                types[self.path] = "another object"
-            for part, (_, child) in zip(self.parts, below):
-                try:
-                    part.check(child, types)
-                except Differs as found:
-                    raise Differs(found.how, (part.path[-1], *found.path)) from None
-        elif is_fragment(self.first):
-            if not is_fragment(end) or end.shape != self.first.shape or end.dtype != self.first.dtype:
-                raise Differs(f"{self.first!r} before the loop and {end!r} after a step")
-            if self.fragment is None and end is not self.first:
-                types[self.path] = "another object"
-        elif self.cell is None:
-            if not is_same(self.first, end):
-                raise Differs(f"{kind_of(self.first)} before the loop and {kind_of(end)} after a step")
-        elif end is not self.loaded:
-            if not is_number(end):
-                raise Differs(f"{kind_of(self.first)} before the loop and {kind_of(end)} after a step")
-            self.changed = True
-            wanted = self.cell.fits(end)
-            if wanted is not None:
-                types[self.path] = wanted
-
-    def ends(self, end):
-        """(cell or fragment, value) of what the step changed."""
-        if self.fragment is not None and end is not self.fragment:
-            yield self.fragment, end
-        if self.parts is not None:
-            for part, (_, child) in zip(self.parts, children(end)):
-                yield from part.ends(child)
-        elif self.cell is not None and self.changed:
-            yield self.cell, end
-
-
 class _KernelLoop(Region):
     """A loop that the kernel takes. It is traced once, again where a number in it needs another type than it had."""
 
@@ -138,21 +50,21 @@ class _KernelLoop(Region):
         self.again = False
         flags = {*self.leaves, "_strata_result"}
         self.carried = {
-            name: _Carried(value, self.types, (name,))
+            name: Carried(value, self.types, (name,), self.line)
             for name, value in self.found.items()
             if name not in flags and name not in self.targets
         }
         for of in self.extra:
             changed(of)
-            self.carried[id(of)] = _Carried(content_of(of), self.types, (id(of),))
+            self.carried[id(of)] = Carried(content_of(of), self.types, (id(of),), self.line)
         for carried in self.carried.values():
             self._keepcontent_of(carried)
         # A flag is False at the head of each step, since a step that sets one is the last.
-        self.flags = {f: _FlagCell() for f in self.leaves}
+        self.flags = {f: FlagCell() for f in self.leaves}
         self.open()
         self.values = {**self.found, **dict.fromkeys(self.leaves, False)}
         for key, carried in self.carried.items():
-            value = carried.value(_Carried.head)
+            value = carried.value(Carried.head)
             if isinstance(key, str):
                 self.values[key] = value
         for of in self.extra:
@@ -232,7 +144,7 @@ class _KernelLoop(Region):
         stores = [(to, value.load() if is_fragment(value) else _lang.valued(value)) for to, value in stores]
         for to, value in stores:
             if is_fragment(to):
-                to.store(value)
+                _lang.renew(to, value)
             else:
                 _lang.store(to.memory, 0, value)
         for name, flag in self.flags.items():
@@ -242,8 +154,8 @@ class _KernelLoop(Region):
             if name in self.carried or name in self.flags or name in self.targets or name not in names:
                 continue
             value = names[name]
-            sure = self.is_sure() or name == "_strata_result"
-            self.escaped[name] = _escape(value) if sure else UNBOUND
+            sure = self.is_sure()
+            self.escaped[name] = escape(value, sure) if sure or name == "_strata_result" else UNBOUND
 
     def _finish(self, names):
         self.close()
@@ -251,12 +163,12 @@ class _KernelLoop(Region):
             self.changes.pop(id(of), None)
         self.values = {name: flag.after() for name, flag in self.flags.items()}
         for key, carried in self.carried.items():
-            value = carried.value(_Carried.after)
+            value = carried.value(Carried.after)
             if isinstance(key, str):
                 self.values[key] = value
         for of in self.extra:
             changed(of)
-            put_back(of, self.carried[id(of)].value(_Carried.after))
+            put_back(of, self.carried[id(of)].value(Carried.after))
         for name, value in self.escaped.items():
             if value is UNBOUND:
                 self.note(
@@ -273,37 +185,6 @@ class _KernelLoop(Region):
             _lang.break_if(not_(none_of(*set_flags)))
 
     targets = ()
-
-
-def _escape(value):
-    """Stores what a step ends with; a function that gives it after the loop."""
-    if value is NOTHING:
-        return lambda: NOTHING
-    below = children(value)
-    if below is not None:
-        parts = [_escape(child) for _, child in below]
-        return lambda: rebuilt(value, [part() for part in parts])
-    if type(value) is not Value:
-        return lambda: value
-    cell = Cell.of(value)
-    return cell.load
-
-
-class _FlagCell:
-    """Whether a step was the last. Before the loop no flag is set: else the loop would not be reached."""
-
-    def __init__(self):
-        self.memory = _lang.registers(1, "boolean")
-        _lang.store(self.memory, 0, False)
-        self.is_set = False
-
-    def set(self, flag):
-        if flag is not False:
-            self.is_set = True
-            _lang.store(self.memory, 0, flag)
-
-    def after(self):
-        return _lang.load(self.memory, 0) if self.is_set else False
 
 
 class _KernelFor(_KernelLoop):

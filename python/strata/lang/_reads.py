@@ -56,6 +56,22 @@ def names_of(code):
     return frozenset(of_globals), frozenset(attributes), frozenset(modules)
 
 
+@functools.lru_cache(1024)
+def stored_outside(code):
+    """Names of globals and of cells around it that a code object and those in it assign."""
+    found = set()
+    for step in dis.get_instructions(code):
+        if step.opname in ("STORE_GLOBAL", "DELETE_GLOBAL"):
+            found.add(step.argval)
+        elif step.opname in ("STORE_DEREF", "DELETE_DEREF") and step.argval in code.co_freevars:
+            found.add(step.argval)
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            inside = stored_outside(constant)
+            found |= {name for name in inside if name not in code.co_cellvars}
+    return frozenset(found)
+
+
 def asks_the_world(f):
     """Whether two calls of an installed function may differ though no object of the program does."""
     own = getattr(f, "__self__", None)

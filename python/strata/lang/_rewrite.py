@@ -15,46 +15,11 @@ and a loop the same with cells of registers for its names. A jump becomes a flag
 import ast
 import itertools
 
-from ._assigned import CHANGES as CHANGES, always_jumps, assigned, bound, jumps_of, outliving
+from . import _nodes as nodes
+from ._assigned import CHANGES as CHANGES, always_jumps, assigned, bound, compares, jumps_of, outliving
+from ._nodes import RUNTIME as RUNTIME
 
-RUNTIME = "_strata_"
 DONE, RESULT = "_strata_done", "_strata_result"  # flag and value of a return
-
-
-def _name(name, at, store=False):
-    return ast.copy_location(ast.Name(name, ast.Store() if store else ast.Load()), at)
-
-
-def _call(function, at, *given):
-    """RUNTIME.function(*given)."""
-    of = ast.Attribute(_name(RUNTIME, at), function, ast.Load())
-    return ast.fix_missing_locations(ast.copy_location(ast.Call(ast.copy_location(of, at), list(given), []), at))
-
-
-def _start(at):
-    """The place of a statement's head: Python puts a call of a method that spans lines at the last of them."""
-    if at.lineno == at.end_lineno:
-        return at
-    head = getattr(at, "iter", None) or getattr(at, "test", None)
-    place = ast.copy_location(ast.Pass(), at)
-    place.end_lineno, place.end_col_offset = at.lineno, at.col_offset + 1
-    if head is not None and head.end_lineno == at.lineno:
-        place.end_col_offset = head.end_col_offset
-    return place
-
-
-def _method(of, function, at, *given):
-    at = _start(at)
-    what = ast.copy_location(ast.Attribute(_name(of, at), function, ast.Load()), at)
-    return ast.copy_location(ast.Call(what, list(given), []), at)
-
-
-def _constant(value, at):
-    return ast.copy_location(ast.Constant(value), at)
-
-
-def _locals(at):
-    return _call("locals", at)
 
 
 class _Loop:
@@ -88,24 +53,24 @@ class Rewriter(ast.NodeTransformer):
         start, kept = node.body[0], outliving(node)
         body = self._block(node.body)
         if kept:
-            check = _call("outlives", start, _constant(tuple(kept), start), _constant(node.name, start))
+            check = nodes.call("outlives", start, nodes.constant(tuple(kept), start), nodes.constant(node.name, start))
             body.insert(0, ast.copy_location(ast.Expr(check), start))
         if nested:
             start = node.body[0]
             end = ast.copy_location(
                 ast.Return(
-                    _call(
+                    nodes.call(
                         "returned",
                         start,
-                        _constant(True, start) if always else _name(DONE, start),
-                        _name(RESULT, start),
+                        nodes.constant(True, start) if always else nodes.name(DONE, start),
+                        nodes.name(RESULT, start),
                     )
                 ),
                 node.body[-1],
             )
             body = [
-                self._set(DONE, _constant(False, start)),
-                self._set(RESULT, _call("nothing", start)),
+                self._set(DONE, nodes.constant(False, start)),
+                self._set(RESULT, nodes.call("nothing", start)),
                 *body,
                 end,
             ]
@@ -113,7 +78,7 @@ class Rewriter(ast.NodeTransformer):
         return node
 
     def _set(self, name, value):
-        return ast.copy_location(ast.Assign([_name(name, value, True)], value), value)
+        return ast.copy_location(ast.Assign([nodes.name(name, value, True)], value), value)
 
     def visit_FunctionDef(self, node):
         node.decorator_list = [self.visit(d) for d in node.decorator_list]
@@ -147,14 +112,14 @@ class Rewriter(ast.NodeTransformer):
             rest = statements[at + 1 :]
             jumps = jumps_of([statement])
             if isinstance(statement, ast.Return) and self.flags_return:
-                value = self.visit(statement.value) if statement.value else _constant(None, statement)
-                out.append(ast.copy_location(ast.Assign([_name(RESULT, statement, True)], value), statement))
-                out.append(self._set(DONE, _constant(True, statement)))
+                value = self.visit(statement.value) if statement.value else nodes.constant(None, statement)
+                out.append(ast.copy_location(ast.Assign([nodes.name(RESULT, statement, True)], value), statement))
+                out.append(self._set(DONE, nodes.constant(True, statement)))
                 break
             if isinstance(statement, (ast.Break, ast.Continue)):
                 loop = self.loops[-1]
                 flag = loop.stop if isinstance(statement, ast.Break) else loop.skip
-                out.append(self._set(flag, _constant(True, statement)))
+                out.append(self._set(flag, nodes.constant(True, statement)))
                 break
             if not jumps or not rest:
                 out += self._statement(statement)
@@ -166,7 +131,7 @@ class Rewriter(ast.NodeTransformer):
                 out += self._if(statement, statement.body + rest, statement.orelse)
                 break
             out += self._statement(statement)
-            test = _call("none_of", rest[0], *[_name(f, rest[0]) for f in self._flags(jumps)])
+            test = nodes.call("none_of", rest[0], *[nodes.name(f, rest[0]) for f in self._flags(jumps)])
             out += self._branch(test, rest[0], rest, [])
             break
         return out
@@ -205,10 +170,17 @@ class Rewriter(ast.NodeTransformer):
 
     def visit_Match(self, node):
         node.subject = self.visit(node.subject)
+        if any(compares(case.pattern) for case in node.cases):
+            node.subject = nodes.call("subject", node.subject, node.subject)
         for case in node.cases:
             if case.guard:
-                case.guard = _call("plain", case.guard, self.visit(case.guard))
+                case.guard = nodes.call("plain", case.guard, self.visit(case.guard))
             self._suite(case)
+        return node
+
+    def visit_Assert(self, node):
+        self.generic_visit(node)
+        node.test = nodes.call("asserted", node.test, node.test)
         return node
 
     def visit_Global(self, node):
@@ -232,14 +204,17 @@ class Rewriter(ast.NodeTransformer):
         for name in names:
             out.append(
                 ast.copy_location(
-                    ast.Assign([_name(name, at, True)], _method(region, "value", at, _constant(name, at))), at
+                    ast.Assign(
+                        [nodes.name(name, at, True)], nodes.method(region, "value", at, nodes.constant(name, at))
+                    ),
+                    at,
                 )
             )
             test = ast.copy_location(
                 ast.Compare(
-                    _name(name, at),
+                    nodes.name(name, at),
                     [ast.Is()],
-                    [ast.copy_location(ast.Attribute(_name(RUNTIME, at), "UNBOUND", ast.Load()), at)],
+                    [ast.copy_location(ast.Attribute(nodes.name(RUNTIME, at), "UNBOUND", ast.Load()), at)],
                 ),
                 at,
             )
@@ -256,17 +231,17 @@ class Rewriter(ast.NodeTransformer):
         return out
 
     def _in_kernel(self, region, at, statements):
-        test = ast.copy_location(ast.Attribute(_name(region, at), "decides_in_kernel", ast.Load()), at)
+        test = ast.copy_location(ast.Attribute(nodes.name(region, at), "decides_in_kernel", ast.Load()), at)
         return ast.copy_location(ast.If(test, statements, []), at)
 
     def _described(self, names, at, *suites):
         """A region: its names, those of them that are global, its line, and where each suite assigns each name."""
         lines = [assigned(suite) for suite in suites]
         return [
-            _constant(tuple(names), at),
-            _constant(tuple(n for n in names if n in self.outer_names), at),
-            _constant(at.lineno, at),
-            *(_constant(tuple(of.get(n, at.lineno) for n in names), at) for of in lines),
+            nodes.constant(tuple(names), at),
+            nodes.constant(tuple(n for n in names if n in self.outer_names), at),
+            nodes.constant(at.lineno, at),
+            *(nodes.constant(tuple(of.get(n, at.lineno) for n in names), at) for of in lines),
         ]
 
     def visit_If(self, node):
@@ -278,13 +253,15 @@ class Rewriter(ast.NodeTransformer):
     def _branch(self, test, at, body, orelse):
         names = self._names(body + orelse)
         region = self._temporary("if")
-        out = [self._set(region, _call("branch", at, test, *self._described(names, at, body, orelse)))]
-        out.append(ast.copy_location(ast.If(_method(region, "then", at, _locals(at)), self._block(body), []), at))
+        out = [self._set(region, nodes.call("branch", at, test, *self._described(names, at, body, orelse)))]
+        out.append(
+            ast.copy_location(ast.If(nodes.method(region, "then", at, nodes.locals(at)), self._block(body), []), at)
+        )
         if orelse:
             start = self._in_kernel(region, at, self._take(region, names, at) or [ast.copy_location(ast.Pass(), at)])
-            other = ast.If(_method(region, "other", at, _locals(at)), [start, *self._block(orelse)], [])
+            other = ast.If(nodes.method(region, "other", at, nodes.locals(at)), [start, *self._block(orelse)], [])
             out.append(ast.copy_location(other, at))
-        end = ast.copy_location(ast.Expr(_method(region, "end", at, _locals(at))), at)
+        end = ast.copy_location(ast.Expr(nodes.method(region, "end", at, nodes.locals(at))), at)
         out.append(self._in_kernel(region, at, [end, *self._take(region, names, at)]))
         return out
 
@@ -294,8 +271,8 @@ class Rewriter(ast.NodeTransformer):
         """The flags of a loop, and the statements that clear them."""
         jumps = jumps_of(node.body)
         flags = _Loop(self._temporary("stop"), self._temporary("skip"))
-        before = [self._set(flags.stop, _constant(False, node))] if "break" in jumps else []
-        each = [self._set(flags.skip, _constant(False, node))] if "continue" in jumps else []
+        before = [self._set(flags.stop, nodes.constant(False, node))] if "break" in jumps else []
+        each = [self._set(flags.skip, nodes.constant(False, node))] if "continue" in jumps else []
         leaves = ([flags.stop] if "break" in jumps else []) + ([DONE] if "return" in jumps else [])
         names = leaves + ([RESULT] if "return" in jumps else [])
         return flags, before, each, leaves, names + [n for n in self._assigned(node.body) if n not in names]
@@ -307,13 +284,13 @@ class Rewriter(ast.NodeTransformer):
         if not leaves:
             return self._block(node.orelse)
         at = node.orelse[0]
-        return self._branch(_call("none_of", at, *[_name(f, at) for f in leaves]), at, node.orelse, [])
+        return self._branch(nodes.call("none_of", at, *[nodes.name(f, at) for f in leaves]), at, node.orelse, [])
 
     def _loop(self, node, flags, leaves):
         """The body of a loop: what follows a jump does not run, in the same step or in a later one."""
         self.loops.append(flags)
         if leaves and not isinstance(node, ast.While):
-            test = _call("none_of", node, *[_name(f, node) for f in leaves])
+            test = nodes.call("none_of", node, *[nodes.name(f, node) for f in leaves])
             body = self._branch(test, node, node.body, [])
         else:
             body = self._block(node.body)
@@ -324,22 +301,24 @@ class Rewriter(ast.NodeTransformer):
         return self._in_kernel(region, node, self._take(region, names, node) or [ast.copy_location(ast.Pass(), node)])
 
     def _tail(self, region, node):
-        leave = ast.If(_method(region, "tail", node, _locals(node)), [ast.copy_location(ast.Break(), node)], [])
+        leave = ast.If(
+            nodes.method(region, "tail", node, nodes.locals(node)), [ast.copy_location(ast.Break(), node)], []
+        )
         return ast.copy_location(leave, node)
 
     def visit_For(self, node):
         flags, before, each, leaves, names = self._open(node)
         region, item = self._temporary("for"), self._temporary("item")
-        targets = list(assigned([ast.copy_location(ast.Assign([node.target], _constant(None, node)), node)]))
+        targets = list(assigned([ast.copy_location(ast.Assign([node.target], nodes.constant(None, node)), node)]))
         names += [n for n in targets if n not in names]
         described = self._described(names, node, node.body)
-        target = ast.copy_location(ast.Assign([node.target], _name(item, node)), node.target)
+        target = ast.copy_location(ast.Assign([node.target], nodes.name(item, node)), node.target)
         iterated = self.visit(node.iter)
-        given = [*described, _constant(tuple(leaves), node), _constant(tuple(targets), node)]
-        start = _call("loop", node, iterated, *given, _locals(node))
+        given = [*described, nodes.constant(tuple(leaves), node), nodes.constant(tuple(targets), node)]
+        start = nodes.call("loop", node, iterated, *given, nodes.locals(node))
         body = [self._head(region, names, node), target, *each, *self._loop(node, flags, leaves)]
         body.append(self._tail(region, node))
-        loop = ast.copy_location(ast.For(_name(item, node, True), _name(region, node), body, []), node)
+        loop = ast.copy_location(ast.For(nodes.name(item, node, True), nodes.name(region, node), body, []), node)
         end = self._head(region, names, node)
         return [*before, self._set(region, start), loop, end, *self._after(node, leaves)]
 
@@ -347,21 +326,23 @@ class Rewriter(ast.NodeTransformer):
         flags, before, each, leaves, names = self._open(node)
         region, again = self._temporary("while"), self._temporary("again")
         names += [n for n in self._assigned([ast.copy_location(ast.Expr(node.test), node)]) if n not in names]
-        start = _call("while_", node, *self._described(names, node, node.body), _constant(tuple(leaves), node))
-        test = self._set(again, _method(region, "test", node, self.visit(node.test), _locals(node)))
+        start = nodes.call(
+            "while_", node, *self._described(names, node, node.body), nodes.constant(tuple(leaves), node)
+        )
+        test = self._set(again, nodes.method(region, "test", node, self.visit(node.test), nodes.locals(node)))
         retry = ast.If(
-            ast.copy_location(ast.Compare(_name(again, node), [ast.Is()], [_constant(None, node)]), node),
+            ast.copy_location(ast.Compare(nodes.name(again, node), [ast.Is()], [nodes.constant(None, node)]), node),
             [ast.copy_location(ast.Continue(), node)],
             [],
         )
         stop = ast.If(
-            ast.copy_location(ast.UnaryOp(ast.Not(), _name(again, node)), node),
+            ast.copy_location(ast.UnaryOp(ast.Not(), nodes.name(again, node)), node),
             [ast.copy_location(ast.Break(), node)],
             [],
         )
         body = [self._head(region, names, node), test, retry, stop, *each, *self._loop(node, flags, leaves)]
         body.append(self._tail(region, node))
-        loop = ast.copy_location(ast.While(_method(region, "next", node, _locals(node)), body, []), node)
+        loop = ast.copy_location(ast.While(nodes.method(region, "next", node, nodes.locals(node)), body, []), node)
         end = self._head(region, names, node)
         return [*before, self._set(region, start), loop, end, *self._after(node, leaves)]
 
@@ -371,20 +352,20 @@ class Rewriter(ast.NodeTransformer):
         is_and = isinstance(node.op, ast.And)
         value = self.visit(node.values[0])
         for right in node.values[1:]:
-            first = _call("when" if is_and else "unless", node, value)
-            second = ast.IfExp(_call("then", node), self.visit(right), _constant(None, node))
-            value = _call("both" if is_and else "either", node, first, ast.copy_location(second, node))
+            first = nodes.call("when" if is_and else "unless", node, value)
+            second = ast.IfExp(nodes.call("then", node), self.visit(right), nodes.constant(None, node))
+            value = nodes.call("both" if is_and else "either", node, first, ast.copy_location(second, node))
         return value
 
     def visit_IfExp(self, node):
-        first = _call("when", node, self.visit(node.test))
-        then = ast.IfExp(_call("then", node), self.visit(node.body), _constant(None, node))
-        other = ast.IfExp(_call("other", node), self.visit(node.orelse), _constant(None, node))
-        return _call("chosen", node, first, ast.copy_location(then, node), ast.copy_location(other, node))
+        first = nodes.call("when", node, self.visit(node.test))
+        then = ast.IfExp(nodes.call("then", node), self.visit(node.body), nodes.constant(None, node))
+        other = ast.IfExp(nodes.call("other", node), self.visit(node.orelse), nodes.constant(None, node))
+        return nodes.call("chosen", node, first, ast.copy_location(then, node), ast.copy_location(other, node))
 
     def visit_UnaryOp(self, node):
         node.operand = self.visit(node.operand)
-        return _call("not_", node, node.operand) if isinstance(node.op, ast.Not) else node
+        return nodes.call("not_", node, node.operand) if isinstance(node.op, ast.Not) else node
 
     def visit_Compare(self, node):
         self.generic_visit(node)
@@ -393,27 +374,31 @@ class Rewriter(ast.NodeTransformer):
         left, value = node.left, None
         for i, (op, right) in enumerate(zip(node.ops, node.comparators)):
             last = i + 1 == len(node.ops)
-            compared = ast.Compare(left, [op], [right if last else _call("keep", right, right)])
+            compared = ast.Compare(left, [op], [right if last else nodes.call("keep", right, right)])
             compared = ast.copy_location(compared, node)
             if value is None:
                 value = compared
             else:
-                second = ast.copy_location(ast.IfExp(_call("then", node), compared, _constant(None, node)), node)
-                value = _call("both", node, _call("link", node, value), second)
-            left = _call("kept", node)
+                second = ast.copy_location(
+                    ast.IfExp(nodes.call("then", node), compared, nodes.constant(None, node)), node
+                )
+                value = nodes.call("both", node, nodes.call("link", node, value), second)
+            left = nodes.call("kept", node)
         return value
 
     def visit_Call(self, node):
         self.generic_visit(node)
         if isinstance(node.func, ast.Name) and node.func.id in ("super", "locals"):
             return node
-        node.func = _call("function", node.func, node.func)
+        node.func = nodes.call("function", node.func, node.func)
         return node
 
     def _changed(self, node):
         self.generic_visit(node)
         if isinstance(node.ctx, (ast.Store, ast.Del)):
-            node.value = _call("changed", node.value, node.value, _constant(isinstance(node, ast.Subscript), node))
+            node.value = nodes.call(
+                "changed", node.value, node.value, nodes.constant(isinstance(node, ast.Subscript), node)
+            )
         return node
 
     visit_Subscript = visit_Attribute = _changed
@@ -422,7 +407,7 @@ class Rewriter(ast.NodeTransformer):
         self.generic_visit(node)
         if not isinstance(node.target, ast.Name):
             return node
-        look = ast.copy_location(ast.Expr(_call("changed", node, _name(node.target.id, node))), node)
+        look = ast.copy_location(ast.Expr(nodes.call("changed", node, nodes.name(node.target.id, node))), node)
         return [look, node]
 
     def visit_AnnAssign(self, node):
@@ -435,7 +420,7 @@ class Rewriter(ast.NodeTransformer):
         self.generic_visit(node)
         if isinstance(getattr(node, "ctx", None), (ast.Store, ast.Del)):
             return node
-        return _call("made", node, node)
+        return nodes.call("made", node, node)
 
     visit_List = visit_Dict = visit_Set = visit_ListComp = visit_SetComp = visit_DictComp = _made
 

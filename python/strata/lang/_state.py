@@ -17,9 +17,41 @@ class _State(threading.local):
         self.operands = []  # of and, or and conditional expressions
         self.missing = {}  # why a name has no value
         self.fast = False  # the decorator's hint
+        self.outside = None  # objects, globals and cells that the trace changes
+        self.new = {}  # containers that the trace made, by id: (the container, its number)
+        self.joined = {}  # containers that stand for one of two, by id: (the container, line)
 
 
 state = _State()
+
+
+class Join:
+    """Two ways of a decision become one. An object that has another name, too, is then a copy of one of two."""
+
+    def __init__(self, line):
+        self.line, self.first, self.merged = line, len(state.new), {}
+
+    def known(self, a, b):
+        """The object that stands for the two already, under another name."""
+        found = self.merged.get((id(a), id(b)))
+        return found[0] if found else None
+
+    def _keep(self, made, a, b):
+        self.merged[id(a), id(b)] = made, a, b
+        return made
+
+    def fragment(self, made, a, b):
+        _lang.choose(made, a, b, self.line)
+        return self._keep(made, a, b)
+
+    def container(self, made, a, b):
+        if not isinstance(made, tuple) and not (self._is_new(a) and self._is_new(b)):
+            state.joined[id(made)] = made, self.line
+        return self._keep(made, a, b)
+
+    def _is_new(self, of):
+        """Whether one of the ways made it, so that no name from before is its."""
+        return state.new.get(id(of), (None, -1))[1] >= self.first
 
 
 class Tracing:
@@ -29,15 +61,77 @@ class Tracing:
         self.block, self.fast = block, fast
 
     def __enter__(self):
-        self.before = (state.trace, state.regions, state.operands, state.missing, state.fast)
-        state.fast, self.divided = self.fast, _lang.divide_fast(self.fast)
-        state.trace, state.regions, state.operands, state.missing = _lang.Trace(self.block), [], [], {}
+        self.before = vars(state).copy()
+        self.divided = _lang.divide_fast(self.fast)
+        vars(state).update(
+            trace=_lang.Trace(self.block), regions=[], operands=[], missing={}, fast=self.fast, new={}, joined={}
+        )
+        state.outside = Outside()
         return state.trace
 
     def __exit__(self, *exception):
         state.trace.close()
+        state.outside.restore()
         _lang.divide_fast(self.divided)
-        state.trace, state.regions, state.operands, state.missing, state.fast = self.before
+        vars(state).update(self.before)
+
+
+_OF_A_TRACE = (_lang.Value, _lang.View, _lang.Place)
+
+
+def _has_of_a_trace(values):
+    """Whether one of the values, or what they hold, means something in one kernel alone."""
+    todo, seen = list(values), set()
+    while todo:
+        value = todo.pop()
+        if isinstance(value, _OF_A_TRACE):
+            return True
+        if isinstance(value, (list, tuple, set, frozenset, dict)) and id(value) not in seen:
+            seen.add(id(value))
+            todo += value.values() if isinstance(value, dict) else value
+    return False
+
+
+class Outside:
+    """Objects, globals and cells that a trace changes. Values of the kernel do not stay there when it ends."""
+
+    def __init__(self):
+        self.objects, self.places = {}, []
+
+    def keep(self, of):
+        """An object that is about to be changed."""
+        if id(of) in self.objects or id(of) in state.new:
+            return
+        if isinstance(of, (list, bytearray, dict, set)) or hasattr(of, "__dict__"):
+            self.objects[id(of)] = of, content_of(of)
+
+    def keep_place(self, of, name):
+        """A global, by the dict and its name, or a cell, that a function may assign."""
+        self.places.append((of, name, _held(of, name)))
+
+    def restore(self):
+        for of, before in self.objects.values():
+            now = content_of(of)
+            if _has_of_a_trace(now.values() if isinstance(now, dict) else now):
+                put_back(of, before)
+        for of, name, before in reversed(self.places):
+            if not _has_of_a_trace([_held(of, name)]):
+                continue
+            if isinstance(of, dict):
+                of.pop(name) if before is UNBOUND else of.update({name: before})
+            elif before is UNBOUND:
+                del of.cell_contents
+            else:
+                of.cell_contents = before
+
+
+def _held(of, name):
+    if isinstance(of, dict):
+        return of.get(name, UNBOUND)
+    try:
+        return of.cell_contents
+    except ValueError:  # an empty cell
+        return UNBOUND
 
 
 class Region:
@@ -106,7 +200,17 @@ def changed(of, by_item=False):
 
     by_item: by of[i] = x. What a method of the user's does there is not seen.
     """
-    if not state.regions or type(of).__module__.startswith("strata"):
+    if type(of).__module__.startswith("strata"):
+        return of
+    if id(of) in state.joined:
+        line, kind = state.joined[id(of)][1], type(of).__name__
+        refuse(
+            f"line {line} takes one of two {kind}s by a decision of the kernel, and this changes it: neither of them "
+            f"would change. Take a copy, as in {kind}(a if p else b)"
+        )
+    if state.outside is not None:
+        state.outside.keep(of)
+    if not state.regions:
         return of
     if by_item and isinstance(getattr(type(of), "__setitem__", None), types.FunctionType):
         refuse(
@@ -141,6 +245,8 @@ def outlives(names, function):
 
 def made(of):
     """An object that is new here: nothing outside of the region has it."""
+    if state.trace is not None:
+        state.new.setdefault(id(of), (of, len(state.new)))
     if state.regions:
         state.regions[-1].born[id(of)] = of
     return of
