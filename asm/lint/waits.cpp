@@ -13,12 +13,6 @@ using isa::Format;
 using isa::Inst;
 namespace counter = isa::counter;
 
-bool is_barrier(std::string_view mnemonic) {
-    return mnemonic == "s_barrier" || mnemonic.starts_with("s_barrier_signal");
-}
-bool writes_local(const Inst& inst) {
-    return inst.row->format == Format::DS && !inst.gds && inst.row->flags & (isa::kStore | isa::kAtomic);
-}
 bool stores_privately(const isa::Row& row) { return row.format == Format::SCRATCH && row.flags & isa::kStore; }
 
 }  // namespace
@@ -36,10 +30,7 @@ void Outstanding::step(const Step& step, Findings& found) {
     constexpr uint32_t kNoWait = 7;
     if (const auto count = static_cast<uint32_t>(inst.offset); inst.row->format == Format::VINTERP && count < kNoWait)
         let_through(counter::expcnt, count);
-    if (!operations_.empty()) {
-        check_use(step, found);
-        if (is_barrier(inst.row->mnemonic)) check_barrier(step, found);
-    }
+    if (!operations_.empty()) check_use(step, found);
     check_release(step, found);
     if (step.access->counters) start(step);
 }
@@ -131,17 +122,6 @@ void Outstanding::check_use(const Step& step, Findings& found) {
     if (changed) mark();
 }
 
-/// Other waves may read what this one stores as soon as it is at the barrier.
-void Outstanding::check_barrier(const Step& step, Findings& found) {
-    for (Operation& operation : operations_) {
-        if (!operation.writes_local) continue;
-        report(found, step, operation, Kind::missing_wait,
-               fmt::format("{} is reached while {} may still write local memory", step.inst->row->mnemonic,
-                           operation.row->mnemonic));
-        operation.writes_local = false;
-    }
-}
-
 void Outstanding::check_release(const Step& step, Findings& found) {
     const Inst& inst = *step.inst;
     if (released_) {
@@ -180,8 +160,7 @@ void Outstanding::start(const Step& step) {
         if (held && next < fresh.holds.size() &&
             (is_vector(read.registers) || read.registers.first == isa::code::exec_lo))
             fresh.holds[next++] = read.registers;
-    fresh.writes_local = writes_local(inst);
-    const bool only_stores = !fresh.fills.count && !next && !fresh.writes_local;
+    const bool only_stores = !fresh.fills.count && !next;
     if (only_stores && !stores_privately(*inst.row)) return;
     // For stores to private memory it matters whether any is in flight: the last one ends last.
     if (only_stores)
@@ -218,7 +197,6 @@ bool Outstanding::join(const Outstanding& other) {
         if (!at->fills.count) at->fills = theirs.fills;
         for (size_t i = 0; i < theirs.holds.size(); ++i)
             if (!at->holds[i].count) at->holds[i] = theirs.holds[i];
-        at->writes_local = at->writes_local || theirs.writes_local;
         changed = changed || *at != before;
     }
     if (changed) mark();

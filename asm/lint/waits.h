@@ -14,6 +14,11 @@ namespace strata::lint {
 /// Operations that may be outstanding at a place of the code: on one path, or with join() on any of several.
 ///
 /// An operation has ended once a wait lets through no more than began after it in its queue.
+///
+/// Barriers want no wait for DS instructions, on any arch. "LDS operations for all waves are executed in a total global
+/// ordering as observed by all waves" (LLVM, SIMemoryLegalizer). WGP mode keeps that order. Threadgroup split mode has
+/// no local memory (LLVM AMDGPUUsage, "Memory Model"). Loads to local memory that vmcnt counts have no such order:
+/// emu/check/local_copies.h follows them to the access that needs their wait.
 class Outstanding {
   public:
     explicit Outstanding(isa::Arch arch) : arch_(arch) {}
@@ -39,14 +44,13 @@ class Outstanding {
         std::array<Count, 2> counts{};
         Registers fills;
         std::array<Registers, 3> holds{};  ///< what it still reads, until an export is granted
-        bool writes_local = false, is_private_store = false;
+        bool is_private_store = false;
         bool operator==(const Operation&) const = default;
     };
 
     bool wait(const isa::Inst& inst);
     void let_through(uint16_t counter, uint32_t count);
     void check_use(const Step& step, Findings& found);
-    void check_barrier(const Step& step, Findings& found);
     void check_release(const Step& step, Findings& found);
     void start(const Step& step);
     void mark();

@@ -45,6 +45,12 @@ def counters(name, arch, returns):
     return frozenset(found)
 
 
+@cache
+def has_result(name, arch):
+    """Whether a memory instruction of local memory fills registers."""
+    return any(form["destinations"] for form in asm.describe(name, arch))
+
+
 class Flow:
     """Ways through a kernel's code."""
 
@@ -71,37 +77,52 @@ class Flow:
             left += ways[n]
         return [self.code[n] for n in sorted(seen)]
 
+    def youngest(self, start, most, adds, stop):
+        """The last `most` instructions of a kind before one, on any way that leads to it."""
+        left, seen = [(n, 0) for n in self.before[start]], set()
+        while left:
+            n, passed = left.pop()
+            if (n, passed) in seen or passed >= most or stop(self.code[n]):
+                continue
+            seen.add((n, passed))
+            left += [(k, passed + adds(self.code[n])) for k in self.before[n]]
+        return [self.code[n] for n in sorted({n for n, _ in seen}) if adds(self.code[n])]
+
 
 def waits_less(obj, n, mutant):
-    """Counters for which the mutant's wait lets more through, each with the count it had."""
+    """Counters for which the mutant's wait lets more through, each with the count it had and the one it has."""
     was = counts(obj.code[n].text)
     now = counts(mutant.change.removeprefix("weakened to ")) if mutant.change != "deleted" else {}
-    return {name: count for name, count in was.items() if now.get(name, 99) > count}
+    return {name: (count, now.get(name, 99)) for name, count in was.items() if now.get(name, 99) > count}
 
 
 def of_wait(obj, mutant):
     n, flow, verdicts = mutant.instruction, Flow(obj), []
-    for counter, count in waits_less(obj, n, mutant).items():
+    for counter, (count, lets_through) in waits_less(obj, n, mutant).items():
         covers = lambda i: counts(i.text).get(counter, 99) <= count  # noqa: E731
         adds = lambda i: counter in counters(i.name, obj.arch, "sc0" in i.text or " glc" in i.text)  # noqa: E731
-        waited = [i for i in flow.reach(n, flow.before, lambda i: counts(i.text).get(counter, 99) == 0) if adds(i)]
+        ended = lambda i: counts(i.text).get(counter, 99) == 0  # noqa: E731
+        waited = [i for i in flow.reach(n, flow.before, ended) if adds(i)]
+        if not any(i.name.startswith("s_") for i in waited):  # those end in any order
+            waited = flow.youngest(n, lets_through, adds, ended)
         if not waited:
             verdicts.append("same: nothing is under way that it waits for")
             continue
         stores = [i for i in waited if re.search(r"store|_write|atomic", i.name)]
         filled = set().union(
-            *(i.first for i in waited if i not in stores), *(i.all for i in stores if "atomic" in i.name and i.first)
+            *(i.first for i in waited if i not in stores and has_result(i.name, obj.arch)),
+            *(i.all for i in stores if "atomic" in i.name and i.first),
         )
         after = flow.reach(n, flow.next, covers)
         if any(i.all & filled for i in after):
             verdicts.append("though a register that it waits for is used")
         elif not any(i.mnemonic.startswith("s_barrier") for i in after):
             verdicts.append("same: another wait, or the end, comes before what it waits for is used")
-        elif any(i.mnemonic.startswith("ds_") for i in waited):
+        elif all(i.mnemonic.startswith("ds_") for i in waited):
             verdicts.append(
-                "though a barrier follows: local memory that is still read may be overwritten by another wave"
+                "same: local memory takes the operations of all waves in one order, a barrier needs no wait"
             )
-        elif len(stores) == len(waited):
+        elif all(i in stores or i.mnemonic.startswith("ds_") for i in waited):
             verdicts.append("though a barrier follows: another wave may load global memory that is still stored to")
         else:
             verdicts.append("same: loads of global memory alone are under way at the barrier, and wait for their use")
