@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "strata/asm/object/features.h"
 #include "strata/codegen/signature/parameters.h"
 #include "strata/codegen/toolchain/options.h"
 #include "strata/core/support/file.h"
@@ -180,9 +181,10 @@ UserKernel asm_kernel(std::vector<uint8_t> code_object, Dims grid, Dims block, s
         user_error(ErrorKind::Usage, "[asm_kernel] the code object has no kernel '{}'; it has: {}", name, names);
     }
     if (name.empty()) name = object.kernels[0].name;
-    return std::make_shared<runtime::CustomKernel>(
-        runtime::CustomKernel{std::move(code_object), std::move(name), counts("grid", grid), counts("block", block),
-                              lds, std::string(isa::info(object.arch).name)});
+    std::string arch;
+    if (!isa::is_generic(object)) arch = isa::info(object.arch).name;
+    return std::make_shared<runtime::CustomKernel>(runtime::CustomKernel{
+        std::move(code_object), std::move(name), counts("grid", grid), counts("block", block), lds, std::move(arch)});
 }
 
 namespace {

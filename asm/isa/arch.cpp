@@ -2,7 +2,7 @@
 
 #include <fmt/ranges.h>
 
-#include <vector>
+#include <algorithm>
 
 namespace strata::isa {
 namespace {
@@ -19,6 +19,14 @@ constexpr ArchInfo kRows[] = {
 }  // namespace
 
 std::span<const ArchInfo> archs() { return kRows; }
+
+std::vector<ArchInfo> first_archs() {
+    std::vector<ArchInfo> first;
+    for (const ArchInfo& row : kRows)
+        if (std::ranges::find(first, row.family, &ArchInfo::family) == first.end()) first.push_back(row);
+    return first;
+}
+
 const ArchInfo& info(Arch arch) { return kRows[static_cast<size_t>(arch)]; }
 
 Result<Arch> parse_arch(std::string_view name) {

@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "strata/asm/isa/family.h"
 #include "strata/core/support/result.h"
@@ -31,6 +32,8 @@ struct ArchInfo {
 };
 
 std::span<const ArchInfo> archs();
+/// The first of each family: what the family decides is the same for all of its archs.
+std::vector<ArchInfo> first_archs();
 const ArchInfo& info(Arch arch);
 
 /// Looks an arch up by name ("gfx1100"); the error lists the known ones.

@@ -12,6 +12,11 @@ struct GenericTarget {
 };
 std::span<const GenericTarget> generic_targets();
 
+/// True if the object's code is of a generic target.
+bool is_generic(const CodeObject& object);
+/// True if the object's code is the arch's, or of a generic target that the arch is one of.
+bool runs_on(const CodeObject& object, Arch arch);
+
 /// True if memory instructions of the object's code may run again after a page fault (XNACK). Its target is then
 /// machines with XNACK, or any.
 bool faults_replay(const CodeObject& object);

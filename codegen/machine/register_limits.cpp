@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "strata/asm/isa/card.h"
+
 namespace strata::codegen {
 namespace {
 
@@ -9,9 +11,8 @@ namespace {
 constexpr int kUnits = 4;
 
 /// Rows of one unit's register file: LLVM's getTotalNumVGPRs.
-int file_rows(isa::Family family, int wave_size) {
-    if (isa::is_cdna(family)) return 512;
-    return wave_size == 32 ? 1536 : 768;
+int file_rows(std::string_view arch, int wave_size) {
+    return isa::find_card(arch).value()->unit().registers * 32 / wave_size;
 }
 
 }  // namespace
@@ -24,7 +25,7 @@ RegisterLimits register_limits(const MachineFunction& function) {
     const int waves = std::max((threads + wave - 1) / wave, 1);
     const int waves_per_unit = (waves + kUnits - 1) / kUnits;
     const int granule = wave == 32 ? arch.vgpr_granule32 : arch.vgpr_granule64;
-    RegisterLimits limits{.sgprs = arch.sgprs, .file = file_rows(arch.family, wave), .granule = granule};
+    RegisterLimits limits{.sgprs = arch.sgprs, .file = file_rows(arch.name, wave), .granule = granule};
     limits.most_waves = isa::is_cdna(arch.family) ? 8 : 16;
     limits.total = std::min(limits.file / waves_per_unit / granule * granule, arch.max_vgprs);
     const auto limit = [&](int rows) { limits.total = std::min(limits.total, std::max(rows, 16) / granule * granule); };

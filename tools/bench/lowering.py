@@ -14,10 +14,11 @@ import tempfile
 import numpy as np
 import strata
 from strata import _strata, nn
+from strata.cli.code import first_archs
 
 from ..mutate.code import symbols
 
-ARCHS = tuple(_strata.archs())
+ARCHS = tuple(first_archs())
 TARGETS = ("hip", "asm")
 
 
@@ -356,7 +357,7 @@ def one_arch(arch, quick, names):
 
 
 def bench_lowering(quick, archs=(), names=tuple(KERNELS)):
-    """Both targets over the kernels on each arch; all if archs is empty."""
+    """Both targets over the kernels on each arch; one of each family if archs is empty."""
     return {
         "archs": {arch: one_arch(arch, quick, names) for arch in archs or ARCHS},
         "first_result_ms": {target: first_result_ms(target, 1 if quick else 5) for target in TARGETS},

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "strata/asm/emu/launch/state.h"
+#include "strata/asm/object/features.h"
 #include "strata/core/support/guarded.h"
 #include "strata/core/support/settings.h"
 
@@ -181,11 +182,12 @@ Result<std::shared_ptr<Module>> Gpu::load(std::span<const uint8_t> code_object) 
     if (object.for_nvidia)
         return make_error(ErrorKind::Device, "the code object is for a chip of NVIDIA, the device is {}",
                           isa::info(state_->arch).name);
-    if (object.arch != state_->arch)
+    if (!isa::runs_on(object, state_->arch))
         return make_error(ErrorKind::Unsupported,
                           "the code object is for {}, the device is {}; compile for the device's arch",
                           isa::info(object.arch).name, isa::info(state_->arch).name);
-    uint64_t wanted = 0;  // segments are in order
+    object.arch = state_->arch;  // of a generic target it is the first that runs such code
+    uint64_t wanted = 0;         // segments are in order
     for (const isa::Segment& segment : object.segments) wanted = segment.address + segment.memory_size;
     if (const uint64_t capacity = capacity_of(*state_->model); wanted > capacity)
         return make_error(ErrorKind::Device, "the code object wants {} bytes of device memory; {} has {}", wanted,

@@ -63,7 +63,7 @@ def explaining(add):
         help="Which instructions execute, by encoding format.",
         description="Which instructions execute, by encoding format.",
     )
-    c.add_argument("--arch", action="append", default=[], help=f"{ANY_ARCH} (default: all)")
+    c.add_argument("--arch", action="append", default=[], help=f"{ANY_ARCH} (default: one of each family)")
     c.set_defaults(call=command("code", "emu_coverage"))
     c = add("explain", command("explain"), "Say which kernels compute a tensor, and why each ends where it does.")
     c.add_argument(
@@ -204,7 +204,7 @@ def benchmarks(add):
         action="append",
         default=[],
         choices=ARCHS,
-        help="of lowering (default: all) and of programs (default: gfx1100 and gfx942)",
+        help="of lowering (default: one of each family) and of programs (default: gfx1100 and gfx942)",
     )
     c.add_argument(
         "--card",

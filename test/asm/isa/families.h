@@ -8,10 +8,10 @@
 
 namespace strata::isa {
 
-/// The architectures of some families.
+/// The first architecture of each of some families.
 inline auto archs_of(FamilySet set) {
     std::vector<Arch> found;
-    for (const ArchInfo& row : archs())
+    for (const ArchInfo& row : first_archs())
         if (set.has(row.family)) found.push_back(row.arch);
     return testing::ValuesIn(found);
 }

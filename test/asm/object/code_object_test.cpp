@@ -123,21 +123,35 @@ TEST(code_object, OfAnUnknownMachineIsRefusedWithTheKnownOnesListed) {
 }
 
 // Metadata spells targets in several ways ("amdgpu9.42-amd-amdhsa-unknown-gfx942"); e_flags tell.
-TEST(code_object, OfAGenericTargetIsOfTheDeviceThatIsOneOfIts) {
+TEST(code_object, OfAGenericTargetRunsOnTheDevicesThatAreOfIt) {
+    const auto first_of = [](std::string_view name) {
+        return std::ranges::find(generic_targets(), name, &GenericTarget::name)->arch;
+    };
     for (const GenericTarget& target : generic_targets()) {
         Bytes image = sample(6);
         image[48] = static_cast<uint8_t>(target.elf_mach);  // e_flags: the machine, and the version of a generic one
         image[51] = 1;
         Result<CodeObject> object = CodeObject::parse(image);
         ASSERT_TRUE(object) << object.error().message;
-        EXPECT_EQ(object->arch, target.arch) << target.name;
+        EXPECT_EQ(object->arch, first_of(target.name)) << target.name;
+        for (const ArchInfo& arch : archs()) {
+            const bool is_its = std::ranges::any_of(generic_targets(), [&](const GenericTarget& row) {
+                return row.name == target.name && row.arch == arch.arch;
+            });
+            EXPECT_EQ(runs_on(*object, arch.arch), is_its) << target.name << " " << arch.name;
+        }
     }
     for (const char* name : {"gfx11-generic", "gfx12-generic"}) {  // those that LLVM 19 knows
         Result<CodeObject> object =
             CodeObject::parse(test::compile_hip(test::kHipSample, "-mcode-object-version=6", name));
         ASSERT_TRUE(object) << object.error().message;
-        EXPECT_EQ(object->arch, std::ranges::find(generic_targets(), name, &GenericTarget::name)->arch) << name;
+        EXPECT_EQ(object->arch, first_of(name)) << name;
     }
+}
+
+TEST(code_object, OfAnArchRunsOnItAlone) {
+    const CodeObject object = CodeObject::parse(sample(5)).value();
+    for (const ArchInfo& arch : archs()) EXPECT_EQ(runs_on(object, arch.arch), arch.arch == object.arch) << arch.name;
 }
 
 TEST(code_object, OfAnotherKindOfFileSaysWhatIsWrong) {

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <map>
 #include <random>
 #include <set>
@@ -50,8 +51,10 @@ TEST(write_code_object, WritesTheHeaderAndTheMetadataFieldsOfClangInEachVersion)
     constexpr std::string_view kSource =
         "extern \"C\" __attribute__((global)) void k(int* p, int n) { p[0] = n; }\n"
         "extern \"C\" __attribute__((global)) void l(int* p, int n) { p[n] = n; }\n";
-    for (Arch arch : kArchs)
+    for (const ArchInfo& row : archs())
         for (int version : {4, 5, 6}) {
+            const Arch arch = row.arch;
+            if (version != 5 && std::ranges::find(kArchs, arch) == std::end(kArchs)) continue;
             SCOPED_TRACE(std::string(info(arch).name) + " version " + std::to_string(version));
             const Bytes theirs = test::compile_hip(kSource, "-mcode-object-version=" + std::to_string(version),
                                                    std::string(info(arch).name));

@@ -11,7 +11,7 @@ namespace {
 using namespace test;
 
 using PairLocal = EachArch;
-INSTANTIATE_TEST_SUITE_P(Arch, PairLocal, testing::ValuesIn(isa::archs()), arch_name);
+INSTANTIATE_TEST_SUITE_P(Arch, PairLocal, testing::ValuesIn(isa::first_archs()), arch_name);
 
 /// Accesses of local memory by one address, and what is left of them.
 struct LocalCode : AddressedCode {

@@ -114,7 +114,7 @@ TEST_P(Remembered, IsUsedAgainWhereItIsValid) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Arch, Remembered, testing::ValuesIn(isa::archs()), arch_name);
+INSTANTIATE_TEST_SUITE_P(Arch, Remembered, testing::ValuesIn(isa::first_archs()), arch_name);
 
 }  // namespace
 }  // namespace strata::codegen

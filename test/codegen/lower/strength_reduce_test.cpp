@@ -10,7 +10,7 @@ namespace {
 using namespace test;
 
 using WalkAddresses = EachArch;
-INSTANTIATE_TEST_SUITE_P(Arch, WalkAddresses, testing::ValuesIn(isa::archs()), arch_name);
+INSTANTIATE_TEST_SUITE_P(Arch, WalkAddresses, testing::ValuesIn(isa::first_archs()), arch_name);
 
 enum class Twist { none, unsteady, two_strides, read_besides, lanes_move, another_from_it };
 

@@ -79,7 +79,7 @@ TEST_F(EmulatedHip, EveryArchitectureIsADevice) {
 }
 
 TEST_F(EmulatedHip, AnUnknownDeviceIsAnErrorInEveryCall) {
-    for (int device : {-1, 99}) {
+    for (int device : {-1, 9999}) {
         expect_error(api.device_properties(device), ErrorKind::Device, "hipErrorInvalidDevice");
         expect_error(api.malloc(device, 4), ErrorKind::Device, "hipErrorInvalidDevice");
         expect_error(api.free(device, 0), ErrorKind::Device, "hipErrorInvalidDevice");

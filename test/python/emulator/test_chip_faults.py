@@ -15,7 +15,11 @@ CLANG = shutil.which("clang-19")
 pytestmark = pytest.mark.skipif(not CLANG, reason="needs clang-19")
 
 FAMILIES = {
-    "gfx1100": {"rdna3", "rdna"},
+    "gfx1100": {"gfx1100", "rdna3", "rdna"},
+    "gfx1101": {"gfx1101", "rdna3", "rdna"},
+    "gfx1102": {"gfx1102", "rdna3", "rdna"},
+    "gfx1103": {"gfx1103", "rdna3", "rdna"},
+    "gfx1200": {"gfx1200", "rdna4", "rdna"},
     "gfx1201": {"rdna4", "rdna"},
     "gfx942": {"cdna3", "cdna"},
     "gfx90a": {"cdna2", "cdna"},

@@ -42,12 +42,16 @@ for name in strata.devices():
         same = all(p[key] == emulated[key] for key in ("memory_bytes", "max_block", "lds_per_block", "max_grid"))
         print(name, p["arch"], p["warp_size"], p["units"], same, p["driver"], p["time_is_modelled"], (x * x).sum().item() == 328350)
 """  # noqa: E501
-    assert python("Tensor([1]).numpy()" + code).splitlines() == [
+    lines = python("Tensor([1]).numpy()" + code).splitlines()
+    assert lines[:4] == [
         "amd:0 gfx1100 32 96 True HIP 7.0.0 False True",
         "amd:1 gfx1201 32 64 True HIP 7.0.0 False True",
         "amd:2 gfx942 64 304 True HIP 7.0.0 False True",
         "amd:3 gfx90a 64 104 True HIP 7.0.0 False True",
     ]
+    archs = strata._strata.archs()
+    assert [line.split()[:2] for line in lines] == [[f"amd:{i}", arch] for i, arch in enumerate(archs)]
+    assert all(line.endswith(" True HIP 7.0.0 False True") for line in lines)
 
 
 def test_hip_is_an_alias_for_the_vendor_that_has_a_card():
@@ -183,7 +187,7 @@ print(strata.devices())
 """
     out = python(code, device="emu:none")
     assert "finds no AMD GPU: hipErrorNoDevice: no ROCm-capable device is detected (hipGetDeviceCount)" in out
-    archs = ["gfx1100", "gfx1201", "gfx942", "gfx90a"]
+    archs = strata._strata.archs()
     others = [f"interp:{arch}" for arch in archs[1:]]
     assert out.splitlines()[-1] == str([*(f"emu:{arch}" for arch in archs), "interp", *others])
 
@@ -197,14 +201,14 @@ print((Tensor.arange(3) + 1).device, "libamdhip64" in open("/proc/self/maps").re
 
 def test_a_card_that_is_not_there_is_named_with_those_that_are():
     code = """
-for name in ("amd:7", "hip:7"):
+for name in ("amd:77", "hip:77"):
     try:
         Tensor([1], device=name)
     except strata.DeviceError as e:
         print(e)
 """
-    for name, line in zip(("amd:7", "hip:7"), python(code).splitlines(), strict=True):
-        assert line.startswith(f"unknown device '{name}'; known: amd:0, amd:1, amd:2, amd:3, emu:gfx1100")
+    for name, line in zip(("amd:77", "hip:77"), python(code).splitlines(), strict=True):
+        assert line.startswith(f"unknown device '{name}'; known: amd:0, amd:1, amd:2, amd:3, ")
 
 
 def test_info_lists_the_cards():
