@@ -5,7 +5,7 @@ import json
 
 from .. import _strata
 from .._strata import DType, Tensor, UsageError
-from ._dynamic import Dynamic
+from ._dynamic import Dynamic, TensorSpec
 from ._fingerprint import Fingerprint
 from ._kernel import Kernel
 
@@ -39,7 +39,7 @@ class Config:
 
 def _of_value(value):
     """The part of an argument that decides: of tensors shape and type."""
-    if isinstance(value, (Tensor, Dynamic)):
+    if isinstance(value, (Tensor, TensorSpec, Dynamic)):
         return (*value.shape, value.dtype.name)
     if isinstance(value, DType):
         return value.name
@@ -75,7 +75,7 @@ class Tuned:
         if not isinstance(kernel, Kernel):
             raise UsageError("[autotune] stands above @strata.kernel: it chooses among configs of a kernel")
         self.kernel, self.configs, self.prune, self.default = kernel, tuple(configs), prune, default
-        self.artifact, self.measure, self.best = artifact, measure, {}
+        self.file, self.measure, self.best = artifact, measure, {}
         self.__name__, self.__doc__ = kernel.__name__, kernel.__doc__
         names = tuple(inspect.signature(kernel.function).parameters)
         if not self.configs or not all(isinstance(c, Config) for c in self.configs):
@@ -113,23 +113,60 @@ class Tuned:
             raise TypeError(f"missing a required argument: {missing[0]!r}")
         return dict(bound.arguments)
 
-    def _call(self, config, arguments, grid, block, stream):
+    def _with(self, config, arguments, grid, block):
+        """The arguments of the kernel by a config, and the sizes of its launch."""
         known = {**arguments, **config.arguments}
         ordered = [known[name] for name in self._signature.parameters]
-        return self.kernel(
-            *ordered,
-            grid=config.grid if grid is None else grid,
-            block=config.block if block is None else block,
-            stream=stream,
-        )
+        sizes = {
+            "grid": config.grid if grid is None else grid,
+            "block": config.block if block is None else block,
+        }
+        return ordered, sizes
 
-    def __call__(self, *given, grid=None, block=None, stream=None, **named):
-        arguments = self._bound(given, named)
+    def _call(self, config, arguments, grid, block, stream=None):
+        ordered, sizes = self._with(config, arguments, grid, block)
+        return self.kernel(*ordered, **sizes, stream=stream)
+
+    def _config(self, arguments, grid, block):
         key = tuple(_of_value(arguments[name]) for name in self.key)
         config = self.best.get(key)
         if config is None:
-            config = self.best[key] = self._choice(key, arguments, grid, block)
-        return self._call(config, arguments, grid, block, stream)
+            config = self._choice(key, arguments, grid, block)
+            if not _lang.compile_only():
+                self.best[key] = config
+        return config
+
+    def __call__(self, *given, grid=None, block=None, stream=None, **named):
+        arguments = self._bound(given, named)
+        return self._call(self._config(arguments, grid, block), arguments, grid, block, stream)
+
+    def _chosen(self, given, named, grid=None, block=None):
+        """The same as arguments of the kernel's own methods."""
+        arguments = self._bound(given, named)
+        return self._with(self._config(arguments, grid, block), arguments, grid, block)
+
+    def chosen(self, *given):
+        ordered, sizes = self._chosen(given, {})
+        return self.kernel.chosen(*ordered, **sizes)
+
+    def artifact(self, given, grid, block, arch):
+        ordered, sizes = self._chosen(given, {}, grid, block)
+        return self.kernel.artifact(ordered, **sizes, arch=arch)
+
+    def compiled(self, *given, grid=None, block=None, arch="", **named):
+        """The kernel by the config for these arguments, as Kernel.compiled."""
+        ordered, sizes = self._chosen(given, named, grid, block)
+        return self.kernel.compiled(*ordered, **sizes, arch=arch)
+
+    def graph(self, *given, grid=None, block=None, arch="", **named):
+        """The traced kernel by the config for these arguments, as Kernel.graph."""
+        ordered, sizes = self._chosen(given, named, grid, block)
+        return self.kernel.graph(*ordered, **sizes, arch=arch)
+
+    def interpret(self, *given, grid=None, block=None, trace=None, arch="", **named):
+        """The results of a call by the config for these arguments, as Kernel.interpret."""
+        ordered, sizes = self._chosen(given, named, grid, block)
+        return self.kernel.interpret(*ordered, **sizes, trace=trace, arch=arch)
 
     def _choice(self, key, arguments, grid, block):
         place = self._place(key, arguments)
@@ -138,7 +175,7 @@ class Tuned:
             known = self.default(arguments) if callable(self.default) else self.default
             if known is not None and not isinstance(known, Config):
                 raise UsageError(f"[autotune] default gives a strata.Config, or None to search, not {known!r}")
-        return known or self._search(key, place, arguments, grid, block)
+        return known or self._search(place, arguments, grid, block)
 
     def _place(self, key, arguments):
         """Under which a choice is known: by the kernel, the configs, the key and the machine."""
@@ -159,49 +196,73 @@ class Tuned:
         return self._config_at(json.loads(text)) if text else None
 
     def _of_artifact(self, place):
-        if self.artifact is None or place is None:
+        if self.file is None or place is None:
             return None
         try:
-            with open(self.artifact) as file:
+            with open(self.file) as file:
                 records = json.load(file)["configs"]
             found = next((r for r in records if r["place"] == place), None)
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise UsageError(
-                f"[autotune] artifact {self.artifact}: no file of `strata tune --export` with configs: {error}"
+                f"[autotune] artifact {self.file}: no file of `strata tune --export` with configs: {error}"
             ) from None
         return self._config_at(found) if found else None
 
-    def _search(self, key, place, arguments, grid, block):
-        configs = self.configs
-        if self.prune is not None:
-            configs = tuple(self.prune(list(configs), dict(arguments)))
-            if not configs or not all(c in self.configs for c in configs):
-                raise UsageError(f"[autotune] prune gives some of the configs of {self.__name__}, not {configs!r}")
+    def _worth_a_try(self, arguments):
+        if self.prune is None:
+            return self.configs
+        configs = tuple(self.prune(list(self.configs), dict(arguments)))
+        if not configs or not all(c in self.configs for c in configs):
+            raise UsageError(f"[autotune] prune gives some of the configs of {self.__name__}, not {configs!r}")
+        return configs
+
+    def _search(self, place, arguments, grid, block):
+        configs = self._worth_a_try(arguments)
         if len(configs) == 1:
             return configs[0]
+        if _lang.run_only():
+            raise UsageError(
+                f"[autotune] no cache has a config of {self.__name__} for these arguments, and with run_only none is "
+                f"searched: call it once without run_only, or give default= or artifact="
+            )
+        if any(isinstance(value, TensorSpec) for value in arguments.values()):
+            raise UsageError(
+                f"[autotune] a search among the configs of {self.__name__} runs them: give tensors for "
+                f"lang.TensorSpec, or default="
+            )
         best, wanted, failed = None, None, []
         for config in configs:
             try:
                 results, run = self._tried(config, arguments, grid, block)
-                if wanted is None:
-                    wanted = results
-                elif len(results) != len(wanted) or not all(map(_agree, results, wanted)):
-                    failed.append((config, "its results are not those of the first config"))
-                    continue
+            except Exception as error:  # of its compilation or launch, or of the author's own asserts
+                failed.append((config, f"{type(error).__name__}: {error}"))
+                continue
+            if _lang.compile_only():
+                best = best or (0, config)
+                continue
+            if wanted is None:
+                wanted = results
+            elif len(results) != len(wanted) or not all(map(_agree, results, wanted)):
+                failed.append((config, "its results are not those of the first config"))
+                continue
+            try:
                 ms = self._time(run, config)
             except _strata.Error as error:
-                failed.append((config, error))
+                failed.append((config, str(error)))
                 continue
             if best is None or ms < best[0]:
                 best = ms, config
         if best is None:
-            why = "\n".join(f"  {config!r}: {str(error).splitlines()[0]}" for config, error in failed)
+            why = "\n".join(f"  {config!r}: {error.splitlines()[0]}" for config, error in failed)
             raise UsageError(f"[autotune] no config of {self.__name__} works:\n{why}")
-        if place:
-            index = self.configs.index(best[1])
-            record = {"place": place, "kernel": self.__name__, "index": index, "config": repr(best[1]), "ms": best[0]}
-            chosen[place] = record
-            _lang.disk_put("configs", place, json.dumps(record).encode())
+        return self._kept(place, best) if place and not _lang.compile_only() else best[1]
+
+    def _kept(self, place, best):
+        """The fastest config, which later processes and files of `strata tune --export` know."""
+        index = self.configs.index(best[1])
+        record = {"place": place, "kernel": self.__name__, "index": index, "config": repr(best[1]), "ms": best[0]}
+        chosen[place] = record
+        _lang.disk_put("configs", place, json.dumps(record).encode())
         return best[1]
 
     def _tried(self, config, arguments, grid, block):
@@ -219,12 +280,12 @@ class Tuned:
         def run():
             prepare()
             _strata.reset_stats()
-            written = self._call(config, own, grid, block, None)
+            written = self._call(config, own, grid, block)
             return written, _strata.stats().time_ms
 
         for name in self.reset_to_zero:
             copies[name].assign(copies[name].zeros_like()).realize()
-        results = [tensor.clone().realize() for tensor in self._call(config, own, grid, block, None)]
+        results = [tensor.clone().realize() for tensor in self._call(config, own, grid, block)]
         return results, run
 
     def _time(self, run, config):

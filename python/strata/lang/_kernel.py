@@ -282,10 +282,10 @@ class Kernel(_lang.Calls):
         tell(self.__name__, self._messages[kernel], done[-1])
         return done[:-1]
 
-    def chosen(self, *given):
+    def chosen(self, *given, grid=None, block=None):
         """The compiled kernel for a call with these arguments, what its launch is given, and its grid."""
         given = self._arguments(given, {})
-        grid, block = self._launch_size("grid", None, given), self._launch_size("block", None, given)
+        grid, block = self._launch_size("grid", grid, given), self._launch_size("block", block, given)
         kernel, launched = self._specialise(given, grid, block, launches=_lang.run_only())
         if kernel in self._messages:
             raise Unsupported(

@@ -76,6 +76,50 @@ def test_configs_that_fail_lose_and_none_that_works_is_an_error():
         run(scaled([too_large, Config(each=2, wrong=0, block=8192)]))
 
 
+def tiled(each=(3, 4), **options):
+    @strata.autotune([Config(each=n) for n in each], key=["x"], **options)
+    @strata.kernel(grid=lambda out, x, each: x.shape[0] // (64 * each), block=64)
+    def kernel(out: lang.Tensor, x: lang.Tensor, each: lang.Constexpr):
+        assert x.shape[0] % (64 * each) == 0, f"no whole tiles of {each}"
+        for k in lang.static_range(each):
+            i = (lang.block_idx.x * each + k) * 64 + lang.thread_idx.x
+            out[i] = x[i] * 2
+
+    return kernel
+
+
+def test_configs_that_the_author_s_own_assert_refuses_lose():
+    kernel = tiled()
+    kernel(Tensor.zeros(512), Tensor.ones(512))
+    assert list(kernel.best.values()) == [Config(each=4)]
+    with pytest.raises(strata.UsageError, match="no config of kernel works:\n.*AssertionError: no whole tiles of 3"):
+        kernel(Tensor.zeros(320), Tensor.ones(320))
+
+
+def test_a_tuned_kernel_is_used_as_a_kernel():
+    kernel, x = tiled(), Tensor(X[:512])
+    want = (X[:512] * 2).tolist()
+    assert Tensor.zeros(512).custom_kernel(x, kernel=kernel)[0].tolist() == want
+    assert kernel.interpret(Tensor.zeros(512), x)[0].tolist() == want
+    assert '"grid": [2, 1, 1]' in kernel.graph(Tensor.zeros(512), x).to_json()
+    specs = [lang.TensorSpec(512)] * 2
+    assert strata.compile(kernel, *specs, arch="gfx942", target="asm").kernels[0].name == "kernel"
+    captured = strata.jit(lambda out, x: kernel(out, x)[0])
+    assert [captured(Tensor.zeros(512), x).tolist() for _ in range(3)] == [want] * 3
+
+
+def test_a_search_runs_kernels_which_specs_and_run_only_do_not(own_cache):
+    with pytest.raises(strata.UsageError, match="give tensors for lang.TensorSpec, or default="):
+        strata.compile(tiled(), *[lang.TensorSpec(768)] * 2, arch="gfx942")
+    with strata.config(compile_only=True):
+        kernel, out = tiled((4, 2)), Tensor.zeros(512)
+        kernel(out, Tensor.ones(512))
+        assert not kernel.best and not out.numpy().any()
+    with strata.config(run_only=True):
+        with pytest.raises(strata.UsageError, match="no cache has a config of kernel .* give default= or artifact="):
+            kernel(Tensor.zeros(512), Tensor.ones(512))
+
+
 def test_a_search_leaves_the_tensors_alone_and_runs_each_config_on_fresh_ones():
     """The kernel adds to its output: every run starts from the same values."""
     seen = []
