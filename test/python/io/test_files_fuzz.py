@@ -98,13 +98,13 @@ def test_damage_at_random_is_refused_or_harmless(kind, tmp_path):
     while time.monotonic() < end:
         now = repacked(content, rnd) if kind in ("npz", "pt") and rnd.random() < 0.7 else damaged(content, rnd)
         path.write_bytes(now)
-        start = time.monotonic()
+        start = time.process_time()
         try:
             read_all(path)
         except (strata.UsageError, strata.Unsupported):
             wrong += 1
         except Exception as e:
             raise AssertionError(f"{type(e).__name__}: {e} of {kind}, the {count}th: {now!r}") from e
-        assert time.monotonic() - start < 5
+        assert time.process_time() - start < 5
         count += 1
     assert wrong > count // 4 and resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 500_000

@@ -358,10 +358,10 @@ LARGE = {
 
 @pytest.mark.parametrize("name", LARGE)
 def test_what_is_large_is_lazy(name):
-    before, start = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.monotonic()
+    before, start = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.process_time()
     nodes, weights = LARGE[name]
     assert of(nodes, weights).size >= 1 << 40
-    assert time.monotonic() - start < 5 and resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200_000
+    assert time.process_time() - start < 5 and resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200_000
 
 
 WRONG = {
@@ -402,7 +402,7 @@ def test_damage_at_random_is_refused_or_harmless():
     rnd, end, count, wrong = random.Random(7), time.monotonic() + SECONDS, 0, 0
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     while time.monotonic() < end:
-        now, start = damaged(content, rnd), time.monotonic()
+        now, start = damaged(content, rnd), time.process_time()
         try:
             got = strata.onnx.load(now)(F(2))
             for y in got if isinstance(got, tuple) else (got,):
@@ -412,6 +412,6 @@ def test_damage_at_random_is_refused_or_harmless():
             wrong += 1
         except Exception as e:
             raise AssertionError(f"{type(e).__name__}: {e}, the {count}th: {now!r}") from e
-        assert time.monotonic() - start < 5
+        assert time.process_time() - start < 5
         count += 1
     assert wrong > count // 4 and resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 500_000
