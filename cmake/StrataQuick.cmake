@@ -1,7 +1,7 @@
 # STRATA_QUICK: a build that is done sooner and runs somewhat slower, for a first look (scripts/setup with targets, and
-# so examples/run). Code is optimized less, but for the emulator's. Headers that the Python module's sources share are
-# compiled once, and so are those of STRATA_PRECOMPILED.
-option(STRATA_QUICK "Compile in three quarters of the time code that is optimized less" OFF)
+# so examples/run). Only emulated instructions and what visits each node of a graph are optimized. Headers that the Python
+# module's sources share are compiled once, and so are those of STRATA_PRECOMPILED.
+option(STRATA_QUICK "Compile in half of the time code of which little is optimized" OFF)
 # Headers of the standard library and fmt are compiled once, for quick builds and for those with sanitizers. So CI sees
 # that every source compiles after them. Other builds see that every source includes what it needs.
 option(STRATA_PRECOMPILED "Compile the headers of the standard library and fmt once" OFF)
@@ -25,21 +25,30 @@ function(strata_headers_once name)
   target_precompile_headers(${name} PRIVATE ${STRATA_HEADERS_ONCE} ${ARGN})
 endfunction()
 
-# Gives a library of a folder the headers. Emulated instructions run as fast in a quick build as ever. With sanitizers most
-# code is not optimized, since that takes twice as long as running it slower; what computes for long is.
+# Gives a library of a folder the headers, and how far a quick build optimizes it: emulated instructions as ever. With
+# sanitizers most code is not optimized, since that takes twice as long as running it slower; what computes for long is.
 function(strata_quick target)
   if(STRATA_SANITIZE AND target MATCHES "^strata_(asm|core)_")
     target_compile_options(${target} PRIVATE -O1)
     return()
   endif()
-  if(STRATA_QUICK AND target MATCHES "^strata_asm_emu_(machine|vector|matrix|scalar|memory|program)$")
-    target_compile_options(${target} PRIVATE -O3)
+  set(headers strata_quick_headers)
+  if(STRATA_QUICK)
+    if(target MATCHES "^strata_asm_emu_(machine|vector|matrix|scalar|memory|program)$")
+      target_compile_options(${target} PRIVATE -O3)
+    elseif(NOT target MATCHES "^strata_core_(uop|symbolic|rewrite|support)$")
+      set(headers strata_plain_headers)  # precompiled headers serve one of the two: with or without optimization
+      target_compile_options(${target} PRIVATE -O0)
+    endif()
   endif()
   if(STRATA_QUICK OR STRATA_PRECOMPILED)
-    if(NOT TARGET strata_quick_headers)
-      strata_headers_once(strata_quick_headers)
+    if(NOT TARGET ${headers})
+      strata_headers_once(${headers})
+      if(headers STREQUAL strata_plain_headers)
+        target_compile_options(${headers} PRIVATE -O0)
+      endif()
     endif()
-    target_precompile_headers(${target} REUSE_FROM strata_quick_headers)
+    target_precompile_headers(${target} REUSE_FROM ${headers})
   endif()
 endfunction()
 
