@@ -38,6 +38,7 @@ std::string Printer::operand(const Operand& operand) const {
 }
 
 Type Printer::matrix_constant_type() const {
+    if (row_.flags & kWave64 && family_ == Family::rdna3) return Type::b32;
     if (family_ == Family::rdna3 || row_.mnemonic.starts_with("v_mfma_f64")) return Type::f64;
     bool real = row_.mnemonic.starts_with("v_wmma_f16"), brain = row_.mnemonic.starts_with("v_wmma_bf16");
     return real ? Type::f16 : brain ? Type::bf16 : Type::b32;
