@@ -12,6 +12,7 @@ LIBRARY = ROOT / "build" / "release" / "lib" / "hip"
 BITCODE = Path("/usr/lib/x86_64-linux-gnu/amdgcn/bitcode")
 # Constants of the device libraries that Debian's set stops short of: __oclc_ISA_version by arch.
 ISA_VERSIONS = {"gfx942": 9402, "gfx1100": 11000, "gfx1101": 11001, "gfx1102": 11002, "gfx1103": 11003,
+                "gfx1150": 11500, "gfx1151": 11501, "gfx1152": 11502,
                 "gfx1200": 12000, "gfx1201": 12001}  # fmt: skip
 LAYOUT = (
     "e-p:64:64-p1:64:64-p2:32:32-p3:32:32-p4:64:64-p5:32:32-p6:32:32-p7:160:256:256:32-p8:128:128-p9:192:256:256:32-i64:64-v16:16-v24:32-v32:32-"

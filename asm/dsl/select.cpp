@@ -328,7 +328,8 @@ std::string_view strip_suffix(std::string_view mnemonic, Modifiers& modifiers) {
 
 Result<const Row*> row_of(Arch arch, std::string_view mnemonic, int wave_size) {
     const Family family = info(arch).family;
-    if (const Row* row = find_row(family, mnemonic)) return &in_wave(family, *row, wave_size);
+    if (const Row* row = find_row(family, mnemonic); row && has_row(arch, *row))
+        return &in_wave(family, *row, wave_size);
     if (rows(family).empty())
         return make_error(ErrorKind::Unsupported, "no instruction table for {} yet; assemble text instead",
                           info(arch).name);

@@ -4,14 +4,16 @@
 
 #include <algorithm>
 
+#include "strata/asm/isa/row.h"
+
 namespace strata::isa {
 namespace {
 
 constexpr ArchInfo kRows[] = {
 #define ARCH(arch, family, mach, wave, wave64, vgprs, granule32, granule64, sgprs, lds_kib, scratch_kib, max_block, \
-             ...)                                                                                                   \
-    {Arch::arch,     Family::family,     #arch,    mach, wave, wave64, vgprs, granule32, granule64, sgprs,          \
-     lds_kib * 1024, scratch_kib * 1024, max_block},
+             extra, ...)                                                                                            \
+    {Arch::arch,     Family::family,     #arch,     mach, wave, wave64, vgprs, granule32, granule64, sgprs,         \
+     lds_kib * 1024, scratch_kib * 1024, max_block, extra},
 #include "strata/asm/isa/archs.def"
 #undef ARCH
 };
@@ -26,6 +28,8 @@ std::vector<ArchInfo> first_archs() {
         if (std::ranges::find(first, row.family, &ArchInfo::family) == first.end()) first.push_back(row);
     return first;
 }
+
+bool has_row(Arch arch, const Row& row) { return !(row.flags & kRdna35 & ~info(arch).extra_rows); }
 
 const ArchInfo& info(Arch arch) { return kRows[static_cast<size_t>(arch)]; }
 

@@ -9,6 +9,8 @@
 
 namespace strata::isa {
 
+struct Row;
+
 enum class Arch : uint8_t {
 #define ARCH(arch, ...) arch,
 #include "strata/asm/isa/archs.def"
@@ -29,12 +31,16 @@ struct ArchInfo {
     int lds_bytes;                       ///< limit of one workgroup
     int wave_scratch;                    ///< bytes, limit of one wave
     int max_block;                       ///< work-items of one workgroup
+    uint32_t extra_rows;                 ///< RowFlag bits of rows beyond those of the family's first arch
 };
 
 std::span<const ArchInfo> archs();
 /// The first of each family: what the family decides is the same for all of its archs.
 std::vector<ArchInfo> first_archs();
 const ArchInfo& info(Arch arch);
+
+/// True if the arch has a row of its family's table.
+bool has_row(Arch arch, const Row& row);
 
 /// Looks an arch up by name ("gfx1100"); the error lists the known ones.
 Result<Arch> parse_arch(std::string_view name);

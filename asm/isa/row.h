@@ -79,6 +79,7 @@ enum RowFlag : uint32_t {
     kImmediateFirst = 1 << 19,  // the text names the immediate before the register (s_setreg)
     kPrefetch = 1 << 20,        // SMEM: has a length, in Inst::offset1
     kProbe = 1 << 21,           // SMEM: has a mode, in Inst::offset1
+    kRdna35 = 1 << 22,          // RDNA3: of gfx1150 and later chips (has_row)
 };
 
 /// The kinds of operand that a field accepts.

@@ -137,7 +137,9 @@ struct Recent::Broken {
 Recent::Recent(isa::Arch arch, int wave_size, bool replays) : arch_(arch) {
     for (size_t i = 0; i < kHazards.size(); ++i) {
         const Hazard& row = kHazards[i];
-        const bool waves = row.waves == Waves::any || (row.waves == Waves::wave64 ? wave_size == 64 : replays);
+        const bool waves = row.waves == Waves::any || (row.waves == Waves::wave64 && wave_size == 64) ||
+                           (row.waves == Waves::replayed && replays) ||
+                           (row.waves == Waves::before_rdna35 && !(isa::info(arch).extra_rows & isa::kRdna35));
         if (waves && row.families.has(isa::info(arch).family)) rules_ |= uint64_t{1} << i;
     }
 }

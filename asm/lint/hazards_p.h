@@ -116,7 +116,7 @@ enum class Meets : uint8_t {
 };
 
 enum class Clock : uint8_t { states, valus };
-enum class Waves : uint8_t { any, wave64, replayed };
+enum class Waves : uint8_t { any, wave64, replayed, before_rdna35 };
 
 /// Events that end a rule's interest, as bits.
 enum Event : uint8_t {

@@ -73,7 +73,7 @@ void bind_describe(py::module_& m) {
             const isa::ArchInfo& info = isa::info(isa::parse_arch(arch).value());
             py::list forms;
             for (const Row& row : isa::rows(info.family))
-                if (row.mnemonic == mnemonic)
+                if (row.mnemonic == mnemonic && has_row(info.arch, row))
                     forms.append(describe(info.family, row, row.flags & isa::kWave64 ? 64 : info.wave_size));
             return py::object(forms);
         });

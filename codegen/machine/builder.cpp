@@ -72,7 +72,10 @@ const isa::Row& Code::row(Mnemonic name) const {
     return *found;
 }
 
-bool Code::has(Mnemonic name) const { return row_of(function_.family, name); }
+bool Code::has(Mnemonic name) const {
+    const isa::Row* const found = row_of(function_.family, name);
+    return found && isa::has_row(function_.target.arch, *found);
+}
 
 Instruction& Code::insert(uint32_t block, const isa::Row& row) {
     return function_.blocks[block].code.emplace_back(instruction_of(row, origin_));

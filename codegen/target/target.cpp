@@ -18,7 +18,7 @@ struct Offer {
 };
 constexpr Offer kOffers[] = {
 #define ARCH(arch, family, mach, wave, wave64, vgprs, granule32, granule64, sgprs, lds_kib, scratch_kib, max_block, \
-             vector, ops)                                                                                           \
+             extra, vector, ops)                                                                                    \
     {vector, ops},
 #include "strata/asm/isa/archs.def"
 #undef ARCH

@@ -74,7 +74,7 @@ bool executes(isa::Arch arch, const Row& row) {
 std::vector<FormatCoverage> coverage(isa::Arch arch) {
     std::vector<FormatCoverage> all;
     for (const Row& row : isa::rows(isa::info(arch).family)) {
-        if (row.flags & isa::kNotOnSilicon) continue;
+        if (row.flags & isa::kNotOnSilicon || !has_row(arch, row)) continue;
         if (all.empty() || all.back().format != row.format) all.push_back({.format = row.format});
         FormatCoverage& at = all.back();
         ++at.rows;

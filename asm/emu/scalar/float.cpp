@@ -7,8 +7,8 @@
 #include "strata/asm/emu/machine/workgroup.h"
 #include "strata/asm/emu/scalar/scalar.h"
 
-// RDNA4's scalar floats (RDNA4 ISA, "Scalar ALU Operations"). An operation is done in double with rounding to odd. One
-// rounding to the result's format in MODE's direction then gives the correctly rounded result.
+// Scalar floats (RDNA3.5 and RDNA4 ISA, "Scalar ALU Operations"). An operation is done in double with rounding to odd.
+// One rounding to the result's format in MODE's direction then gives the correctly rounded result.
 namespace strata::emu {
 namespace {
 
@@ -25,7 +25,7 @@ struct Format {
 };
 using Single = Format<23, 8, 0, 4>;
 using Half = Format<10, 5, 2, 6>;
-constexpr u32 kFp16Ovfl = 1u << 23;
+constexpr u32 kIeee = 1u << 9, kFp16Ovfl = 1u << 23;
 
 enum Rounding : u32 { nearest, up, down, zero };
 
@@ -156,6 +156,18 @@ u32 extreme(u32 a, u32 b, u32 mode) {
     const bool less = x < y || (x == y && std::signbit(x) && !std::signbit(y));
     const bool greater = x > y || (x == y && !std::signbit(x) && std::signbit(y));
     return (Largest ? greater : less) ? a : b;
+}
+
+/// RDNA3.5 ISA, S_MIN_F32: a NaN gives the other operand, but with MODE.IEEE a signalling one gives itself made quiet.
+template <class F, bool Largest>
+u32 extreme_of_mode(u32 a, u32 b, u32 mode) {
+    const auto signals = [](u32 x) { return F::is_nan(x) && !(x & F::quiet); };
+    if (mode & kIeee)
+        for (const u32 x : {a & F::bits, b & F::bits})
+            if (signals(x)) return x | F::quiet;
+    a = input<F>(a, mode), b = input<F>(b, mode);
+    if (F::is_nan(b)) return a;
+    return F::is_nan(a) ? b : extreme<F, Largest, true>(a, b, mode);
 }
 
 enum class To { ceil, floor, trunc, even };

@@ -36,6 +36,7 @@ bool Decoder::run(Inst& inst) {
     if (number == FamilyTable::kNoRow) return fail("unknown opcode");
     if (wave_size_ == 64) number = table_.wave64_form(number);
     const Row* row = &table_.rows[number];
+    if (row->flags & absent_) return fail("unknown opcode");
     if (layout->format == Format::MIMG && !layout->families.has(Family::cdna2)) {
         inst.row = row;
         return decode_image(inst, *layout) && finish(inst);
@@ -216,7 +217,7 @@ Result<Inst> decode(Arch arch, std::span<const uint32_t> words, int wave_size) {
     const FamilyTable& family = table(info(arch).family);
     if (words.empty()) return make_error(ErrorKind::Assembly, "no words to decode");
     Result<Inst> result(family.blank);  // filled in place: copying an Inst costs as much as decoding it
-    Decoder decoder(family, words, wave_size);
+    Decoder decoder(family, words, wave_size, kRdna35 & ~info(arch).extra_rows);
     if (!decoder.run(*result)) [[unlikely]]
         result = failure(arch, words, decoder.failure());
     return result;

@@ -8,8 +8,9 @@ struct ImageForm;
 /// One call of decode: the words, and what has been read of them.
 class Decoder {
   public:
-    Decoder(const FamilyTable& table, std::span<const uint32_t> words, int wave_size)
-        : table_(table), words_(words), wave_size_(wave_size) {}
+    /// absent: RowFlag bits of rows that the arch lacks.
+    Decoder(const FamilyTable& table, std::span<const uint32_t> words, int wave_size, uint32_t absent)
+        : table_(table), words_(words), wave_size_(wave_size), absent_(absent) {}
 
     /// Fills `inst`; false when the bits are no instruction (failure() says why).
     bool run(Inst& inst);
@@ -74,6 +75,7 @@ class Decoder {
     const FamilyTable& table_;
     std::span<const uint32_t> words_;
     int wave_size_;
+    uint32_t absent_;
     const Layout* layout_ = nullptr;
     const RowBits* bits_ = nullptr;
     uint64_t word_ = 0;

@@ -272,6 +272,8 @@ Result<Encoded> encode(Arch arch, const Inst& inst) {
     if (!inst.row) return make_error(ErrorKind::Assembly, "no instruction row is set; take one from find_row()");
     const Row* row = row_for(family, inst);
     if (!row) return make_error(ErrorKind::Assembly, "{} has no VOP3 encoding", inst.row->mnemonic);
+    if (!has_row(arch, *row))
+        return make_error(ErrorKind::Assembly, "{} has no instruction '{}'", info(arch).name, row->mnemonic);
     return encode_as(family, *row, inst);
 }
 

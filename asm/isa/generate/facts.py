@@ -53,6 +53,14 @@ def encodings(target, row):
 
 def ask(target, table):
     """LLVM's facts of each row, or None."""
+    known = ask_chip(target, table, target.CPU)
+    later = [index for index, row in enumerate(table) if "kRdna35" in row.flags]
+    for index, fact in zip(later, ask_chip(target, [table[index] for index in later], target.LATER) if later else []):
+        known[index] = fact
+    return known
+
+
+def ask_chip(target, table, cpu):
     owners, lines = [], []
     for index, row in enumerate(table):
         for encoding in encodings(target, row):
@@ -81,7 +89,7 @@ def ask(target, table):
             check=True,
         )
         answers = subprocess.run(
-            [str(program), target.CPU], input="\n".join(lines) + "\n", capture_output=True, text=True, check=True
+            [str(program), cpu], input="\n".join(lines) + "\n", capture_output=True, text=True, check=True
         ).stdout.splitlines()
     for index, answer in zip(owners, answers):
         if answer != "?" and "?" not in answer:

@@ -69,7 +69,7 @@ class Method:
 def read_methods(family):
     found = {}
     for row in tables.read_table(family):
-        if row.flags & {"kGraphics", "kNotOnSilicon"}:
+        if row.flags & {"kGraphics", "kNotOnSilicon", "kRdna35"}:
             continue
         method = Method(row)
         key = method.name, method.format == "VOPD", "kWave64" in method.flags  # the last: an overload

@@ -267,6 +267,7 @@ def flags(target, name, form):
         "kTrans": re.fullmatch(TRANSCENDENTAL, m),
         "kMatrix": is_matrix(m),
         "kWave64": form.wave64,
+        "kRdna35": form.later,
         "kReadsVcc": carry_in
         or (name in ("VOP2", "VOPD") and "cndmask" in m)
         or re.match(r"v_div_fmas|s_cbranch_vcc", m),

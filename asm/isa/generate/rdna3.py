@@ -46,7 +46,10 @@ MIMG_FILLINGS = [
     for low in (1 << 2 | 15 << 8, 1 << 2 | 1 << 8, 1 << 8, 15 << 8 | 1 << 7)
     for high in (2 | 8 << 8 | 1 << 16 | 2 << 26, 2 | 8 << 8 | 1 << 16)
 ]
-SPECIAL, NOT_ON_SILICON = [], ""
+# RDNA3.5: the first chip of it. Its scalar floats are rows with the flag kRdna35.
+LATER = "gfx1150"
+# Mnemonics whose operands operands.py cannot tell from their words (RDNA3.5 ISA, chapter 16).
+SPECIAL, NOT_ON_SILICON = [(r"s_cvt_pk_rtz_f16_f32", "pk16", "f32")], ""
 # An MTBUF load whose format is filled in: RDNA4 has the same formats.
 BUFFER_FORMATS = 0xE8000000 | (16 | 4 << 8 | 2 << 16 | 128 << 24) << 32
 COUNTERS = {

@@ -17,7 +17,7 @@ import tables
 
 LLVM_MC = ["llvm-mc-19", "-triple=amdgcn-amd-amdhsa", "--disassemble", "--show-encoding"]
 BATCH = 30000
-GRAPHICS = tables.formats("graphics")
+GRAPHICS, SCALAR = tables.formats("graphics"), tables.formats("scalar")
 VGPR, SGPR, INLINE, LITERAL = 1, 2, 4, 8
 LITERAL_WORD = 0x12345
 
@@ -76,7 +76,7 @@ class Form:
         self.opcode, self.mnemonic, self.text, self.size, self.value = opcode, mnemonic, text, size, value
         self.letters = letters  # field name -> register file it was filled with
         self.operands, self.mods, self.ignored, self.kinds = {}, set(), set(), {}
-        self.dpp, self.sdwa, self.wave64 = False, False, False
+        self.dpp, self.sdwa, self.wave64, self.later = False, False, False, False
 
 
 def candidates(fmt):
@@ -222,6 +222,16 @@ def matrix_forms_of_wave64(target, fmt):
     return forms
 
 
+def forms_of_later_chips(target, name, fmt, forms):
+    """Scalar forms that the family's first chip lacks."""
+    later = argparse.Namespace(**{**vars(target), "CPU": target.LATER})
+    opcodes = {form.opcode for form in forms}
+    added = [form for form in learn(later, name, fmt) if form.opcode not in opcodes]
+    for form in added:
+        form.later = True
+    return added
+
+
 def buffer_formats(target):
     """The names of MTBUF's format numbers."""
     names = []
@@ -247,6 +257,8 @@ def files(family):
         forms = learn(target, name, fmt)
         if name == "VOP3P" and not tables.is_cdna(family):
             forms = sorted(forms + matrix_forms_of_wave64(target, fmt), key=lambda form: form.opcode)
+        if name in SCALAR and hasattr(target, "LATER"):
+            forms = sorted(forms + forms_of_later_chips(target, name, fmt, forms), key=lambda form: form.opcode)
         found += [tables.Row(operands.row(target, name, form, fmt)) for form in forms]
     for row in found:
         row.facts = known.get(row.key(), tables.NO_FACTS)

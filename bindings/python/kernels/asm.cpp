@@ -126,8 +126,9 @@ void bind_asm(py::module_& m) {
         });
     m.def("_mnemonics", [](const std::string& arch) {
         std::set<std::string> names;
-        for (const isa::Row& row : isa::rows(isa::info(isa::parse_arch(arch).value()).family))
-            if (!(row.flags & (isa::kGraphics | isa::kNotOnSilicon))) names.emplace(row.mnemonic);
+        const isa::Arch of = isa::parse_arch(arch).value();
+        for (const isa::Row& row : isa::rows(isa::info(of).family))
+            if (!(row.flags & (isa::kGraphics | isa::kNotOnSilicon)) && has_row(of, row)) names.emplace(row.mnemonic);
         return std::vector<std::string>(names.begin(), names.end());
     });
     py::class_<PyAssembler>(m, "_Assembler")

@@ -150,7 +150,7 @@ TEST_P(LlvmBytes, OfEveryFormAreThoseOfTheEncoderAndOfTheOwnAssembler) {
 
 // RDNA's 16-bit operands are halves of registers in short forms and in VOP3; LLVM 19 knows them of few instructions.
 TEST(OwnText, OfUpperHalvesAssemblesToTheSameBytes) {
-    for (const Arch arch : {Arch::gfx1100, Arch::gfx1201}) {
+    for (const Arch arch : {Arch::gfx1150, Arch::gfx1201}) {
         size_t upper = 0, of_scalars = 0;
         for (const Line& line : made_lines(arch, Maker(info(arch).family, 8, true), drop_what_text_leaves_out)) {
             EXPECT_EQ(own_words(line, arch), line.words) << line.text;

@@ -28,14 +28,6 @@ inline bool signed_double_literal(const Inst& inst, Family family) {
     return false;
 }
 
-/// VOP3 with DPP takes a scalar or a constant as its second source from gfx1150 on.
-inline bool scalar_beside_dpp(const Inst& inst, Family family, bool constant) {
-    const Operand& second = inst.src[1];
-    const bool scalar = family == Family::rdna3 && inst.dpp.kind != DppKind::none && second.present() &&
-                        second.type != Type::lanes && !second.is_vgpr();
-    return scalar && constant == !second.is_sgpr();
-}
-
 /// One register as itself and as half of a pair, or one literal of either width, are two scalar sources to LLVM.
 inline bool two_widths_of_one_scalar(const Inst& inst, Family family) {
     std::set<std::pair<uint16_t, int>> scalars;
@@ -120,10 +112,6 @@ inline bool wide_index_mode(const Inst& inst, Family) {
 inline constexpr Refusal kRefusals[] = {
     {refusal::counted_by_register, "src0 must be null"},
     {refusal::signed_double_literal, "invalid operand for instruction"},
-    {[](const Inst& inst, Family family) { return refusal::scalar_beside_dpp(inst, family, false); },
-     "invalid operand for instruction"},
-    {[](const Inst& inst, Family family) { return refusal::scalar_beside_dpp(inst, family, true); },
-     "src1 immediate operand invalid for instruction"},
     {refusal::barrier_named_by_scalar, "invalid operand for instruction"},
     {refusal::literal_for_inline, "invalid operand for instruction"},
     {refusal::two_widths_of_one_scalar, "invalid operand (violates constant bus restrictions)"},

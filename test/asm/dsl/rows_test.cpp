@@ -10,7 +10,7 @@ namespace strata::isa {
 namespace {
 
 class ParsedRows : public testing::TestWithParam<Arch> {};
-INSTANTIATE_TEST_SUITE_P(Families, ParsedRows, testing::Values(Arch::gfx1100, Arch::gfx1201), arch_name);
+INSTANTIATE_TEST_SUITE_P(Families, ParsedRows, testing::Values(Arch::gfx1150, Arch::gfx1201), arch_name);
 
 }  // namespace
 

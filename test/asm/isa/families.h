@@ -1,6 +1,7 @@
 #pragma once
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -8,11 +9,19 @@
 
 namespace strata::isa {
 
-/// The first architecture of each of some families.
+/// The first architecture that has every row of its family's table.
+inline Arch with_all_rows(Family family) {
+    const auto has_all = [&](const ArchInfo& arch) {
+        return arch.family == family &&
+               std::ranges::all_of(rows(family), [&](const Row& row) { return has_row(arch.arch, row); });
+    };
+    return std::ranges::find_if(archs(), has_all)->arch;
+}
+/// An architecture of each of some families, with all rows.
 inline auto archs_of(FamilySet set) {
     std::vector<Arch> found;
     for (const ArchInfo& row : first_archs())
-        if (set.has(row.family)) found.push_back(row.arch);
+        if (set.has(row.family)) found.push_back(with_all_rows(row.family));
     return testing::ValuesIn(found);
 }
 /// The architectures whose instruction tables, decoders, encoders and printers are tested against LLVM.

@@ -130,6 +130,7 @@ def main():
     action.add_argument("--write", action="store_true")
     options = parser.parse_args()
     target = tables.target_of(options.family)
+    target.CPU = getattr(target, "LATER", target.CPU)
     golden, extra = HERE / f"{options.family}_golden.txt", HERE / f"{options.family}_extra.txt"
     if options.write:
         texts = one_of_each_form(target, random.Random(1)) + extra.read_text().splitlines()

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "families.h"
+#include "llvm_oracle.h"
 #include "strata/asm/isa/inst.h"
 #include "strata/asm/isa/print.h"
 
@@ -76,4 +77,32 @@ TEST_P(Golden, EveryTruncationIsRefused) {
             EXPECT_EQ(inst.error().kind, ErrorKind::Assembly);
         }
     }
+}
+
+/// LLVM's words of a family are those of each of its chips, but for rows that a chip lacks.
+TEST(GoldenOfChips, AreTheSameInstructionsToLlvmOnEveryChipOfTheFamily) {
+    for (const ArchInfo& chip : archs()) {
+        const Arch tested = with_all_rows(chip.family);
+        if (chip.arch == tested) continue;
+        const LlvmOracle llvm(tested), llvm_of_chip(chip.arch);
+        if (!llvm.available()) GTEST_SKIP() << "LLVM 19 is not installed";
+        for (const Line& line : golden_lines(chip.arch)) {
+            Words words{};
+            std::ranges::copy(line.words, words.begin());
+            const LlvmOracle::Answer one = llvm.ask(words), other = llvm_of_chip.ask(words);
+            const bool is_there = has_row(chip.arch, *decode(tested, line.words)->row);
+            EXPECT_EQ(other.size, is_there ? one.size : 0) << chip.name << " " << line.text;
+            if (is_there) {
+                EXPECT_EQ(other.text, one.text) << chip.name;
+            }
+            EXPECT_EQ(bool(decode(chip.arch, line.words)), is_there) << chip.name << " " << line.text;
+        }
+    }
+}
+
+TEST(GoldenOfChips, AreRefusedByNameWhereAChipLacksThem) {
+    const Inst inst = *decode(Arch::gfx1150, std::vector<uint32_t>{0xa0000201});
+    EXPECT_EQ(print(inst, Arch::gfx1150), "s_add_f32 s0, s1, s2");
+    EXPECT_EQ(encode(Arch::gfx1100, inst).error().message, "gfx1100 has no instruction 's_add_f32'");
+    EXPECT_TRUE(encode(Arch::gfx1152, inst));
 }

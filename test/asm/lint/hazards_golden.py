@@ -157,6 +157,8 @@ DS_WRITE_B32_gfx9 {{v}}, {{v}}, 0, 0, {EXEC}
 WMMA = {
     ("gfx1100", 32): (8, 8, "w32"),
     ("gfx1100", 64): (4, 8, "w64"),
+    ("gfx1151", 32): (8, 8, "w32"),
+    ("gfx1151", 64): (4, 8, "w64"),
     ("gfx1201", 32): (8, 4, "w32"),
     ("gfx1201", 64): (4, 2, "w64"),
 }
@@ -170,7 +172,7 @@ def forms(arch, wave):
     for kind in ("F16", "BF16"):
         name = (
             f"V_WMMA_F32_16X16X16_{kind}_twoaddr_{suffix}"
-            if arch == "gfx1100"
+            if arch != "gfx1201"
             else f"V_WMMA_F32_16X16X16_{kind}_{suffix}_twoaddr"
         )
         found.append(f"{{v{total}}} = {name} 8, {{v{factor}}}, 8, {{v{factor}}}, 8, {{=v{total}}}, 0, 0, {EXEC}")
@@ -291,6 +293,8 @@ SETS = (
     ("gfx942", 64, 1800),
     ("gfx1100", 32, 500),
     ("gfx1100", 64, 1200),
+    ("gfx1151", 32, 200),
+    ("gfx1151", 64, 300),
     ("gfx1201", 32, 400),
     ("gfx1201", 64, 250),
 )

@@ -225,6 +225,7 @@ TEST(Hazards, ATranscendentalResultIsUsedAfterSixVectorInstructionsOrTwoLikeItOr
     for (int between = 0; between <= 7; ++between)
         expect_found("gfx1100", 32, fmt::format("{}{}{}", rcp, times(between, "v_mov_b32_e32 v9, v8"), use),
                      between < 6 ? "trans_use" : "", "s_waitcnt_depctr depctr_va_vdst(0) before this");
+    expect_found("gfx1151", 32, rcp + use, "");
     expect_found("gfx1100", 32, rcp + times(1, "v_rcp_f32_e32 v9, v8") + use, "trans_use");
     expect_found("gfx1100", 32, rcp + times(2, "v_rcp_f32_e32 v9, v8") + use, "");
     expect_found("gfx1100", 32, rcp + times(9, "s_mov_b32 s0, 0") + use, "trans_use");

@@ -9,7 +9,10 @@ import pytest
 import strata
 from strata import Tensor, emulator, nn
 
-CHIPS = {"gfx1101": "gfx1100", "gfx1102": "gfx1100", "gfx1103": "gfx1100", "gfx1200": "gfx1201"}
+CHIPS = {
+    **{chip: "gfx1100" for chip in ("gfx1101", "gfx1102", "gfx1103", "gfx1150", "gfx1151", "gfx1152")},
+    "gfx1200": "gfx1201",
+}
 CLANG = shutil.which("clang-19")
 TARGETS = ["asm", *(["hip"] if CLANG else [])]
 RANDOM = np.random.default_rng(44)

@@ -4,7 +4,7 @@
 #include "rounded.h"
 #include "scalar_model.h"
 
-// RDNA4's scalar floats (RDNA4 ISA, "SALU floating point"): MODE's round and denormal fields apply as in the VALU.
+// Scalar floats (RDNA3.5 and RDNA4 ISA, "SALU floating point"): MODE's round and denormal fields apply as in the VALU.
 namespace strata::emu::harness::scalar {
 
 inline Rounding rounding_of(const ScalarCase& c, FloatFormat f) {
@@ -57,6 +57,17 @@ inline void extreme(ScalarCase& c, FloatFormat f, bool largest, bool prefers_num
     }
     const bool first = largest ? below(b, a, f) : below(a, b, f);
     c.set(first ? a : b);
+}
+
+/// RDNA3.5's rule for NaN: MODE.IEEE (bit 9) makes a signalling one the result, quiet; else the other operand is.
+inline void extreme_by_ieee(ScalarCase& c, FloatFormat f, bool largest) {
+    c.float_mode = true;
+    const uint32_t mask = f.sign() | (f.sign() - 1), a = c.ua() & mask, b = c.ub() & mask;
+    const auto signals = [&](uint32_t x) { return f.is_nan(x) && !(x & f.quiet()); };
+    if (c.mode >> 9 & 1 && (signals(a) || signals(b))) return c.set((signals(a) ? a : b) | f.quiet());
+    const uint32_t x = source(c, a, f), y = source(c, b, f);
+    if (f.is_nan(x) || f.is_nan(y)) return c.set(f.is_nan(y) ? x : y);
+    c.set((largest ? below(y, x, f) : below(x, y, f)) ? x : y);
 }
 
 template <class Whole>
@@ -130,6 +141,8 @@ void add_floats(Rules& r) {
         r["s_fmac" + t] = [=](C c) { fused(c, f, c.a, c.b, c.d); };
         r["s_min_num" + t] = [=](C c) { extreme(c, f, false, true); };
         r["s_max_num" + t] = [=](C c) { extreme(c, f, true, true); };
+        r["s_min" + t] = [=](C c) { extreme_by_ieee(c, f, false); };
+        r["s_max" + t] = [=](C c) { extreme_by_ieee(c, f, true); };
         r["s_minimum" + t] = [=](C c) { extreme(c, f, false, false); };
         r["s_maximum" + t] = [=](C c) { extreme(c, f, true, false); };
         r["s_ceil" + t] = [=](C c) { to_whole(c, f, [](double v) { return std::ceil(v); }); };

@@ -68,7 +68,7 @@ class Sources {
 uint32_t any_mode(ScalarValues& values, const ScalarRule& rule) {
     ScalarCase probe;
     rule(probe);
-    return probe.float_mode && !values.one_in(3) ? values.below(256) : 0xf0;
+    return probe.float_mode && !values.one_in(3) ? values.below(256) | values.below(2) << 9 : 0xf0;
 }
 
 void write(ScalarState& state, Operand to, uint64_t value) {
@@ -167,7 +167,7 @@ TEST_P(ScalarRows, DoWhatTheDocumentsSay) {
 
 INSTANTIATE_TEST_SUITE_P(
     Archs, ScalarRows,
-    ::testing::Combine(::testing::Values(isa::Arch::gfx1100, isa::Arch::gfx1201, isa::Arch::gfx942, isa::Arch::gfx90a),
+    ::testing::Combine(::testing::Values(isa::Arch::gfx1150, isa::Arch::gfx1201, isa::Arch::gfx942, isa::Arch::gfx90a),
                        ::testing::Values(Format::SOP1, Format::SOP2, Format::SOPK, Format::SOPC, Format::SOPP)),
     [](const auto& param) {
         return std::string(isa::info(std::get<0>(param.param)).name) + "_" +
