@@ -123,11 +123,20 @@ bool Arithmetic::real(UOp u, std::span<Value> s) {
     return false;
 }
 
+/// Scalar floats are instructions of some chips, without modifiers and with one literal.
+bool Arithmetic::takes_scalar_floats(Mnemonic name, std::span<const Value> s) const {
+    const auto is_number = [](const Value& v) { return v.number.has_value(); };
+    return code_.has(name) && std::ranges::none_of(s, [](const Value& v) { return v.neg || v.abs; }) &&
+           (s.size() == 1 || !std::ranges::all_of(s, is_number));
+}
+
 bool Arithmetic::by_row(UOp u, std::span<const Value> s) {
     const AluRow* row = find(u.op(), class_of(u.src(0).dtype()));
     if (!row) return false;
+    const bool floats = is_real(class_of(u.src(0).dtype()));
+    const bool is_scalar = row->scalar && takes_scalars(s) && (!floats || takes_scalar_floats(*row->scalar, s));
     if (compares(u.op())) {
-        if (takes_scalars(s) && row->scalar) {
+        if (is_scalar) {
             code_.scalar_compare(*row->scalar, s[0], s[1]);
             set(u, Source::of(code_.scalar("s_cselect_b32", {Source::of_number(1), Source::of_number(0)})));
         } else {
@@ -137,7 +146,7 @@ bool Arithmetic::by_row(UOp u, std::span<const Value> s) {
     }
     const int dwords = dwords_of(u.dtype());
     Value out;
-    if (takes_scalars(s) && row->scalar) {
+    if (is_scalar) {
         out = s.size() == 1 ? Source::of(code_.scalar(*row->scalar, {s[0]}, dwords))
                             : Source::of(code_.scalar(*row->scalar, {s[0], s[1]}, dwords));
     } else if (s.size() == 1) {

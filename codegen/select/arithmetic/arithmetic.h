@@ -14,6 +14,7 @@ class Arithmetic : SelectionPart {
 
   private:
     bool by_row(UOp u, std::span<const Value> s);
+    bool takes_scalar_floats(Mnemonic name, std::span<const Value> s) const;
     bool real(UOp u, std::span<Value> s);
     bool of_truths(UOp u, std::span<const Value> s);
     Value where(UOp u, std::span<const Value> s);

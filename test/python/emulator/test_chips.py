@@ -95,3 +95,18 @@ def test_code_of_a_generic_target_runs_on_the_chips_of_it(generic):
         with emulator.check() as report:
             np.testing.assert_array_equal(kernel(numbers)[0].numpy(), np.arange(3, 35))
         assert not list(report), str(report)
+
+
+@pytest.mark.emulated
+@pytest.mark.parametrize("chip", ["gfx1100", "gfx1150", "gfx1151", "gfx1201"])
+def test_floats_that_all_lanes_share_are_computed_by_the_scalar_unit_where_there_is_one(chip):
+    shared, own = np.array([0.3], np.float32), RANDOM.standard_normal(300).astype(np.float32)
+    with strata.config(device=f"emu:{chip}", target="asm"), emulator.check() as report:
+        s, x = Tensor(shared), Tensor(own)
+        expression = x * ((s + 0.25) * (s - 3.5)).floor()
+        text, got = strata.compile(expression).assembly, expression.numpy()
+    wanted = own * np.floor((shared + np.float32(0.25)) * (shared - np.float32(3.5)))
+    np.testing.assert_array_equal(got, wanted)
+    for name in ("s_add_f32", "s_sub_f32|s_add_f32", "s_mul_f32", "s_floor_f32"):
+        assert bool(re.search(name, text)) == (chip != "gfx1100"), text
+    assert not list(report), str(report)
