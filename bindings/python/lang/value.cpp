@@ -205,8 +205,9 @@ void bind_value_refusals(ValueClass& c) {
     const auto refuse = [&](const char* name, const char* instead) {
         c.def(
             name, [instead](const LangValue& v) -> As<"Never"> {
-                throw py::type_error(fmt::format("a {} of the kernel has no value while it is traced: {}",
-                                                 v.get().dtype().name(), instead));
+                const std::string_view type = v.get().dtype().name();
+                throw py::type_error(fmt::format("{} {} of the kernel has no value while it is traced: {}",
+                                                 type.starts_with('i') ? "an" : "a", type, instead));
             });
     };
     refuse("__bool__",

@@ -251,6 +251,7 @@ class Kernel(_lang.Calls):
                 result = rewritten(self.function, always=True)(*arguments)
             except Exception as error:
                 raise _explained(error) from error.__cause__
+            _state.check_closed(self.__name__)
             if result is not None:
                 raise UsageError(
                     f"[{self.__name__}] a kernel returns nothing: store its results in tensors it is given"
@@ -362,6 +363,10 @@ class Kernel(_lang.Calls):
         return _lang.graph_of(self.compiled(*given, grid=grid, block=block, arch=arch), grid)
 
 
+def _place_of(traceback):
+    return traceback.tb_frame, traceback.tb_lasti, traceback.tb_lineno
+
+
 def _explained(error):
     """The error with the user's own frames alone; a name without a value says which way does not assign it."""
     frames = []
@@ -372,7 +377,13 @@ def _explained(error):
         found = found.tb_next
     kept = None
     for frame in reversed(frames):
-        kept = types.TracebackType(kept, frame.tb_frame, frame.tb_lasti, frame.tb_lineno)
+        kept = types.TracebackType(kept, *_place_of(frame))
+    if isinstance(error, RecursionError) and frames:
+        name = frames[-1].tb_frame.f_code.co_name
+        return UsageError(
+            f"{name} calls itself without an end while the kernel is traced: where the kernel decides, both ways are "
+            f"traced. Write a while loop"
+        ).with_traceback(types.TracebackType(None, *_place_of(frames[0])))
     if isinstance(error, NameError) and (named := re.search(r"variable '(\w+)'", str(error))):
         reason = _state.state.missing.get(named[1])
         if reason and frames:

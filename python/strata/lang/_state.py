@@ -134,6 +134,17 @@ def _held(of, name):
         return UNBOUND
 
 
+_LEFT = "line {}: an exception left a branch or loop of the kernel and was caught: catch it there"
+
+
+def check_closed(kernel):
+    """At the end of a kernel: nothing left a branch or loop of it."""
+    if state.regions:
+        refuse(f"[{kernel}] " + _LEFT.format(state.regions[0].line))
+    if state.operands:
+        refuse(f"[{kernel}] an exception left a conditional expression of the kernel and was caught: catch it there")
+
+
 class Region:
     """A part of a kernel that may run or not, or several times."""
 
@@ -154,7 +165,7 @@ class Region:
 
     def close(self):
         if not state.regions or state.regions[-1] is not self:
-            refuse(f"line {self.line}: an exception left a branch or loop of the kernel and was caught: catch it there")
+            refuse(_LEFT.format(self.line))
         state.regions.pop()
 
     def picked(self, names):

@@ -32,6 +32,31 @@ def a_match_of_several(i):
             return 6
 
 
+def a_caught_error(i):
+    try:
+        if i < 2:
+            raise ValueError("of all threads")
+    except ValueError:
+        pass
+    return i
+
+
+def an_error_in_an_expression(i):
+    def fails():
+        raise ValueError("of all threads")
+
+    try:
+        return fails() if i < 2 else 3
+    except ValueError:
+        return i
+
+
+def endless(i):
+    if i < 5:
+        return i
+    return endless(i - 1)
+
+
 def a_guard(i):
     match i, 3:
         case n, 3 if n > 2:
@@ -46,11 +71,14 @@ def a_guard(i):
         (an_assert, "value of the kernel: write lang.device_assert"),
         (a_match, "a match compares while the kernel is traced, .*: write if and elif"),
         (a_match_of_several, "a match compares while the kernel is traced"),
+        (a_caught_error, r"\[each\] line \d+: an exception left a branch or loop of the kernel and was caught"),
+        (an_error_in_an_expression, "an exception left a conditional expression of the kernel and was caught"),
+        (endless, "endless calls itself without an end while the kernel is traced: .* Write a while loop"),
         (a_guard, "a guard of match is decided while the kernel is traced: write an if in the case"),
     ],
     ids=lambda f: getattr(f, "__name__", ""),
 )
-def test_statements_that_decide_while_traced_say_what_decides_in_the_kernel(f, words):
+def test_statements_that_decide_while_traced_say_what_to_write(f, words):
     @strata.kernel(grid=1, block=4)
     def each(out: lang.Tensor):
         out[lang.thread_idx.x] = f(lang.thread_idx.x)
