@@ -12,6 +12,7 @@
 #include "strata/codegen/interpret/atomics_p.h"
 #include "strata/codegen/interpret/memory_p.h"
 #include "strata/codegen/interpret/product_p.h"
+#include "strata/codegen/target/warpgroup_products.h"
 #include "strata/core/uop/reference.h"
 #include "strata/core/uop/uop_map.h"
 #include "strata/core/uop/walk.h"
@@ -328,7 +329,7 @@ class Run {
         const UOp u = ops_[at];
         const auto wave = static_cast<size_t>(launch_.wave_size);
         const std::optional<InterpretedProduct> product = product_of(u, launch_.wave_size);
-        if (!product)
+        if (const auto group = warpgroup_product(u); !product || (group && group->holds_a()))
             return check(u, 0, Fault{ErrorKind::Unsupported, "is a product that waves of this size do not compute"});
         for (size_t first = 0; first < threads_ && !finding_; first += wave) {
             const auto missing =
@@ -342,10 +343,24 @@ class Run {
             if (idle < first + wave)
                 return check(u, std::min(idle, threads_ - 1),
                              Fault{ErrorKind::Check, "is not in a product that its wave computes"});
-            product->run(
-                [&](int source, size_t lane) { return value(u.src(static_cast<size_t>(source)), first + lane); },
-                [&](size_t lane) { return value_at(at, first + lane); });
+            const auto source = [&](int i, size_t lane) { return value(u.src(static_cast<size_t>(i)), first + lane); };
+            const auto result = [&](size_t lane) { return value_at(at, first + lane); };
+            if (!warpgroup_product(u))
+                product->run(source, result);
+            else
+                product->run(tile_of(u, 0, first), tile_of(u, 1, first), source, result);
         }
+    }
+
+    /// An operand of a warpgroup, from local memory: as places_of_tile lists it.
+    std::vector<ConstArg> tile_of(UOp u, size_t which, size_t first) {
+        const UOp start = skip_after(u.src(which)).src(0);
+        std::vector<ConstArg> out;
+        for (const int64_t place : places_of_tile(u, which, first / static_cast<size_t>(launch_.wave_size))) {
+            const InterpretedMemory::Run run{memory_of(start), first, value(start.src(1), first)[0].i + place, 1};
+            check(u, first, memory_.load(run, accessor(first), {&out.emplace_back(), 1}));
+        }
+        return out;
     }
 
     // Values.

@@ -7,6 +7,11 @@
 
 namespace strata::codegen {
 
+int64_t place_in(const SwizzledTile& tile, DType element, int64_t row, int64_t x) {
+    const int64_t bytes = element.bits() / 8, line = kSwizzledRow / bytes, chunk = kSwizzledChunk / bytes;
+    return x / line * tile.rows * line + row * line + ((x % line / chunk) ^ (row % kSwizzledRows)) * chunk + x % chunk;
+}
+
 std::string name_of(std::string_view mnemonic, const WarpgroupProduct& product) {
     return fmt::format("{}<{}, {:d}, {}, {:d}, {}>", mnemonic, product.steps, product.a.along_k, product.a.rows,
                        product.b.along_k, product.b.rows);

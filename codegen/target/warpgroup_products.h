@@ -23,6 +23,9 @@ struct SwizzledTile {
 inline constexpr int64_t kSwizzledRow = 128, kSwizzledChunk = 16, kSwizzledRows = 8;
 inline constexpr int64_t kSwizzledBytes = kSwizzledRow * kSwizzledRows;  ///< a tile's start is a multiple of it
 
+/// The place of the element (row, x) of such a tile, in elements.
+int64_t place_in(const SwizzledTile& tile, DType element, int64_t row, int64_t x);
+
 /// A product of four waves is a wmma. Its A and B are 16 bytes of local memory from where their tiles start
 /// (MatrixShape::by_warpgroups). Or its A is in lanes, for each step as the accumulator's columns lie in lanes: a tile
 /// of no rows.

@@ -6,6 +6,7 @@
 // loads any more are not stored to.
 #include <algorithm>
 
+#include "strata/codegen/target/warpgroup_products.h"
 #include "strata/codegen/tile/trace_p.h"
 #include "strata/core/uop/kernel.h"
 
@@ -30,6 +31,8 @@ UOp only_store(UOp load) {
     }
     if (!found || found.src(0).src().size() > 2 || found.src(0).src(1) != load.src(0).src(1)) return {};
     if (found.src(1).dtype() != load.dtype()) return {};
+    // The sums of a warpgroup are there when their registers are read, not before.
+    if (found.src(1).is(Op::lane) && codegen::warpgroup_product(found.src(1).src(0))) return {};
     for (UOp u : earlier(load))
         if (u.is(Op::range) && std::ranges::find(earlier(found), u) == earlier(found).end()) return {};
     return found;

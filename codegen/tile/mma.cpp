@@ -2,6 +2,8 @@
 #include "strata/codegen/tile/mma.h"
 
 #include "strata/codegen/target/matrix_layouts.h"
+#include "strata/codegen/target/warpgroup_products.h"
+#include "strata/codegen/tile/mma_p.h"
 #include "strata/codegen/tile/trace.h"
 #include "strata/core/layout/layout_error.h"
 
@@ -10,10 +12,31 @@ namespace {
 
 using codegen::MatrixShape;
 
+/// The layouts of four waves, whose rows are below each other.
+MmaAtom of_warpgroup(const MatrixShape& shape, int lanes, const codegen::MatrixLayouts& layouts) {
+    const int64_t rows = rows_of(shape);
+    const auto of_group = [&](const lo::Layout& tv, int64_t columns, int64_t of_wave) {
+        const lo::Layout wide = of_wave ? lo::composition(lo::Layout({shape.m, columns}, {1, rows}), tv) : tv;
+        const lo::Layout waves(codegen::kWavesOfWarpgroup, of_wave);
+        return lo::make_layout({lo::make_layout({wide.mode(0), waves}), wide.mode(1)});
+    };
+    return {shape,
+            lanes * codegen::kWavesOfWarpgroup,
+            static_cast<int>(rows),
+            shape.operand,
+            shape.operand,
+            false,
+            of_group(layouts.a, shape.k, shape.m),
+            of_group(layouts.b, 1, 0),
+            of_group(layouts.c, shape.n, shape.m)};
+}
+
 MmaAtom with_layouts(const MatrixShape& shape, int lanes, Signs signs) {
     codegen::MatrixLayouts layouts = codegen::matrix_layouts(shape);
+    if (shape.by_warpgroups) return of_warpgroup(shape, lanes, layouts);
     return {shape,
             lanes,
+            shape.m,
             signs.a ? shape.operand : dtypes::uint8,
             signs.b ? shape.operand : dtypes::uint8,
             signs.clamp,
@@ -23,7 +46,7 @@ MmaAtom with_layouts(const MatrixShape& shape, int lanes, Signs signs) {
 }
 
 std::string row_text(const MatrixShape& s) {
-    return fmt::format("{} {}x{}x{} to {}{}", s.operand.name(), s.m, s.n, s.k, s.accumulator.name(),
+    return fmt::format("{} {}x{}x{} to {}{}", s.operand.name(), rows_of(s), s.n, s.k, s.accumulator.name(),
                        codegen::takes_signs(s) ? " (with sign_a, sign_b, clamp)" : "");
 }
 
@@ -43,15 +66,16 @@ bool is_permuted(const std::vector<lo::Tile>& permutation, int side) {
 
 }  // namespace
 
+int rows_of(const MatrixShape& s) { return s.by_warpgroups ? s.m * codegen::kWavesOfWarpgroup : s.m; }
+
 MmaAtom mma_atom(const codegen::Target& target, DType operand, std::optional<DType> accumulator,
                  std::optional<std::array<int, 3>> mnk, Signs signs) {
     const bool plain = signs.a && signs.b && !signs.clamp;
     const DType sum = accumulator.value_or(wide_type(operand));
     std::string known;
     for (const MatrixShape& s : target.matrix) {
-        if (s.by_warpgroups) continue;
-        if (s.operand == operand && s.accumulator == sum && (!mnk || *mnk == std::array{s.m, s.n, s.k}) &&
-            (plain || codegen::takes_signs(s)))
+        const bool fits = mnk ? *mnk == std::array{rows_of(s), s.n, s.k} : !s.by_warpgroups;
+        if (s.operand == operand && s.accumulator == sum && fits && (plain || codegen::takes_signs(s)))
             return with_layouts(s, target.wave_size, signs);
         known += (known.empty() ? "" : ", ") + row_text(s);
     }
@@ -78,7 +102,7 @@ TiledMma::TiledMma(MmaAtom atom, const lo::Layout& waves, std::vector<lo::Tile> 
             if (!waves_.mode(2).size().is(1))
                 lo::refuse("{} waves along k would each have a part of a sum: 1 is what is joined",
                            waves_.mode(2).size().value());
-            const int sizes[] = {atom_.shape.m, atom_.shape.n, atom_.shape.k};
+            const int sizes[] = {atom_.m, atom_.shape.n, atom_.shape.k};
             for (size_t i = 0; i < 3; ++i) {
                 const int64_t least = sizes[i] * waves_.mode(i).size().value();
                 tile_[i] = is_permuted(permutation_, static_cast<int>(i)) ? tile_size(permutation_[i]) : least;
@@ -93,7 +117,7 @@ TiledMma::TiledMma(MmaAtom atom, const lo::Layout& waves, std::vector<lo::Tile> 
 
 TiledMma::Sides TiledMma::sides_of(Operand which) const {
     const int first = which == Operand::b ? 1 : 0, second = which == Operand::c ? 1 : 2;
-    const int64_t sizes[] = {atom_.shape.m, atom_.shape.n, atom_.shape.k};
+    const int64_t sizes[] = {atom_.m, atom_.shape.n, atom_.shape.k};
     const auto waves = [&](int side) { return waves_.mode(static_cast<size_t>(side)).size().value(); };
     return {first, second, {sizes[first], sizes[second]}, {waves(first), waves(second)}};
 }
@@ -186,6 +210,7 @@ View TiledMma::fragment_like(const lo::IntTuple& shape, Operand which, int64_t s
 }
 
 void gemm(const TiledMma& mma, const View& d, const View& a, const View& b, const View& c) {
+    if (mma.atom().shape.by_warpgroups) return gemm_by_warpgroups(mma, d, a, b, c);
     const MatrixShape& shape = mma.atom().shape;
     const auto size = [](const View& view, size_t mode) { return lo::product(view.shape().mode(mode)).value(); };
     const std::pair<const View*, int64_t> operands[] = {{&a, shape.operand_elements()},

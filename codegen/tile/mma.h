@@ -6,10 +6,11 @@
 
 namespace strata::lang {
 
-/// An atom of products: a matrix instruction of one wave, a row of codegen/target/matrix_shapes.def.
+/// An atom of products: a matrix instruction of one wave, or of a warpgroup, a row of codegen/target/matrix_shapes.def.
 struct MmaAtom {
     codegen::MatrixShape shape;
-    int lanes;  ///< of a wave
+    int lanes;  ///< of a wave, or of the four waves of a warpgroup
+    int m;      ///< rows of all of them
 
     DType a, b;          ///< elements of A and of B: the row's, or without sign
     bool clamp = false;  ///< integer sums saturate
@@ -17,12 +18,14 @@ struct MmaAtom {
     lo::Layout layout_A_tv, layout_B_tv, layout_C_tv;  ///< (lane, element) -> m + M * k, n + N * k, m + M * n
 };
 
-/// The first row of a chip for operands of a type; `accumulator` float32, float64 or int32 where it is not given.
-/// Unsupported names the rows that there are.
+int rows_of(const codegen::MatrixShape& shape);  ///< of all waves that compute it
+
 struct Signs {
     bool a = true, b = true;  ///< integers with sign
     bool clamp = false;       ///< sums saturate
 };
+/// The first row of a chip for operands of a type; `accumulator` float32, float64 or int32 where it is not given.
+/// Rows of warpgroups are taken by their shape alone. Unsupported names the rows that there are.
 MmaAtom mma_atom(const codegen::Target& target, DType operand, std::optional<DType> accumulator = {},
                  std::optional<std::array<int, 3>> mnk = {}, Signs signs = {});
 
@@ -51,6 +54,10 @@ class TiledMma {
     View fragment_like(const lo::IntTuple& shape, Operand which,
                        int64_t stages = 1) const;  ///< of a tile of that shape
 
+    /// A tile in local memory for an atom of warpgroups: (rows of an atom, rest, k) at the thread's group. LayoutError
+    /// where it does not lie as warpgroup_layout says.
+    View of_local(const View& tile, Operand which, const lo::Int& thread) const;
+
     /// Reduces an accumulator's fragment along one of its modes by an operation. Axis 1 is the columns, to (V, M, 1);
     /// axis 0 is the rows, to (V, 1, N). Lanes exchange what they have.
     View reduce(const View& fragment, Op op, int axis) const;
@@ -70,7 +77,11 @@ class TiledMma {
     std::array<int64_t, 3> tile_{};
 };
 
-/// d = a * b + c of fragments. ShapeError where they do not fit each other.
+/// The layout of a tile of (rows, k) elements in local memory that warpgroups multiply, for 16 bits an element.
+lo::ComposedLayout warpgroup_layout(int64_t rows, int64_t k);
+
+/// d = a * b + c of fragments; a and b of an atom of warpgroups are tiles of local memory. ShapeError where they do not
+/// fit each other.
 void gemm(const TiledMma& mma, const View& d, const View& a, const View& b, const View& c);
 
 }  // namespace strata::lang

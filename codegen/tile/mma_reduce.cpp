@@ -38,8 +38,13 @@ View TiledMma::reduce(const View& fragment, Op op, int axis) const {
             "reduce along axis {}: {} waves have a part each, and lanes of one wave alone exchange values: lay the "
             "waves along the other axis",
             axis, waves);
-    const std::vector<Leaf> of_lanes = leaves_of(atom_.layout_C_tv.mode(0), atom_.shape.m),
-                            of_elements = leaves_of(atom_.layout_C_tv.mode(1), atom_.shape.m);
+    if (atom_.shape.by_warpgroups && axis == 0)
+        user_error(ErrorKind::Usage,
+                   "reduce along axis 0 of {}: each wave of a warpgroup has rows of its own. Lanes of one wave alone "
+                   "exchange values: reduce the columns, axis 1",
+                   atom_.shape.mnemonic);
+    const std::vector<Leaf> of_lanes = leaves_of(atom_.layout_C_tv.mode(0), atom_.m),
+                            of_elements = leaves_of(atom_.layout_C_tv.mode(1), atom_.m);
     // The element with the same place along the axis that stays, whose other digits are 0.
     const auto first_like = [&](int64_t element) {
         int64_t first = 0;

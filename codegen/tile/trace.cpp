@@ -142,6 +142,15 @@ UOp Trace::load_unnoted(UOp memory, UOp offset, UOp predicate, int lanes, std::o
     return loaded;
 }
 
+UOp Trace::start_of_tile(UOp memory, UOp offset, int lanes) {
+    const UOp after = pointer(memory, index_const(0), static_cast<int>(memory.as<ParamArg>().size), false);
+    return make(Op::load, memory.dtype().vector(lanes), {uop::at(after, simplify(offset))});
+}
+
+void Trace::note_reader(UOp memory, UOp by) {
+    here(memory).reads.push_back({index_const(0), by, static_cast<int>(memory.as<ParamArg>().size)});
+}
+
 void Trace::store(UOp memory, UOp offset, UOp value, UOp predicate, std::optional<CachePolicy> cache) {
     note_access(memory, true);
     offset = simplify(offset);

@@ -38,6 +38,10 @@ class Trace {
     void choose(UOp chosen, UOp first, UOp second, int line);
     /// Stores that make `memory` another object of the author's: choices of what it was are over.
     void renew(UOp memory, const std::function<void()>& stores);
+    /// The first `lanes` elements of a tile that a node reads by itself, from an offset on. note_reader says which node
+    /// does: later changes of the memory come after it.
+    UOp start_of_tile(UOp memory, UOp offset, int lanes);
+    void note_reader(UOp memory, UOp by);
     /// The predicate under which this place of the program runs; empty: always.
     UOp predicate() const { return state_.predicate; }
     void barrier();

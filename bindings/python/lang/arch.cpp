@@ -19,8 +19,8 @@ std::optional<int> registers_of(const Machine& m) {
 As<"list[MmaAtom]"> matrix_atoms(const Machine& m) {
     py::list atoms;
     for (const codegen::MatrixShape& row : m.target.matrix)
-        if (!row.by_warpgroups)
-            atoms.append(lang::mma_atom(m.target, row.operand, row.accumulator, std::array{row.m, row.n, row.k}));
+        atoms.append(
+            lang::mma_atom(m.target, row.operand, row.accumulator, std::array{lang::rows_of(row), row.n, row.k}));
     return py::object(atoms);
 }
 

@@ -41,8 +41,9 @@ void bind_atom(py::module_& m) {
     c.def_readonly("dtype_B", &MmaAtom::b, "Of B: uint8 where sign_b is False.");
     c.def_readonly("clamp", &MmaAtom::clamp, "Integer sums saturate.");
     c.def_property_readonly("acc", [](const MmaAtom& a) { return a.shape.accumulator; }, "Of C and D.");
-    c.def_property_readonly("shape_mnk", [](const MmaAtom& a) { return std::tuple(a.shape.m, a.shape.n, a.shape.k); });
-    c.def_property_readonly("threads", [](const MmaAtom& a) { return a.lanes; }, "Lanes of a wave.");
+    c.def_property_readonly("shape_mnk", [](const MmaAtom& a) { return std::tuple(a.m, a.shape.n, a.shape.k); });
+    c.def_property_readonly(
+        "threads", [](const MmaAtom& a) { return a.lanes; }, "Lanes of a wave, or of the four waves of a warpgroup.");
     c.def_readonly("layout_A_tv", &MmaAtom::layout_A_tv, "(lane, element) -> m + M * k");
     c.def_readonly("layout_B_tv", &MmaAtom::layout_B_tv, "(lane, element) -> n + N * k");
     c.def_readonly("layout_C_tv", &MmaAtom::layout_C_tv, "(lane, element) -> m + M * n, of C and D");
@@ -94,14 +95,14 @@ View fragment(const ThreadMma& t, As<"View | IntTuple"> like, int64_t stages) {
 template <MmaOperand which>
 View loaded(const ThreadMma& t, const View& view) {
     GraphScope scope;
-    const View mine = t.mma.partition(view, which, t.thread);
-    const View out = t.mma.fragment(view, which);
     const MmaAtom& atom = t.mma.atom();
     const DType wanted = which == MmaOperand::a ? atom.a : atom.b;
     if (view.dtype() != wanted)
         user_error(ErrorKind::DType, "{} of {} is {}, and the view is {}: cast it, or choose another atom",
                    which == MmaOperand::a ? "A" : "B", atom.shape.mnemonic, wanted.name(), view.dtype().name());
-    lang::store(out, mine);
+    if (atom.shape.by_warpgroups) return t.mma.of_local(view, which, t.thread);
+    const View out = t.mma.fragment(view, which);
+    lang::store(out, t.mma.partition(view, which, t.thread));
     return out;
 }
 
@@ -116,7 +117,10 @@ void bind_thread(py::module_& m) {
     c.def("make_fragment_A", &fragment<MmaOperand::a>, "view"_a, "stages"_a = 1, kFragment);
     c.def("make_fragment_B", &fragment<MmaOperand::b>, "view"_a, "stages"_a = 1, kFragment);
     c.def("make_fragment_C", &fragment<MmaOperand::c>, "view"_a, "stages"_a = 1, kFragment);
-    constexpr const char* kLoad = "New registers with the thread's part of a view, by accesses as wide as it proves.";
+    constexpr const char* kLoad =
+        "New registers with the thread's part of a view, by accesses as wide as it proves. Of an atom of warpgroups "
+        "the "
+        "view itself, local memory that lies as warpgroup_layout says.";
     c.def("load_A", &loaded<MmaOperand::a>, "view"_a, kLoad);
     c.def("load_B", &loaded<MmaOperand::b>, "view"_a, kLoad);
     c.def(
@@ -153,6 +157,9 @@ void bind_lang_products(py::module_& m) {
     bind_atom(m);
     bind_thread(m);
     bind_tiled(m);
+    m.def(
+        "warpgroup_layout", [](std::array<int64_t, 2> shape) { return lang::warpgroup_layout(shape[0], shape[1]); },
+        "shape"_a, "The layout of (rows, k) elements of 16 bits in local memory that an atom of warpgroups reads.");
     m.def(
         "gemm",
         [](const TiledMma& mma, const View& d, const View& a, const View& b, const View& c) {

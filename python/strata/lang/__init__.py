@@ -70,7 +70,7 @@ _lang = _strata._lang
 Value, View = _lang.Value, _lang.View
 for _name in (
     *("make_view", "identity", "bounded", "make_fragment_like"),
-    *("MmaAtom", "TiledMma", "make_tiled_mma", "gemm"),
+    *("MmaAtom", "TiledMma", "make_tiled_mma", "gemm", "warpgroup_layout"),
     *("CopyAtom", "TiledCopy", "make_tiled_copy", "make_tiled_copy_tv", "copy", "autovec_copy", "gather", "scatter"),
     *("make_tiled_copy_A", "make_tiled_copy_B", "make_tiled_copy_C"),
 ):

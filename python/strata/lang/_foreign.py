@@ -12,6 +12,7 @@ _SHARED = "lang.shared(shape, dtype)"
 _ASYNC = 'lang.CopyAtom(bits, dtype, kind="async")'
 _BUFFER = 'lang.CopyAtom(bits, dtype, kind="buffer")'
 _SLICE = "a method: lang.make_tiled_copy(...).get_slice(t), lang.make_tiled_mma(...).get_slice(t)"
+_GROUPS = "lang.warpgroup_layout((rows, k))"
 _TYPES = "Int8 Int16 Int32 Int64 Uint8 Uint16 Uint32 Uint64 Float16 BFloat16 Float32 Float64".split()
 _OF_LAYOUTS = "size rank depth crd2idx dice logical_divide tiled_divide Swizzle".split()
 
@@ -62,6 +63,7 @@ LANG = {
 
     "CopyG2SOp": _ASYNC, "make_cotiled_copy": "lang.make_tiled_copy(atom, tv, tiler)",
     "BufferCopy": _BUFFER, "make_buffer_tensor": "lang.bounded(view)", "buffer_store": _BUFFER,
+    "wgmma": "lang.MmaAtom(dtype, shape=(64, n, 16))", "make_smem_layout_a": _GROUPS, "make_smem_layout_b": _GROUPS,
     "MmaUniversalOp": "lang.fma(a, b, c)", "MmaF16BF16Op": "lang.MmaAtom(dtype)", "MFMA": "lang.MmaAtom(dtype)",
     "WMMA": "lang.MmaAtom(dtype)", "make_fragment_A": _SLICE, "make_fragment_B": _SLICE, "make_fragment_C": _SLICE,
     "get_slice": _SLICE, "thr_slice": _SLICE, "partition_S": _SLICE, "partition_D": _SLICE, "retile": _SLICE,
