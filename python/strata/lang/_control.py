@@ -9,6 +9,7 @@ from ._logic import (
     asserted as asserted,
     both as both,
     chosen as chosen,
+    contains as contains,
     either as either,
     keep as keep,
     kept as kept,

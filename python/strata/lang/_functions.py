@@ -13,6 +13,7 @@ import types
 
 from .. import _strata
 from . import _ranges, _state
+from ._carry import refuse
 from ._reads import stored_outside
 from ._rewrite import CHANGES, RUNTIME, rewrite
 from ._sources import DEFINITIONS, NoSource, inner, node_of
@@ -229,6 +230,8 @@ def function(f):
     if kind is types.MethodType:
         of = f.__func__
         return types.MethodType(rewritten(of), f.__self__) if type(of) is types.FunctionType else f
+    if getattr(f, "__module__", None) == "math" or kind.__module__ == "numpy" and kind.__name__ == "ufunc":
+        return functools.partial(_of_host, f)
     if kind is types.BuiltinFunctionType or kind is type:
         form = _FORMS.get(f)
         if form is not None:
@@ -247,6 +250,17 @@ def function(f):
     if type(of) is types.FunctionType and not isinstance(f, type):
         return types.MethodType(rewritten(of), f)
     return f
+
+
+def _of_host(f, *given, **named):
+    """A function of math or a ufunc of NumPy's, which knows no values of the kernel."""
+    if any(isinstance(value, (Value, _lang.View)) for value in given):
+        module = "math" if getattr(f, "__module__", None) == "math" else "numpy"
+        from . import __all__ as names
+
+        write = f"write lang.{f.__name__}" if f.__name__ in names else "write it with functions of lang"
+        refuse(f"{module}.{f.__name__} computes numbers of the host, and was given a value of the kernel: {write}")
+    return f(*given, **named)
 
 
 def _fresh(f, *given, **named):

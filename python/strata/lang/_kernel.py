@@ -90,6 +90,8 @@ class Kernel(_lang.Calls):
     def __init__(self, function, grid, block, waves=None, registers=None, fast=False):
         if not isinstance(function, types.FunctionType):
             raise UsageError(f"[kernel] decorates a Python function, not {function!r}")
+        if function.__code__.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
+            raise UsageError(f"[kernel] {function.__name__} yields or awaits: a kernel is a plain function")
         super().__init__()
         functools.update_wrapper(self, function)
         self.function, self.grid, self.block = function, grid, block

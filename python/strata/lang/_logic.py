@@ -5,6 +5,7 @@ import sys
 
 from .. import _strata
 from ._carry import NOTHING, Differs, Value, is_number, kind_of, merged, refuse
+from ._ranges import Range
 from ._state import Join, state
 
 _lang = _strata._lang
@@ -135,6 +136,32 @@ def chosen(first, a, b):
 
 def not_(value):
     return ~_truth(value) if type(value) is Value else not value
+
+
+def contains(value, held):
+    """value in held: where one of them is of the kernel, whether the value is equal to one that is held."""
+    if isinstance(held, Range):
+        return _is_in_range(value, held)
+    if not isinstance(held, (tuple, list, set, frozenset, dict)):
+        return value in held
+    if type(value) is not Value and not builtins.any(type(one) is Value for one in held):
+        return value in held
+    result = False
+    for one in held:
+        equal = _truth(value == one)
+        if equal is True:
+            return True
+        if equal is not False:
+            result = equal if result is False else result | equal
+    return result
+
+
+def _is_in_range(value, held):
+    first, stop, step = held.start, held.stop, held.step
+    if Value not in map(type, (value, first, stop)):
+        return value in range(first, stop, step)
+    inside = (value >= first) & (value < stop) if step > 0 else (value <= first) & (value > stop)
+    return inside if step in (1, -1) else inside & ((value - first) % abs(step) == 0)
 
 
 def none_of(*flags):

@@ -369,6 +369,9 @@ class Rewriter(ast.NodeTransformer):
 
     def visit_Compare(self, node):
         self.generic_visit(node)
+        if len(node.ops) == 1 and isinstance(node.ops[0], (ast.In, ast.NotIn)):
+            found = nodes.call("contains", node, node.left, node.comparators[0])
+            return found if isinstance(node.ops[0], ast.In) else nodes.call("not_", node, found)
         if len(node.ops) == 1:
             return node
         left, value = node.left, None

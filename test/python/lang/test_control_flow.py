@@ -70,6 +70,37 @@ def test_and_and_or_give_the_operand_that_decides(f):
     check(f, [0, 1, 2, 3, 4, 5])
 
 
+KEYS = {2: "a", 5: "b"}
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda i: i in (1, 2, 5),
+        lambda i: i not in (1, 2, 5),
+        lambda i: i in [i // 2 * 2],
+        lambda i: 4 in (i, i + 1),
+        lambda i: i in {1, 2, 5},
+        lambda i: i in KEYS,
+        lambda i: i in range(2, 6),
+        lambda i: i in range(1, 8, 3),
+        lambda i: i in range(6, 0, -2),
+        lambda i: 3 in range(i),
+        lambda i: i in (),
+        lambda i: 3 in (3, i),
+        lambda i: 3 in KEYS or i == 1,
+        lambda i: 1 if i in (1, 2) and i not in (2,) else 0,
+    ],
+)
+def test_in_asks_whether_one_that_is_held_is_equal(f):
+    @strata.kernel(grid=1, block=8)
+    def each(out: lang.Tensor):
+        t = lang.thread_idx.x
+        out[t] = 1 if f(t) else 0
+
+    assert each(Tensor.zeros(8))[0].tolist() == [float(bool(f(i))) for i in range(8)]
+
+
 def test_names_of_both_ways_join_without_a_value_before():
     def f(x):
         if x % 2:

@@ -1,5 +1,7 @@
 """Mistakes of authors and callers are errors that say what to write instead."""
 
+import math
+
 import numpy as np
 import pytest
 import strata
@@ -167,3 +169,32 @@ def test_a_return_in_a_loop_of_a_helper_reads_nothing_that_nothing_wrote(n):
     assert each.interpret(zeros, n)[0].tolist() == expected
     with strata.config(check="raise"):
         assert each(zeros, n)[0].tolist() == expected
+
+
+@pytest.mark.parametrize(
+    "f, words",
+    [
+        (lambda i: math.sqrt(i), "math.sqrt computes numbers of the host, .*: write lang.sqrt"),
+        (lambda i: np.exp(i), "numpy.exp computes numbers of the host, .*: write lang.exp"),
+        (lambda i: math.gcd(i, 3), "math.gcd computes numbers of the host, .*: write it with functions of lang"),
+    ],
+)
+def test_functions_of_the_host_say_which_are_those_of_the_kernel(f, words):
+    @strata.kernel(grid=1, block=4)
+    def each(out: lang.Tensor):
+        out[lang.thread_idx.x] = f(lang.thread_idx.x) + math.gcd(6, 4) + np.exp(0.0)
+
+    with pytest.raises(strata.UsageError, match=words):
+        each(Tensor.zeros(4))
+
+
+def test_generators_and_coroutines_are_no_kernels():
+    def yields(out):
+        yield out
+
+    async def awaits(out):
+        return out
+
+    for function in (yields, awaits):
+        with pytest.raises(strata.UsageError, match="yields or awaits: a kernel is a plain function"):
+            strata.kernel(function, grid=1)
