@@ -219,6 +219,7 @@ _FORMS = {
     builtins.min: _extreme("minimum", min),
     builtins.max: _extreme("maximum", max),
 }
+_BY_KEY = frozenset(("get", "pop", "setdefault", "remove", "discard", "__contains__"))
 _FRESH = (list, dict, set, sorted)
 
 
@@ -242,6 +243,8 @@ def function(f):
         if kind is types.BuiltinFunctionType and isinstance(own, (list, dict, set, bytearray, collections.deque)):
             if f.__name__ in CHANGES:
                 _state.changed(own)
+            if f.__name__ in _BY_KEY and isinstance(own, (dict, set)):
+                return functools.partial(_by_key, f)
         return f
     if kind is functools.partial:
         inner = function(f.func)
@@ -250,6 +253,17 @@ def function(f):
     if type(of) is types.FunctionType and not isinstance(f, type):
         return types.MethodType(rewritten(of), f)
     return f
+
+
+def _by_key(f, *given):
+    """A method of a dict or set that looks up a key. A value of the kernel is found by identity alone."""
+    if given and type(given[0]) is Value and not builtins.any(key is given[0] for key in f.__self__):
+        kind = type(f.__self__).__name__
+        refuse(
+            f"{kind}.{f.__name__} looks up a key while the kernel is traced, and this is a value of the kernel: "
+            f"compare it, as in if i == key, or keep the numbers in lang.registers"
+        )
+    return f(*given)
 
 
 def _of_host(f, *given, **named):

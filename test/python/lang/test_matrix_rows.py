@@ -1,4 +1,4 @@
-"""Every row of matrix_shapes.def as an atom of the language, in the interpreter against NumPy and by NVRTC."""
+"""Every row of matrix_shapes.def as an atom of the language: in the interpreter, and by NVIDIA's compiler."""
 
 import re
 from pathlib import Path

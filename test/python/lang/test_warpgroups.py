@@ -1,4 +1,4 @@
-"""Products of four waves, whose operands lie in local memory: every row in the interpreter, and by NVRTC."""
+"""Products of four waves with operands in local memory: each row in the interpreter, and by NVIDIA's compiler."""
 
 import numpy as np
 import pytest

@@ -188,6 +188,41 @@ def test_functions_of_the_host_say_which_are_those_of_the_kernel(f, words):
         each(Tensor.zeros(4))
 
 
+def looked_up(i):
+    return {1: 5, 2: 6}.get(i, 0)
+
+
+def taken_out(i):
+    numbers = {1: 5, 2: 6}
+    return numbers.pop(i, 0)
+
+
+def discarded(i):
+    numbers = {1, 2}
+    numbers.discard(i)
+    return len(numbers)
+
+
+@pytest.mark.parametrize("f", [looked_up, taken_out, discarded], ids=lambda f: f.__name__)
+def test_a_value_of_the_kernel_is_no_key(f):
+    @strata.kernel(grid=1, block=4)
+    def each(out: lang.Tensor):
+        out[lang.thread_idx.x] = f(lang.thread_idx.x)
+
+    with pytest.raises(strata.UsageError, match=r"(dict|set).\w+ looks up a key while the kernel is traced"):
+        each(Tensor.zeros(4))
+
+
+def test_keys_of_python_and_those_that_are_there_are_looked_up():
+    @strata.kernel(grid=1, block=4)
+    def each(out: lang.Tensor):
+        t = lang.thread_idx.x
+        held = {t: 5, 2: 6}
+        out[t] = held.get(t) + held.get(2, 0) + held.get(3, 1) + held.pop(2)
+
+    assert each(Tensor.zeros(4))[0].tolist() == [18] * 4
+
+
 def test_generators_and_coroutines_are_no_kernels():
     def yields(out):
         yield out
