@@ -8,7 +8,7 @@ from strata import Tensor, emulator
 pytest.importorskip("triton")
 import triton_kernels as t
 
-WAVES = {"gfx1100": 32, "gfx1201": 32, "gfx942": 64, "gfx90a": 64}
+WAVES = {"gfx1100": 32, "gfx1151": 32, "gfx1201": 32, "gfx942": 64, "gfx90a": 64}
 F32, F16, I32 = "*fp32", "*fp16", "*i32"
 
 

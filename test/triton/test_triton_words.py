@@ -9,7 +9,7 @@ from strata import _strata
 pytest.importorskip("triton")
 from triton._C.libtriton import amd, llvm
 
-FAMILIES = {"gfx1100": "rdna3", "gfx1201": "rdna4", "gfx942": "cdna3", "gfx90a": "cdna2"}
+FAMILIES = {"gfx1150": "rdna3", "gfx1201": "rdna4", "gfx942": "cdna3", "gfx90a": "cdna2"}
 GOLDEN = pathlib.Path(__file__).parents[1] / "asm" / "isa"
 
 

@@ -21,7 +21,7 @@ class Case(NamedTuple):
     constants: dict
     wanted: list
     tolerance: float = 1e-5
-    archs: tuple = ("gfx1100", "gfx1201", "gfx942", "gfx90a")
+    archs: tuple = ("gfx1100", "gfx1151", "gfx1201", "gfx942", "gfx90a")
 
 
 def normal(*shape, seed=3, dtype=np.float32):

@@ -62,7 +62,7 @@ TEST_F(Amd, EveryRowOfTheTableIsFilled) {
 }
 
 TEST_F(Amd, DevicesSayWhatTheyAre) {
-    ASSERT_EQ(api.device_count().value(), 4);
+    ASSERT_EQ(api.device_count().value(), emulated().device_count().value());
     const DeviceProperties card = api.device_properties(kDevice).value();
     EXPECT_EQ(card.name, "7900xtx (emulated)");
     EXPECT_EQ(card.arch, "gfx1100");
