@@ -3,6 +3,8 @@
 
 namespace strata::ops {
 
+/// A product with 1, as the gradient of a sum by its terms is, is the factor itself: no kernel computes it.
+Tensor times(const Tensor& g, const Tensor& x);
 /// Each place of x gets the sum of what arrived where it was taken, always in the same order.
 Tensor to_taken(const Tensor& g, const Tensor& x, const Tensor& indices, int axis);
 /// The gradient of the factors x of a product over axes, by the product's gradient g, which is given in x's shape.

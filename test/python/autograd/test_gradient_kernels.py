@@ -81,3 +81,29 @@ def test_gradients_of_products_move_little_more_than_the_factors():
         strata.reset_stats()
         strata.realize(list(gradients))
         assert strata.stats().bytes < 5 * 4 * sum(x.size for x in arguments)
+
+
+def test_the_gradient_of_a_weighted_sum_is_the_weights_and_no_kernel():
+    x, w = ones(64, 256), Tensor(np.linspace(-2, 3, 64 * 256, dtype=np.float32).reshape(64, 256)).realize()
+    before = w.numpy()
+    gradient = strata.grad(lambda x: (x * w).sum())(x)
+    strata.reset_stats()
+    gradient.realize()
+    assert strata.stats().kernels == 0
+    w[0] = 7
+    gradient[1] = 9
+    assert np.array_equal(gradient.numpy()[[0, *range(2, 64)]], before[[0, *range(2, 64)]])
+    assert np.array_equal(w.numpy()[1:], before[1:])
+    captured = strata.jit(lambda x, w: strata.grad(lambda x: (x * w).sum())(x))
+    for factor in (1, 2, 3, 4):
+        assert np.array_equal(captured(x, (x * factor).realize()).numpy(), np.full((64, 256), factor, np.float32))
+
+
+def test_gradients_of_rounded_products_read_the_seed_where_it_lies():
+    def of(x, w, g):
+        return strata.grad(lambda x, w: ((x @ w) * g).cast("float32").sum(), (0, 1))(x, w)
+
+    large = of(*(Tensor.empty(2048, 2048, dtype="bfloat16") for _ in range(3)))
+    assert len(strata.compile(list(large), arch="gfx942", target="asm").kernels) == 2
+    gradients = of(*(Tensor(np.full((64, 64), value)).cast("bfloat16") for value in (1, 2, 3)))
+    assert [float(d.cast("float32").mean().item()) for d in gradients] == [3 * 2 * 64, 3 * 64]
