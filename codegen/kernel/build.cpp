@@ -67,7 +67,7 @@ class Builder {
         Coordinates at;
         std::vector<UOp> ranges, stores;
         const std::vector<UOp> order = bodies.size() == 1 ? toposort(item.body) : in_order(bodies);
-        const std::vector<Attention> attention = find_attention(order);
+        const std::vector<Attention> attention = find_attention(item);
         if (!attention.empty()) attention_ = attention[0];
         const std::vector<int> row = attention.empty() ? row_axes(order, shape) : std::vector<int>();
         if (attention.empty()) join_parts(row_in_parts(order), static_cast<int>(shape.size()));
@@ -87,7 +87,9 @@ class Builder {
         if (parts_ && !row.empty()) ranges.push_back(reduce_ranges_[0].range);
         const UOp offset = simplify(flatten(at, shape));
         for (size_t i = 0; i < bodies.size(); ++i)
-            stores.push_back(uop::store(uop::at(bound_.params[i], offset), value_at(bodies[i], at, UOp())));
+            stores.push_back(i > 0 && !attention.empty()
+                                 ? store_of_row(bound_.params[i], bodies[i])
+                                 : uop::store(uop::at(bound_.params[i], offset), value_at(bodies[i], at, UOp())));
         UOp sink = uop::sink(uop::end(uop::group(stores), ranges));
         if (column_) sink = share_columns(sink, simplify(column_), depth_);
         sink = merge_ranges(sink);
@@ -222,6 +224,15 @@ class Builder {
         const Factors factors = u == attention_.sum ? factors_of(sources[0], sources[1]) : Factors{sources[0], {}};
         sources[0] = factors.inside;
         return factors.around(make(Op::reduce, u.dtype(), sources, ReduceArg{arg.op, {}}));
+    }
+
+    /// A number of a row of attention, in the shape of its tops: where the row's first column is.
+    UOp store_of_row(UOp param, UOp body) {
+        const auto top = std::ranges::find_if(memo_, [&](const auto& x) { return x.first.first == attention_.top; });
+        STRATA_CHECK(top != memo_.end() && column_, "a kernel without attention has no rows: {}", to_string(body));
+        const Coordinates at(top->first.second.begin(), top->first.second.end() - 1);
+        const UOp place = simplify(flatten(at, body.shape())), is_first = simplify(column_) < 1;
+        return uop::store(uop::at(param, place, is_first), value_at(body, at, UOp()));
     }
 
     UOp scanned(UOp u, const Coordinates& at, UOp predicate) {

@@ -204,6 +204,10 @@ std::vector<Attention> find_attention(std::span<const UOp> order) {
     return found;
 }
 
+std::vector<Attention> find_attention(const ScheduleItem& item) {
+    return find_attention(in_order(std::span(&item.body, 1)));
+}
+
 std::vector<UOp> widen_weights(std::span<const UOp> roots, const Policy& policy) {
     std::vector<UOp> out(roots.begin(), roots.end());
     const std::vector<UOp> order = in_order(roots);

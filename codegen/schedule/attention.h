@@ -52,5 +52,7 @@ UOp value_of_piece(UOp u);
 
 /// Those in graphs whose nodes are listed, sources before users, where nothing else uses what is inside.
 std::vector<Attention> find_attention(std::span<const UOp> order);
+/// That of a step, whose other values may use what is inside (fuse_log_totals.cpp).
+std::vector<Attention> find_attention(const ScheduleItem& item);
 
 }  // namespace strata::codegen

@@ -86,7 +86,7 @@ class Finishing {
     static bool is_stage(const ScheduleItem& step) {
         const ScheduleItem item = step.without_finish();
         const std::vector<UOp> bodies = item.bodies(), order = in_order(bodies);
-        return !item.body.is(Op::custom) && find_attention(order).empty() && item.body.numel() > 1 &&
+        return !item.body.is(Op::custom) && find_attention(item).empty() && item.body.numel() > 1 &&
                std::ranges::all_of(bodies, [](UOp body) { return !body.is(Op::custom); }) &&
                std::ranges::any_of(order, reduces) &&
                std::ranges::none_of(order, [](UOp u) { return u.is(Op::scan) || is_tiled_product(u); });
@@ -119,7 +119,7 @@ class Finishing {
     static int64_t terms_of(const ScheduleItem& item) {
         if (item.body.is(Op::custom)) return 0;
         const std::vector<UOp> order = in_order(item.bodies());
-        if (!find_attention(order).empty()) return 0;
+        if (!find_attention(item).empty()) return 0;
         int64_t terms = 0;
         for (UOp u : order) {
             if (u.is(Op::scan) || u.is(Op::take) || u.numel() > kOfBlock * kMostOfThread) return 0;

@@ -99,6 +99,9 @@ std::vector<UOp> split_scans(std::span<const UOp> roots);
 std::vector<ScheduleItem> fuse_siblings(std::vector<ScheduleItem> items, std::span<const UOp> roots,
                                         const Policy& policy);
 
+/// Makes one step of attention by matrix instructions and of the logarithms of its totals.
+std::vector<ScheduleItem> fuse_log_totals(std::vector<ScheduleItem> items);
+
 /// Has the last blocks of steps compute what follows where that is little.
 std::vector<ScheduleItem> fuse_last_block(std::vector<ScheduleItem> items, Fusion fusion);
 

@@ -97,13 +97,17 @@ std::optional<ProductChain> weighted_sum(UOp sum) {
     return {};
 }
 
+/// The logarithm, or it with another number for rows without scores.
 std::optional<ProductChain> log_total(UOp u) {
-    if (!u.is(Op::add) || !u.src(0).is(Op::log)) return {};
-    UOp total = u.src(0).src(0);
+    UOp log = u;
+    while (log.is(Op::where) && log.src(1).is_const()) log = log.src(2);
+    if (!log.is(Op::add) || !log.src(0).is(Op::log)) return {};
+    UOp total = log.src(0).src(0);
     if (total.is(Op::where)) total = total.src(2);
     if (!sums_last(total) || !total.src(0).is(Op::exp) || !total.src(0).src(0).is(Op::sub)) return {};
     const UOp scores = total.src(0).src(0).src(0), top = subtracted_top(total.src(0).src(0).src(1));
-    if (!top || top.src(0) != scores || subtracted_top(u.src(1)) != top || scores.shape().back() < kFewRows) return {};
+    if (!top || top.src(0) != scores || subtracted_top(log.src(1)) != top || scores.shape().back() < kFewRows)
+        return {};
     for (DType type : {dtypes::bfloat16, dtypes::float16}) {
         Inside inside(type, {top, total});
         if (!inside.add(u) || !inside.is_near()) continue;
@@ -130,7 +134,11 @@ std::vector<ProductChain> find_product_chains(std::span<const UOp> order, const 
     for (UOp u : order) {
         std::optional<ProductChain> chain = weighted_sum(u);
         if (!chain) chain = log_total(u);
-        if (chain) found.push_back(*std::move(chain));
+        if (!chain) continue;
+        std::erase_if(found, [&](const ProductChain& before) {
+            return before.sum == chain->sum && std::ranges::find(chain->inside, before.result) != chain->inside.end();
+        });
+        found.push_back(*std::move(chain));
     }
     // A chain ends where others than chains use what is inside: that is in memory in any case.
     for (size_t before = found.size() + 1; before != found.size();) {

@@ -20,6 +20,7 @@ struct ProductChain {
     UOp sum;                  ///< of weighted values, or the total
     UOp result;               ///< the sum, or the logarithm of the total
     std::vector<UOp> inside;  ///< the products and all that is made of them on the way to the result
+    bool is_log() const { return result != sum; }
 };
 
 /// The value that a factor repeats, moves and widens.

@@ -81,6 +81,7 @@ class Scheduler {
             if (joined.size() * 10 <= schedule_.items.size() * 11 && keeps_less(joined, schedule_.items))
                 schedule_.items = std::move(joined);
         }
+        if (policy_.fusion != Fusion::less) schedule_.items = fuse_log_totals(std::move(schedule_.items));
         if (!storage_.serves_other_sizes())
             schedule_.items = fuse_last_block(std::move(schedule_.items), policy_.fusion);
         return std::move(schedule_);

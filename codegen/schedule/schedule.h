@@ -22,8 +22,9 @@ struct ScheduleItem {
     UOp output;  ///< the buffer that is filled; for custom the buffer of its source 0
     UOp body;
     Reason why = Reason::custom;  ///< it is a kernel of its own
-    std::vector<ScheduleItem> beside =
-        {};  ///< of as many elements and the same loops: what the kernel computes besides
+    /// Values that the kernel computes besides: of as many elements and the same loops, or in the shape of the tops of
+    /// attention.
+    std::vector<ScheduleItem> beside = {};
     /// One step at most: what the last block of the kernel computes after all others, of what they stored among others.
     std::vector<ScheduleItem> finish = {};
     std::vector<UOp> writes = {};  ///< of a custom node: the buffers that its kernel writes, each once

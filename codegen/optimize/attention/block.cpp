@@ -219,23 +219,28 @@ std::vector<UOp> AttentionBlock::finish(UOp end) const {
             if (!p_.is_chain()) {
                 const UOp top = held(tops_[index_of(m, row)], 0);
                 values[p_.total] = total_of(over_keys(Op::add, held(totals_[index_of(m, row)], 0)), top);
-                values[p_.top] = top;
+                values[p_.top] = as_stored(top);
             }
-            // Lanes of a row have the same total: the one with its first key stores it.
-            if (!p_.sum) stores.push_back(stored(m, row, values, result_place(0).offset < 1));
+            // Lanes of a row have the same total: the one with its first key, or its first column, stores it.
+            if (!p_.sum) stores.push_back(stored(p_.store, m, row, values, result_place(0).offset < 1));
+            for (UOp store : p_.of_rows) {
+                values[p_.column] = result_place(0).offset;
+                stores.push_back(stored(store, m, row, values, UOp()));
+            }
             for (int64_t c = 0; c < matrices_of_columns(); ++c)
                 for (int64_t e = 0; e < held_; ++e) {
                     const Place place = result_place(e);
                     if (place.row != row) continue;
                     values[p_.sum] = held(sum(m, c), e), values[p_.column] = simplify(place.offset + c * kSide);
-                    stores.push_back(stored(m, row, values, UOp()));
+                    stores.push_back(stored(p_.store, m, row, values, UOp()));
                 }
         }
     return stores;
 }
 
-UOp AttentionBlock::stored(int64_t m, int64_t row, const UOpMap<UOp>& values, UOp predicate) const {
-    const UOp store = substitute(p_.store, values), place = store.src(0);
+UOp AttentionBlock::stored(UOp store, int64_t m, int64_t row, const UOpMap<UOp>& values, UOp predicate) const {
+    store = substitute(store, values);
+    const UOp place = store.src(0);
     const int64_t rows = range_arg(p_.rows).size;
     if (rows % t_.rows() != 0) predicate = uop::both(predicate, row_of_results(row_of_block(m, row)) < rows);
     if (!predicate) return store;

@@ -96,7 +96,7 @@ class AttentionBlock : public AttentionLoop {
     UOp row_of_results(UOp row_of_block) const;
     /// Where held_loads_ has one, of 16 keys and an element.
     int64_t place_of_load(size_t load, int64_t n, int64_t e) const;
-    UOp stored(int64_t m, int64_t row, const UOpMap<UOp>& values, UOp predicate) const;
+    UOp stored(UOp store, int64_t m, int64_t row, const UOpMap<UOp>& values, UOp predicate) const;
 
     const UOp made_;  ///< of products: scores, or the weights of a chain
     Values loads_;    // of what is made, that keys alone decide

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <utility>
 
 #include "strata/codegen/optimize/actions_p.h"
 #include "strata/codegen/schedule/softmax.h"
@@ -42,21 +43,7 @@ std::pair<UOp, double> without_factor(UOp value) {
 void take_factor(AttentionParts& p) {
     if (p.shift != p.top && !p.shift.src(2).is_const(0)) return;
     const auto [below, factor] = without_factor(p.of_scores);
-    p.of_scores = below, p.to_exp2 *= factor;
-}
-
-/// True if what is stored has the top itself, beside what the sums are.
-bool stores_top(const AttentionParts& p) {
-    UOpMap<bool> seen;
-    std::vector<UOp> stack{p.store.src(1)};
-    while (!stack.empty()) {
-        const UOp u = stack.back();
-        stack.pop_back();
-        if (u == p.top) return true;
-        if (u != p.total && u != p.sum && seen.try_emplace(u, true).second)
-            stack.insert(stack.end(), u.src().begin(), u.src().end());
-    }
-    return false;
+    p.of_scores = below, p.to_exp2 *= factor, p.factor = factor;
 }
 
 /// Attention: sums[0] the total, sums[1], if any, of weighted values.
@@ -70,13 +57,18 @@ bool take_softmax(AttentionParts& p, std::vector<UOp> sums) {
     p.of_scores = p.top.src(0), p.shift = weight.src(0).src(1);
     if (weight.src(0).src(0) != p.of_scores) return false;
     if (p.shift != p.top && guarded_maximum(p.shift) != p.top) return false;
+    take_factor(p);
     if (sums.size() == 1) return true;
     p.sum = sums[1];
-    if (!stores_top(p)) take_factor(p);
     const UOp product = p.sum.src(0);
     if (!product.is(Op::mul) || (product.src(0) != weight && product.src(1) != weight)) return false;
     p.value = below_widening(product.src(product.src(0) == weight ? 1 : 0));
     return true;
+}
+
+bool reaches(UOp value, UOp node) {
+    const std::vector<UOp> nodes = toposort(value);
+    return std::ranges::find(nodes, node) != nodes.end();
 }
 
 bool has_reduction(UOp value) {
@@ -145,6 +137,23 @@ bool take_ranges(AttentionParts& p, UOp sink) {
     return p.rows && (p.column || !p.sum);
 }
 
+/// The stores: that of the results, and those of numbers of rows beside the sum of attention.
+bool take_stores(AttentionParts& p, UOp sink) {
+    if (!sink.src(0).is(Op::end)) return false;
+    const UOp effects = sink.src(0).src(0);
+    const std::vector<UOp> stores =
+        effects.is(Op::group) ? std::vector<UOp>(effects.src().begin(), effects.src().end()) : std::vector{effects};
+    for (UOp store : stores) {
+        if (!store.is(Op::store)) return false;
+        const bool is_result = stores.size() == 1 || reaches(store.src(1), p.sum);
+        if (!is_result)
+            p.of_rows.push_back(store);
+        else if (std::exchange(p.store, store))
+            return false;
+    }
+    return p.store && (p.of_rows.empty() || (p.sum && !p.is_chain()));
+}
+
 }  // namespace
 
 bool is_plain_row(UOp value, UOp row) {
@@ -158,10 +167,6 @@ std::optional<AttentionParts> attention_parts(UOp sink, UOp keys, const Target& 
     std::vector<UOp> sums;
     for (UOp u : toposort(sink)) {
         if (u.is(Op::param) && u.as<ParamArg>().space != Space::global) return {};
-        if (u.is(Op::store)) {
-            if (p.store) return {};
-            p.store = u;
-        }
         if (!closes(u, keys)) continue;
         if (is_reduction(u, Op::add, keys))
             sums.push_back(u);
@@ -170,8 +175,8 @@ std::optional<AttentionParts> attention_parts(UOp sink, UOp keys, const Target& 
         else
             return {};
     }
-    if (!p.store || !sink.src(0).is(Op::end) || sink.src(0).src(0) != p.store) return {};
     if (!(p.top ? take_softmax(p, sums) : take_chain(p, sums)) || !take_products(p)) return {};
+    if (!take_stores(p, sink)) return {};
     const DType type = p.key.dtype();
     const auto shape = std::ranges::find_if(target.matrix, [&](const MatrixShape& s) {
         return s.m == 16 && s.k == 16 && !s.by_warpgroups && s.operand == type && s.accumulator == dtypes::float32;

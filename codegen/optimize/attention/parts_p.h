@@ -26,8 +26,10 @@ struct AttentionParts {
     UOp scores, query, key;              ///< those of the first
     UOp of_scores;                       ///< what the maximum is of; of a chain the weights, before they are rounded
     UOp store;
+    std::vector<UOp> of_rows;  ///< other stores, of attention: of a number a row, made of its top and total
     const MatrixShape* shape;
     double to_exp2 = 1;  ///< what an exponent is multiplied by
+    double factor = 1;   ///< what the maximum is multiplied by, where others than exponents use it
     bool is_chain() const { return !top; }
     int64_t columns() const { return column ? range_arg(column).size : 0; }
 };

@@ -116,18 +116,25 @@ void AttentionTiles::finish(int64_t m, UOp end, std::vector<UOp>& stores) const 
     const auto held = [&](const Register& r, int64_t i) {
         return uop::load(uop::at(uop::after(r.memory, {end}), r.first + i));
     };
-    std::array<UOp, 2> totals;
+    std::array<UOpMap<UOp>, 2> of_row;
     for (size_t half : {0, 1}) {
         const size_t row = static_cast<size_t>(2 * m) + half;
-        totals[half] = total_of(over_lanes_of_row(Op::add, held(totals_[row], 0)), held(tops_[row], 0));
+        const UOp top = held(tops_[row], 0);
+        of_row[half] = {{p_.total, total_of(over_lanes_of_row(Op::add, held(totals_[row], 0)), top)},
+                        {p_.top, as_stored(top)},
+                        {p_.rows, result_row(m, static_cast<int64_t>(half))}};
+        for (UOp store : p_.of_rows) {
+            UOpMap<UOp> values = of_row[half];
+            values[p_.row] = column_of(0, 0);
+            stores.push_back(substitute(store, values));
+        }
     }
     for (int64_t c = 0; c < columns_ / kSide; ++c)
         for (size_t e = 0; e < kHeld; ++e) {
             const UOp sum = held(sums_[static_cast<size_t>(m * (columns_ / kSide) + c)], static_cast<int64_t>(e));
-            stores.push_back(substitute(p_.store, {{p_.sum, sum},
-                                                   {p_.total, totals[place_of(e).half]},
-                                                   {p_.rows, result_row(m, static_cast<int64_t>(place_of(e).half))},
-                                                   {p_.row, column_of(c * kSide, e)}}));
+            UOpMap<UOp> values = of_row[place_of(e).half];
+            values[p_.sum] = sum, values[p_.row] = column_of(c * kSide, e);
+            stores.push_back(substitute(p_.store, values));
         }
 }
 

@@ -63,6 +63,8 @@ class AttentionLoop {
     bool are_near() const;
     /// The total of a row with this maximum: no number where a row without keys has none.
     UOp total_of(UOp total, UOp top) const;
+    /// The maximum as others than exponents use it.
+    UOp as_stored(UOp top) const { return p_.factor == 1 ? top : top * number(p_.factor); }
 
     const AttentionParts& p_;
     const AttentionTile& t_;

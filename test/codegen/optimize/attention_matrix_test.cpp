@@ -97,6 +97,40 @@ TEST(AttentionByMatrices, KeepsTheValuesOfAttention) {
             }
 }
 
+UOp log_of_totals(UOp attention) {
+    UOp top, total;
+    for (UOp u : toposort(attention)) {
+        if (u.is(Op::reduce) && u.as<ReduceArg>().op == Op::max) top = u;
+        if (u.is(Op::reduce) && u.src(0).is(Op::exp)) total = u;
+    }
+    return alu(Op::log, {total}) + top;
+}
+
+TEST(AttentionByMatrices, StoresTheLogarithmsOfItsTotalsBesideItsResults) {
+    struct {
+        int64_t rows, keys, columns;
+    } const shapes[] = {{128, 256, 64}, {128, 128, 128}, {33, 50, 48}};
+    for (auto [rows, keys, columns] : shapes)
+        for (Mask mask : {Mask::none, Mask::causal}) {
+            SCOPED_TRACE(fmt::format("{} {} {} mask {}", rows, keys, columns, int(mask)));
+            GraphScope scope;
+            const UOp body = attention(rows, keys, columns, dtypes::bfloat16, mask), log = log_of_totals(body);
+            const UOp to = make(Op::buffer, body.dtype(), {}, BufferArg{2'000'000, body.numel(), 0}),
+                      logs = make(Op::buffer, log.dtype(), {}, BufferArg{2'000'001, log.numel(), 0});
+            const BoundKernel bound =
+                build_kernel({.output = to, .body = body, .beside = {{.output = logs, .body = log}}});
+            Filled f{start_schedule(bound.kernel), {Array(body.dtype(), {body.numel()}), Array(log.dtype(), {rows})}};
+            for (size_t i = 2; i < bound.buffers.size(); ++i)
+                f.slots.push_back(contents().at(bound.buffers[i].as<BufferArg>().id));
+            const Scheduled scheduled = heuristic(f.kernel, hopper);
+            ASSERT_TRUE(to_string(scheduled.actions).starts_with("matrix(0")) << to_string(scheduled.actions);
+            expect_near(f, scheduled.kernel, hopper, body);
+            const Array got = run_in_blocks(scheduled.kernel, f.slots, hopper, 1).out,
+                        wanted = evaluate(log, contents());
+            for (size_t i = 0; i < wanted.numel(); ++i) ASSERT_NEAR(got.f[i], wanted.f[i], 1e-4) << i;
+        }
+}
+
 /// The products of a schedule, and whether lanes hold A of them.
 std::vector<std::pair<std::string, bool>> products_of(const Kernel& kernel, const Target& target = hopper) {
     std::vector<std::pair<std::string, bool>> found;

@@ -5,13 +5,15 @@
 
 namespace strata::codegen {
 
-/// The kernel's output, run as blocks of threads, and the steps that the loops of each block's first thread take.
+/// The values that the kernel leaves in a slot, run as blocks of threads. Also the steps of loops that the first thread
+/// of each block takes.
 struct Ran {
     test::Array out;
     int64_t steps;
 };
 
-inline Ran run_in_blocks(const Kernel& kernel, const test::Slots& slots, const Target& target = gfx1100) {
+inline Ran run_in_blocks(const Kernel& kernel, const test::Slots& slots, const Target& target = gfx1100,
+                         size_t stored = 0) {
     LinearProgram program = linearize(kernel, target).value();
     Memory memory;
     for (size_t slot = 0; slot < slots.size(); ++slot)
@@ -20,12 +22,12 @@ inline Ran run_in_blocks(const Kernel& kernel, const test::Slots& slots, const T
                                                                                   : ConstArg{slots[slot].i[i], 0});
     Interpreter run(program, memory);
     run.run();
-    Ran ran{slots[0], run.steps()};
+    Ran ran{slots[stored], run.steps()};
     for (size_t i = 0; i < ran.out.numel(); ++i) {
         if (ran.out.dtype.is_float())
-            ran.out.f[i] = memory.at(0)[i].f;
+            ran.out.f[i] = memory.at(static_cast<int>(stored))[i].f;
         else
-            ran.out.i[i] = memory.at(0)[i].i;
+            ran.out.i[i] = memory.at(static_cast<int>(stored))[i].i;
     }
     return ran;
 }

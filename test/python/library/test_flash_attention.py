@@ -21,7 +21,7 @@ def with_tensors(how):
 # Card; batch, queries, keys, heads, heads of keys, widths; type; how; kernels, and kernels with lse.
 CASES = [
     ("gfx1100", (2, 16, 16, 4, 4, 64, 64), "bfloat16", {}, (1, 3)),
-    ("gfx1201", (1, 17, 33, 7, 1, 32, 32), "float16", {"causal": True}, (1, 3)),
+    ("gfx1201", (1, 17, 33, 7, 1, 32, 32), "float16", {"causal": True}, (1, 1)),
     ("gfx942", (1, 33, 17, 8, 1, 80, 48), "float32", {"causal": True, "scale": 0.3}, (1, 3)),
     ("gfx90a", (1, 15, 65, 2, 2, 96, 96), "bfloat16", {"window": (3, 2)}, (1, 2)),
     ("gfx1100", (1, 31, 64, 2, 1, 128, 128), "float32", {"window": (7, -1), "causal": True, "softcap": 2.0}, (1, 3)),
@@ -30,6 +30,12 @@ CASES = [
     ("gfx90a", (2, 9, 20, 4, 2, 16, 16), "float16", {"bias": (1, 4, 9, 20), "softcap": 3.0, "causal": True}, (1, 3)),
     ("gfx942", (1, 6, 7, 2, 2, 256, 256), "bfloat16", {"bias": (1, 1, 1, 7), "alibi": 1, "sinks": 2}, (1, 3)),
     ("gfx1100", (1, 3, 16, 1, 1, 512, 512), "float32", {}, (1, 3)),
+    # Tiles of matrix instructions: one kernel has both results.
+    ("gfx1100", (2, 40, 48, 4, 2, 64, 64), "bfloat16", {}, (1, 1)),
+    ("gfx1201", (1, 33, 64, 7, 1, 32, 32), "float16", {"causal": True}, (1, 1)),
+    ("gfx942", (1, 65, 33, 2, 2, 96, 96), "bfloat16", {"window": (3, 2)}, (1, 1)),
+    ("gfx90a", (1, 32, 130, 2, 1, 128, 128), "bfloat16", {"bias": (1, 2, 32, 130), "softcap": 3.0}, (1, 1)),
+    ("gfx942", (2, 64, 64, 2, 1, 16, 16), "float16", {"scale": 0.0625, "causal": True}, (1, 1)),
 ]
 
 
@@ -159,7 +165,7 @@ def test_no_matrix_of_queries_by_keys_lies_in_memory():
         assert (len(forward.kernels), forward.workspace_size) == (1, 0)
     f = lambda q, k, v: K.flash_attention(q, k, v).cast("float32").sin().sum()  # noqa: E731
     backward = strata.compile(list(strata.grad(f, (0, 1, 2))(q, k, v)), arch="gfx942", target="asm")
-    assert (len(backward.kernels), backward.workspace_size < scores / 7) == (7, True)
+    assert (len(backward.kernels), backward.workspace_size < scores / 7) == (6, True)
 
 
 # Card; lengths of queries and of keys; heads, heads of keys, widths; type; how; kernels.
