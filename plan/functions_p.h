@@ -48,6 +48,21 @@ Tensor gaussian_nll(const Tensor& x, const Tensor& target, const Tensor& varianc
 Tensor cosine_embedding(const Tensor& a, const Tensor& b, const Tensor& target, double margin);
 Tensor triplet_margin(const Tensor& anchor, const Tensor& positive, const Tensor& negative, double margin);
 Tensor nll(const Tensor& x, const Tensor& target);
+Tensor binary_cross_entropy(const Tensor& x, const Tensor& target);  ///< of probabilities
+Tensor multi_margin(const Tensor& x, const Tensor& target, double margin);
+
+// Of integers. The width is that of the type.
+Tensor popcount(const Tensor& x);
+Tensor clz(const Tensor& x);
+Tensor ctz(const Tensor& x);
+Tensor bincount(const Tensor& x, int64_t bins);
+Tensor segment_sum(const Tensor& x, const Tensor& ids, int64_t segments);
+Tensor segment_mean(const Tensor& x, const Tensor& ids, int64_t segments);  ///< 0 of segments without elements
+std::vector<Tensor> kthvalue(const Tensor& x, int64_t k, int axis);         ///< the k-th smallest and its position
+Tensor embedding_bag(const Tensor& ids, const Tensor& weight, const std::string& mode);
+/// Whole numbers from low to high, halves to even. The scale broadcasts: of a tensor, channel, token or group.
+Tensor quantized(const Tensor& x, const Tensor& scale, int64_t low, int64_t high);
+Tensor dequantized(const Tensor& x, const Tensor& scale);
 
 // Products.
 Tensor gemm(const Tensor& a, const Tensor& b, const Call& call);

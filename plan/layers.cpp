@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "strata/ops/convolution.h"
+#include "strata/ops/gradient_rules.h"
 #include "strata/plan/functions_p.h"
 
 namespace strata::plan {
@@ -162,6 +163,30 @@ Tensor nll(const Tensor& x, const Tensor& target) {
                    {static_cast<uint64_t>(x.ndim() > 0 ? x.size(0) : 0), static_cast<uint64_t>(target.numel())},
                    "[nll] 'x' is (n, classes) and 'target' (n,)");
     return -x.gather(1, target.unsqueeze(1)).squeeze(1);
+}
+
+// The slope is that without the limit of the logarithms, and finite at 0 and 1.
+Tensor binary_cross_entropy(const Tensor& x, const Tensor& target) {
+    alike(x, target, "target");
+    constexpr double kTiny = 1e-12;
+    const Tensor yes = x.log().maximum(-100), no = (-x).log1p().maximum(-100);
+    const Tensor slope = (x - target) / (x * (1 - x)).maximum(kTiny), of_target = no - yes;
+    return ops::with_backward(-(target * yes + (1 - target) * no), "binary_cross_entropy", {x, target},
+                              [slope = ops::held(slope), of_target = ops::held(of_target)](const Tensor& g) {
+                                  return std::vector{g * slope, g * of_target};
+                              });
+}
+
+Tensor multi_margin(const Tensor& x, const Tensor& target, double margin) {
+    const Tensor own = -nll(x, target).unsqueeze(1);
+    const Tensor is_own = target.unsqueeze(1).eq(Tensor::arange(0, x.size(1), 1, target.dtype()));
+    return where(is_own, 0, (x - own + margin).relu()).sum(1) / static_cast<double>(x.size(1));
+}
+
+Tensor embedding_bag(const Tensor& ids, const Tensor& weight, const std::string& mode) {
+    if (ids.ndim() < 1) plan_error(Status::invalid, "ids", {1, 0}, "[embedding_bag] 'ids' has no axis of a bag");
+    const Tensor rows = ops::embedding(ids, weight);
+    return mode == "sum" ? rows.sum(-2) : mode == "mean" ? rows.mean(-2) : rows.max(-2);
 }
 
 Tensor gemm(const Tensor& a, const Tensor& b, const Call& call) {

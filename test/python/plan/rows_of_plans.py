@@ -118,6 +118,19 @@ def focal(x, t, gamma=2.0):
     return cross * (sigmoid(x) * (1 - t) + sigmoid(-x) * t) ** gamma
 
 
+def multi_margin(x, t, margin=1.0):
+    apart = np.maximum(margin - x[np.arange(len(t)), t][:, None] + x, 0)
+    return np.where(t[:, None] == np.arange(x.shape[1]), 0, apart).mean(1)
+
+
+def segments_of(f):
+    return lambda x, i, segments: np.stack([f(x[i == s]) if (i == s).any() else 0 * x[0] for s in range(segments)])
+
+
+def quantized(x, scale, low=-128, high=127):
+    return np.clip(np.rint(x / scale), low, high)
+
+
 def cosine(a, b):
     return (a * b).sum(-1) / np.linalg.norm(a, axis=-1) / np.linalg.norm(b, axis=-1)
 
@@ -190,6 +203,7 @@ M, V, AXES = (4, 6), (6,), {"axis": [1], "keepdims": 1}
 PAIR = {"x": M, "target": M}
 IDS = np.array([2, 0, 3, 3])
 PLACES = np.array([[1, 0, 3, 2, 1, 0], [3, 2, 1, 0, 0, 1]])
+SCALES = 2.0 ** -np.arange(5, 9).reshape(4, 1)  # of each row; the last saturates
 SIGNS = np.where(np.arange(24).reshape(M) % 3 == 0, 1.0, -1.0)
 UNARY = {
     "cube": lambda x: x**3,
@@ -283,6 +297,8 @@ ROWS = {
     "log_cosh": Case(loss(lambda x, t: np.log(np.cosh(x - t))), PAIR),
     "cross_entropy": Case(loss(lambda x, t: -np.log(softmax(x, 1))[np.arange(4), t]), {"x": M, "target": IDS}),
     "nll": Case(loss(lambda x, t: -x[np.arange(4), t]), {"x": M, "target": IDS}),
+    "binary_cross_entropy": Case(loss(lambda x, t: -(t * np.log(x) + (1 - t) * np.log1p(-x))), PAIR, domain="unit"),
+    "multi_margin": Case(loss(multi_margin), {"x": M, "target": IDS}, {"margin": 0.7}),
     "binary_cross_entropy_with_logits": Case(loss(lambda x, t: t * softplus(-x) + (1 - t) * softplus(x)), PAIR),
     "focal": Case(loss(focal), PAIR, domain="unit"),
     "kl_div": Case(loss(lambda x, t: t * (np.log(t) - x)), PAIR, domain="unit"),
@@ -330,12 +346,21 @@ ROWS = {
         lambda x, m, value: np.where(m, value, x), {"x": M, "mask": np.arange(6) % 2 == 0}, {"value": -3.5}
     ),
     "embedding": Case(lambda i, w: w[i], {"ids": IDS, "weight": M}),
+    "embedding_bag": Case(lambda i, w: w[i].mean(-2), {"ids": PLACES, "weight": M}),
+    "segment_sum": Case(segments_of(lambda x: x.sum(0)), {"x": M, "ids": IDS}, {"segments": 5}),
+    "segment_mean": Case(segments_of(lambda x: x.mean(0)), {"x": M, "ids": IDS}, {"segments": 5}),
+    "quantize_int8": Case(quantized, {"x": M, "scale": SCALES}),
+    "fake_quantize": Case(
+        lambda x, scale, low, high: quantized(x, scale, low, high) * scale,
+        {"x": M, "scale": SCALES},
+        {"low": -8, "high": 7},
+    ),
     "sort": Case(along(np.sort), {"x": M}, {"axis": 0}),
     "argsort": Case(along(np.argsort), {"x": M}),
     "searchsorted": Case(lambda x, v: np.searchsorted(x, v), {"x": np.linspace(-2, 2, 9), "values": M}),
 }
 # Rows with two results, or of integers: tested by hand.
-APART = {"topk", "one_hot"}
+APART = {"topk", "one_hot", "kthvalue", "bincount", "dequantize_int8", "popcount", "clz", "ctz"}
 
 # Rows of ops/elementwise.def.
 OF_ONE = {
