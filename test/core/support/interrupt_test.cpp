@@ -19,7 +19,7 @@ using Clock = std::chrono::steady_clock;
 namespace front {
 std::thread::id first;
 std::atomic<bool> stop{false}, closing{false};
-std::atomic<int> asked{0};
+std::atomic<int> asked{0}, released{0};
 std::timed_mutex lock;
 thread_local bool held = false;
 int token;
@@ -33,6 +33,7 @@ constexpr FrontEnd kTable{
         if (!held) return nullptr;
         lock.unlock();
         held = false;
+        ++released;
         return &token;
     },
     [](void*) {
@@ -49,6 +50,7 @@ class Interrupts : public ::testing::Test {
     void SetUp() override {
         front::first = std::this_thread::get_id();
         front::stop = front::closing = false;
+        front::released = 0;
         set_front_end(&front::kTable);
         std::this_thread::sleep_for(kPollInterval);  // the last test asked
     }
@@ -136,7 +138,7 @@ TEST_F(Interrupts, WhoWaitsForAMutexHoldsNoOneUpInTheFrontEnd) {
         front::held = false;
         front::lock.unlock();
     });
-    std::this_thread::sleep_for(20ms);
+    while (!front::released) std::this_thread::yield();
     ASSERT_TRUE(front::lock.try_lock_for(20s));
     front::lock.unlock();
     mutex.unlock();
@@ -152,7 +154,7 @@ TEST_F(Interrupts, AThreadThatTheFrontEndDoesNotTakeBackHoldsNoMutex) {
         std::lock_guard lock(mutex);
         ADD_FAILURE() << "it went on";
     }).detach();
-    std::this_thread::sleep_for(20ms);
+    while (!front::released) std::this_thread::yield();
     front::closing = true;
     mutex.unlock();
     std::this_thread::sleep_for(100ms);
