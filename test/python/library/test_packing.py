@@ -171,7 +171,7 @@ ERRORS = [
     (lambda: K.shuffle_weight(X), strata.ShapeError,
      "[shuffle_weight] w (2, 64): it takes (..., n, k), n a multiple of 16, k of 32"),
     (lambda: K.unshuffle_weight(X, 16), strata.UsageError,
-     "[unshuffle_weight] layout 16: the rows and half of the columns of a tile, such as (16, 16)"),
+     "[unshuffle_weight] layout is 16: the rows and half of the columns of a tile, such as (16, 16)"),
 ]  # fmt: skip
 
 
