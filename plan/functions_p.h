@@ -66,6 +66,7 @@ Tensor dequantized(const Tensor& x, const Tensor& scale);
 
 // Products.
 Tensor gemm(const Tensor& a, const Tensor& b, const Call& call);
+Tensor lp_pool(const Tensor& x, const Call& call);
 Tensor sdpa(const Call& call);
 Tensor rope(const Tensor& x, const Tensor& cos, const Tensor& sin);
 Tensor conv(const Tensor& x, const Tensor& weight, const Call& call, bool transposed);

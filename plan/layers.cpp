@@ -178,9 +178,21 @@ Tensor binary_cross_entropy(const Tensor& x, const Tensor& target) {
 }
 
 Tensor multi_margin(const Tensor& x, const Tensor& target, double margin) {
-    const Tensor own = -nll(x, target).unsqueeze(1);
-    const Tensor is_own = target.unsqueeze(1).eq(Tensor::arange(0, x.size(1), 1, target.dtype()));
+    const Tensor own = -nll(x, target).unsqueeze(1), wide = target.cast(dtypes::int64).unsqueeze(1);
+    const Tensor from_start = where(ops::lt(wide, 0), wide + x.size(1), wide);
+    const Tensor is_own = ops::eq(from_start, Tensor::arange(0, x.size(1), 1, dtypes::int64));
     return where(is_own, 0, (x - own + margin).relu()).sum(1) / static_cast<double>(x.size(1));
+}
+
+// The slope of the root is infinite at 0, where all of a window is 0: it is 0 there.
+Tensor lp_pool(const Tensor& x, const Call& call) {
+    const double p = call.number("p");
+    if (!(p >= 1)) plan_error(Status::invalid, "p", {1, 0}, "[lp_pool] 'p' is {}, below 1", p);
+    int64_t elements = 1;
+    for (int64_t size : call.integers("window")) elements *= size;
+    const Tensor mean = ops::avg_pool(x.abs().pow(p), call.integers("window"), sizes(call, "stride"));
+    const Tensor is_zero = ops::eq(mean, 0), sum = where(is_zero, 1, mean) * static_cast<double>(elements);
+    return where(is_zero, 0, sum.pow(1 / p));
 }
 
 Tensor embedding_bag(const Tensor& ids, const Tensor& weight, const std::string& mode) {

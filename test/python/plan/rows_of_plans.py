@@ -333,6 +333,11 @@ ROWS = {
     "conv_transpose": Case(conv_transpose, {"x": (2, 3, 5), "weight": (3, 4, 3)}),
     "max_pool": Case(pool(np.max), {"x": (2, 3, 8)}, {"window": 2}),
     "avg_pool": Case(pool(np.mean), {"x": (2, 3, 8)}, {"window": 2}),
+    "lp_pool": Case(
+        lambda x, window, p: pool(lambda x, axis: (np.abs(x) ** p).sum(axis) ** (1 / p))(x, window),
+        {"x": (2, 3, 8)},
+        {"window": 2, "p": 3.0},
+    ),
     "gather": Case(lambda x, i, axis: np.take_along_axis(x, i, axis), {"x": M, "indices": PLACES}, {"axis": 0}),
     "scatter": Case(scattered, {"x": M, "indices": PLACES[:1], "values": (1, 6)}, {"axis": 0}),
     "scatter_add": Case(

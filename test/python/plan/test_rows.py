@@ -126,6 +126,20 @@ def test_int8_rounds_halves_to_even_saturates_and_comes_back_by_its_scale():
     assert (back.numpy() == q.numpy() * scale).all() and back.numpy().dtype == np.float16
 
 
+def test_classes_of_multi_margin_count_from_the_end_below_0():
+    x, of = Tensor(np.random.default_rng(6).random((3, 5), np.float32)), [1, 4, 0]
+    wanted, got = (
+        computed("multi_margin", {"x": x, "target": Tensor(np.int32(of) - less)}, {}, "gfx1100")[1] for less in (0, 5)
+    )
+    assert got.item() == wanted.item() > 0
+
+
+def test_lp_pool_has_no_slope_where_all_of_a_window_is_0():
+    x, dy = Tensor(np.zeros((1, 1, 4), np.float32)), Tensor(np.ones((1, 1, 2), np.float32))
+    dx = computed("lp_pool_backward", {"dy": dy, "x": x}, {"window": [2]}, "gfx1100")[1]
+    assert (dx.numpy() == 0).all()
+
+
 @pytest.mark.parametrize("name, operands, attributes, operand", [
     ("quantize_int8", {"x": Spec((4,)), "scale": Spec((3, 4))}, {}, "scale"),
     ("segment_sum", {"x": Spec((4, 6)), "ids": Spec((3,), "int32")}, {"segments": 2}, "ids"),
