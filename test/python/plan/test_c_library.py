@@ -11,6 +11,7 @@ import strata
 
 BUILD, SOURCE = Path(strata.__file__).parents[2], Path(__file__).parents[3]
 LIBRARY, HEADER = BUILD / "lib/libstrata.so.1", SOURCE / "bindings/c/strata/strata.h"
+FROZEN = Path(__file__).parent / "abi_1"  # the header as version 1 has it, and a program of it: never changed
 pytestmark = [
     pytest.mark.emulated,
     pytest.mark.skipif(not LIBRARY.exists(), reason="the library for C is not built"),
@@ -31,14 +32,27 @@ def run(*command, **options):
     return done.stdout
 
 
-def declared():
-    return set(re.findall(r"\b(strata_[a-z_]+)\(", re.sub(r"/\*.*?\*/", "", HEADER.read_text(), flags=re.S)))
+def declared(header=HEADER):
+    return set(re.findall(r"\b(strata_[a-z_]+)\(", re.sub(r"/\*.*?\*/", "", header.read_text(), flags=re.S)))
 
 
 def test_the_library_exports_what_the_header_declares_and_nothing_else():
     symbols = [line.split() for line in run("nm", "-D", "--defined-only", LIBRARY).splitlines()]
     exported = {words[2] for words in symbols if words[1] != "A"}
     assert exported == {f"{name}@@STRATA_1" for name in declared()}
+
+
+def test_the_library_exports_all_that_the_frozen_header_of_abi_1_declares():
+    exported = run("nm", "-D", "--defined-only", LIBRARY)
+    frozen = declared(FROZEN / "strata/strata.h")
+    assert len(frozen) > 40 and not [name for name in frozen if f" {name}@@STRATA_1\n" not in exported]
+
+
+@pytest.mark.skipif(not COMPILER, reason="there is no compiler for C")
+def test_a_program_of_the_frozen_header_of_abi_1_runs_on_this_library(tmp_path):
+    program = tmp_path / "program"
+    run(COMPILER, "-std=c99", f"-I{FROZEN}", FROZEN / "program.c", LIBRARY, "-lm", "-o", program)
+    assert "below 1e-6" in run(program, env={"LD_LIBRARY_PATH": str(LIBRARY.parent), "HOME": str(tmp_path)})
 
 
 @pytest.mark.skipif(not COMPILER, reason="there is no compiler for C")
