@@ -36,7 +36,8 @@ std::string findings(const isa::CodeObject& object) {
     return all;
 }
 
-/// Waits for counters in the kernels' code, each at its offset in the image.
+/// Waits for counters in the kernels' code, each at its offset in the image. One right before a barrier orders memory
+/// against other waves, which strict mode judges and the linter does not.
 std::vector<size_t> waits_of(const isa::CodeObject& object) {
     std::vector<size_t> all;
     const std::span<const uint8_t> text = text_of(object).bytes;
@@ -44,14 +45,19 @@ std::vector<size_t> waits_of(const isa::CodeObject& object) {
         const auto symbol = std::ranges::find(object.symbols, kernel.entry_address, &isa::Symbol::address);
         if (symbol == object.symbols.end()) continue;
         size_t at = symbol->address - text_of(object).address;
+        std::vector<size_t> last;
         for (const size_t end = at + symbol->size; at < end;) {
             std::array<uint32_t, 3> words{};
             memcpy(words.data(), text.data() + at, std::min(sizeof words, text.size() - at));
             const auto inst = isa::decode(object.arch, words, kernel.descriptor.wave_size(isa::info(object.arch)));
             if (!inst) break;
             const std::string_view name = inst->row->mnemonic;
-            if (name.starts_with("s_wait") && name != "s_wait_alu" && name != "s_waitcnt_depctr")
-                all.push_back(static_cast<size_t>(text.data() - object.image.data()) + at);
+            if (name.starts_with("s_wait") && name != "s_wait_alu" && name != "s_waitcnt_depctr") {
+                last.push_back(static_cast<size_t>(text.data() - object.image.data()) + at);
+            } else {
+                if (!name.starts_with("s_barrier")) all.insert(all.end(), last.begin(), last.end());
+                last.clear();
+            }
             at += inst->size;
         }
     }
@@ -73,7 +79,7 @@ TEST_P(Lint, FindsNothingInWhatClangMakes) {
     EXPECT_GT(kernels, 150u);
 }
 
-/// Those that stay unseen order stores to global memory, or loads of local memory against other waves' stores.
+/// Those that stay unseen order memory against other waves: a barrier does not follow at once.
 TEST_P(Lint, FindsWaitsThatAreTakenAway) {
     constexpr uint32_t nop = 0xbf800000;  // of all families
     size_t waits = 0, found = 0;
