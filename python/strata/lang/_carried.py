@@ -26,6 +26,7 @@ class Carried:
             _lang.choose(self.fragment, first, first, line)
         self.path = path
         self.changed = False
+        self.at_head = None  # the object that stands for a list or dict which steps replace by another
 
     def value(self, take):
         """The value that holds take(cell) for each number."""
@@ -34,7 +35,8 @@ class Carried:
             if self.in_place:
                 put_back(self.first, values if isinstance(self.first, list) else dict(zip(self.first, values)))
                 return self.first
-            return rebuilt(self.first, values)
+            self.at_head = rebuilt(self.first, values)
+            return self.at_head
         if self.fragment is not None:
             return self.fragment
         return take(self) if self.cell else self.first

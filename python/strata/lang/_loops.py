@@ -86,7 +86,19 @@ class _KernelLoop(Region):
             f"that type before the loop, e.g. dtypes.float32(0)"
         )
 
+    def _check_replaced(self):
+        """A list that a step replaces stays as it was: another name of it would miss a change."""
+        for name, one in self._replaced():
+            if id(one.first) in self.changes or id(one.at_head) in self.changes:
+                kind = type(one.first).__name__
+                refuse(
+                    f"{name} becomes another {kind} (line {self.lines[name]}) in the loop of line {self.line}, which "
+                    f"also changes the {kind} that {name} was before: another name of it would miss that. Change it in "
+                    f"place alone, as in {name}[0] = x, or begin with a copy, {kind}({name})"
+                )
+
     def _check(self, ends):
+        self._check_replaced()
         types = {}
         for name, carried in self.carried.items():
             try:
@@ -100,6 +112,16 @@ class _KernelLoop(Region):
             refuse(f"line {self.line}: no type of a register holds what the loop carries: cast before the loop")
         self.types.update(types)
         return bool(types or unknown)
+
+    def _replaced(self):
+        """Lists and dicts that steps replace by others, each with its name."""
+        for name, carried in self.carried.items():
+            todo = [carried] if isinstance(name, str) else []
+            while todo:
+                one = todo.pop()
+                todo += one.parts or []
+                if one.parts is not None and not one.in_place and isinstance(one.first, (list, dict)):
+                    yield name, one
 
     def _lists(self):
         todo = list(self.carried.values())

@@ -203,3 +203,57 @@ def dict_changes(i):
 def test_lists_and_dicts_of_two_names_are_not_changed(f, kind):
     with pytest.raises(strata.UsageError, match=rf"line \d+ takes one of two {kind}s by a decision of the kernel"):
         computed(f)
+
+
+def steps_change_what_they_replace(i):
+    z = w = [i * 2]
+    for k in range(i):
+        z[0] = z[0] + k
+        z = [z[0] + 1]
+    return w[0] * 100 + z[0]
+
+
+def steps_change_the_other_name(i):
+    z = w = [i * 2]
+    for _ in range(i):
+        w[0] = w[0] + 10
+        z = [z[0] + 1]
+    return w[0] * 100 + z[0]
+
+
+def steps_change_what_was_replaced(i):
+    z = w = {"a": i}
+    for _ in range(i):
+        before = z
+        z = {"a": before["a"] + 1}
+        before["a"] = 99
+    return w["a"] * 100 + z["a"]
+
+
+def steps_exchange(i):
+    z, w = [i], [i * 2]
+    for _ in range(i):
+        z, w = w, z
+        z[0] = z[0] + 1
+    return z[0] * 100 + w[0]
+
+
+@pytest.mark.parametrize(
+    "f",
+    [steps_change_what_they_replace, steps_change_the_other_name, steps_change_what_was_replaced, steps_exchange],
+)
+def test_a_list_that_steps_replace_is_not_changed_in_place(f):
+    with pytest.raises(strata.UsageError, match=r"[zw] becomes another (list|dict) \(line \d+\) in the loop of line"):
+        computed(f)
+
+
+def steps_replace_alone(i):
+    z = w = [i]
+    for _ in range(i):
+        z = [z[0] + 1]
+        z[0] = z[0] + 2
+    return w[0] * 100 + z[0]
+
+
+def test_a_list_that_is_made_in_a_step_may_be_changed_in_it():
+    assert computed(steps_replace_alone) == [steps_replace_alone(i) for i in range(4)]
