@@ -1,6 +1,7 @@
 """docs/benchmarks.md holds the tables of docs/benchmarks/*.json: each figure has a machine and a command."""
 
 import re
+import statistics
 import sys
 
 from tree import CHECKOUT, check
@@ -21,6 +22,16 @@ def test_the_page_is_what_its_results_make():
     text, tables = pages.PAGE.read_text(), pages.read_tables()
     assert pages.page_text(text, tables) == text, "run scripts/benchmarks_page"
     assert set(tables) == {mark[1] for mark in pages.MARK.finditer(text)}, "each result is shown once"
+
+
+def test_the_front_page_has_the_figures_of_the_table():
+    said = re.search(
+        r"(\d+) composed programs take ([\d.]+) of torch eager's time in geometric mean. (\d+) of them",
+        (CHECKOUT / "README.md").read_text(),
+    )
+    ratios = [float(row[3]) for row in pages.read_tables()["programs_h200"]["rows"]]
+    mean = f"{statistics.geometric_mean(ratios):.2f}"
+    assert said.groups() == (str(len(ratios)), mean, str(sum(ratio > 1.1 for ratio in ratios)))
 
 
 def test_every_result_has_its_machine_and_command():
