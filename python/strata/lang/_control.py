@@ -26,6 +26,6 @@ from ._logic import (
     when as when,
 )
 from ._loops import loop as loop, while_ as while_
-from ._state import changed as changed, made as made, outlives as outlives
+from ._state import changed as changed, made as made, outlives as outlives, result as result
 
 locals = builtins.locals

@@ -8,6 +8,7 @@ from ._ranges import Range
 from ._state import Region, changed, content_of, put_back, state, take_back
 
 _lang = _strata._lang
+_MOST_TRACES = 16  # of a step: each finds another object that it changes, or another type of a number
 
 
 def loop(iterated, names, outer, line, lines, leaves, targets, found):
@@ -41,7 +42,7 @@ class _KernelLoop(Region):
         self.lines, self.leaves = dict(zip(names, lines)), leaves
         self.found, self.types, self.extra = self.picked(found), {}, []
         self.mark, self.operand_count = state.trace.mark(), len(state.operands)
-        self.again = True
+        self.again, self.traces = True, 0
 
     def begin(self):
         """Cells for what the loop carries; the names' values at the head of a step."""
@@ -80,7 +81,8 @@ class _KernelLoop(Region):
 
     def _differs(self, name, found):
         if not isinstance(name, str):
-            refuse(f"a {name} is changed in the loop of line {self.line}: {found.how}")
+            kind = next(type(of).__name__ for of in self.extra if id(of) == name)
+            refuse(f"a {kind} is changed in the loop of line {self.line}: {found.how}")
         refuse(
             f"{found.place(name)} is {found.how} (line {self.lines[name]}) of the loop of line {self.line}: give it "
             f"that type before the loop, e.g. dtypes.float32(0)"
@@ -108,6 +110,12 @@ class _KernelLoop(Region):
         known = {id(of) for of in self.extra} | {id(c.first) for c in self._lists()}
         unknown = [of for key, (of, _) in self.changes.items() if key not in known]
         self.extra += unknown
+        self.traces += 1
+        if unknown and self.traces > _MOST_TRACES:
+            refuse(
+                f"the loop of line {self.line} changes a {type(unknown[0]).__name__} that each step makes anew, and "
+                f"that something else refers to: make it in the step by a literal or a call of its type"
+            )
         if types and all(self.types.get(path) == dtype for path, dtype in types.items()):
             refuse(f"line {self.line}: no type of a register holds what the loop carries: cast before the loop")
         self.types.update(types)

@@ -394,7 +394,12 @@ class Rewriter(ast.NodeTransformer):
         if isinstance(node.func, ast.Name) and node.func.id in ("super", "locals"):
             return node
         node.func = nodes.call("function", node.func, node.func)
-        return node
+        return nodes.call("result", node, node)
+
+    def visit_BinOp(self, node):
+        """Lists and dicts that + * and | make are new."""
+        self.generic_visit(node)
+        return nodes.call("result", node, node) if isinstance(node.op, (ast.Add, ast.Mult, ast.BitOr)) else node
 
     def _changed(self, node):
         self.generic_visit(node)
@@ -402,6 +407,8 @@ class Rewriter(ast.NodeTransformer):
             node.value = nodes.call(
                 "changed", node.value, node.value, nodes.constant(isinstance(node, ast.Subscript), node)
             )
+        elif isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
+            return nodes.call("result", node, node)
         return node
 
     visit_Subscript = visit_Attribute = _changed

@@ -1,6 +1,7 @@
 """The kernel that a thread traces: its open branches and loops, and the objects that they change."""
 
 import builtins
+import sys
 import threading
 import types
 
@@ -261,6 +262,31 @@ def made(of):
     if state.regions:
         state.regions[-1].born[id(of)] = of
     return of
+
+
+_ALONE = 2  # references to an argument that its caller has let go of: the parameter's and getrefcount's
+
+
+def result(of):
+    """The value of an expression. An object that nothing else refers to is new here, and so is what it alone holds."""
+    if state.regions and sys.getrefcount(of) <= _ALONE and _may_change(of):
+        made(of)
+        _made_with(of)
+    return of
+
+
+def _may_change(of):
+    if type(of).__module__.startswith("strata"):
+        return False
+    return isinstance(of, (list, bytearray, dict, set)) or hasattr(of, "__dict__")
+
+
+def _made_with(of):
+    held = vars(of) if hasattr(of, "__dict__") else of
+    for part in held.values() if isinstance(held, dict) else held:
+        if sys.getrefcount(part) <= _ALONE + 1 and _may_change(part):  # the holder's
+            made(part)
+            _made_with(part)
 
 
 def take_back(region):
