@@ -264,7 +264,7 @@ def made(of):
     return of
 
 
-_ALONE = 2  # references to an argument that its caller has let go of: the parameter's and getrefcount's
+_ALONE = (lambda of: sys.getrefcount(of))([])  # references to an argument that its caller has let go of
 
 
 def result(of):
