@@ -185,7 +185,11 @@ class _KernelLoop(Region):
                 continue
             value = names[name]
             sure = self.is_sure()
-            self.escaped[name] = escape(value, sure) if sure or name == "_strata_result" else UNBOUND
+            if sure or name == "_strata_result":
+                # In a branch that is not taken the loop takes no step, and its values are loaded all the same.
+                self.escaped[name] = escape(value, sure and len(state.regions) == 1)
+            else:
+                self.escaped[name] = UNBOUND
 
     def _finish(self, names):
         self.close()

@@ -9,6 +9,7 @@ import os
 import time
 
 import numpy as np
+import pytest
 import strata
 from random_programs import Drawn
 from strata import Tensor, lang
@@ -71,6 +72,11 @@ def check(seed, folder):
         }
     for who, got in found.items():
         assert got == want, f"seed {seed}: {who} has {got}, and Python {want}\n{text}"
+
+
+@pytest.mark.parametrize("seed", [12])  # a return in a loop that is in a branch
+def test_programs_that_once_differed_agree(seed, tmp_path):
+    check(seed, tmp_path)
 
 
 def test_device_interpreter_and_python_agree_on_random_programs(tmp_path):
