@@ -1,6 +1,4 @@
 // integers: bits, counts, segments and quantised values for rows of ops.def.
-#include <algorithm>
-
 #include "strata/plan/functions_p.h"
 
 namespace strata::plan {

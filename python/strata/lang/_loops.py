@@ -113,7 +113,7 @@ class _KernelLoop(Region):
         self.traces += 1
         if unknown and self.traces > _MOST_TRACES:
             refuse(
-                f"the loop of line {self.line} changes a {type(unknown[0]).__name__} that each step makes anew, and "
+                f"the loop of line {self.line} changes a {type(unknown[0]).__name__} that each step creates, and "
                 f"that something else refers to: make it in the step by a literal or a call of its type"
             )
         if types and all(self.types.get(path) == dtype for path, dtype in types.items()):

@@ -79,7 +79,7 @@ TEST_P(Golden, EveryTruncationIsRefused) {
     }
 }
 
-/// LLVM's words of a family are those of each of its chips, but for rows that a chip lacks.
+/// Each chip of a family has LLVM's words of that family, except those of rows that it lacks.
 TEST(GoldenOfChips, AreTheSameInstructionsToLlvmOnEveryChipOfTheFamily) {
     for (const ArchInfo& chip : archs()) {
         const Arch tested = with_all_rows(chip.family);

@@ -1,13 +1,13 @@
 """Calls of kernels that are known already: they take the short way, and are checked as the first one was."""
 
 import gc
-import sys
 import threading
 import weakref
 
 import numpy as np
 import pytest
 import strata
+from called import called_by
 from strata import Tensor, lang
 from tested import specialisations
 
@@ -202,23 +202,12 @@ def test_a_kernel_of_assembly_takes_other_arguments_and_sizes_in_each_call():
         assert outs[1].numpy().tolist() == [9] * 8
 
 
-def calls_of_python(call):
-    """Calls of functions of Python, and of objects from it, that a call makes itself."""
-    counted = []
-    sys.setprofile(lambda frame, event, what: counted.append((event, what)))
-    try:
-        call()
-    finally:
-        sys.setprofile(None)
-    return [frame for event, frame in counted if event == "call"][1:]  # but for the call's own
-
-
 def test_a_known_call_runs_no_python_of_strata_s():
     add, out, x = known()
     captured = strata.jit(lambda out, x: add(out, x, 10, grid=3)[0])
     for _ in range(4):
         add(out, x, 10, grid=3)
         captured(out, x)
-    assert calls_of_python(lambda: add(out, x, 10, grid=3)) == []
-    assert calls_of_python(lambda: captured(out, x)) == []
-    assert len(calls_of_python(lambda: add(out, x, 10))) == 2  # the grid's function, and lang.cdiv
+    assert called_by(lambda: add(out, x, 10, grid=3)) == []
+    assert called_by(lambda: captured(out, x)) == []
+    assert len(called_by(lambda: add(out, x, 10))) == 2  # the grid's function, and lang.cdiv

@@ -117,7 +117,7 @@ def made_and_known_elsewhere(n):
     "f, why",
     [
         (kept_elsewhere, r"a list is changed in the loop of line \d+: list of \d+ before the loop"),
-        (made_and_known_elsewhere, "changes a Known that each step makes anew, and that something else refers to"),
+        (made_and_known_elsewhere, "changes a Known that each step creates, and that something else refers to"),
     ],
 )
 def test_what_outlives_the_step_is_refused(f, why):
